@@ -1,0 +1,35 @@
+# Two commands matter: `make demo` and `make test`. Both need only Python 3.11 or newer.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test check format clean
+
+demo: $(VENV)/installed
+	$(BIN)/tfrun -w 2 -s 1 -- $(CURDIR)/$(BIN)/python examples/hello.py
+
+test: $(VENV)/installed-for-tests
+	misc/check.sh
+	$(BIN)/python -m pytest
+
+check: $(VENV)/installed-for-tests
+	misc/check.sh
+
+format: $(VENV)/installed-for-tests
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tfmesos needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; name another one: make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/installed: $(BIN)/python setup.py
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/installed-for-tests: $(BIN)/python setup.py
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,zk]'
+	@touch $@ $(VENV)/installed

@@ -1,0 +1,48 @@
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+HERE = Path(__file__).parent
+ABOUT: dict[str, str] = {}
+exec((HERE / "tfmesos" / "version.py").read_text(), ABOUT)
+
+TEST = [
+    "docutils",
+    "hypothesis",
+    "mypy",
+    "psutil",
+    "pytest",
+    "pytest-timeout",
+    "ruff",
+    "types-psutil",
+    "vermin",
+]
+
+setup(
+    name="tfmesos",
+    version=ABOUT["__version__"],
+    description="Run distributed TensorFlow on Apache Mesos, or on this machine, with one command",
+    long_description=(HERE / "README.rst").read_text(),
+    long_description_content_type="text/x-rst",
+    license="BSD-3-Clause",
+    python_requires=">=3.11",
+    packages=find_packages(include=["tfmesos", "tfmesos.*"]),
+    package_data={"tfmesos": ["py.typed"]},
+    zip_safe=False,
+    install_requires=["aiohttp>=3.9"],
+    extras_require={
+        "tf": ["tensorflow>=2.16"],
+        "zk": ["kazoo>=2.9"],
+        "test": TEST,
+    },
+    entry_points={"console_scripts": ["tfrun = tfmesos.tfrun:main"]},
+    classifiers=[
+        "Environment :: Console",
+        "Intended Audience :: Developers",
+        "Intended Audience :: Science/Research",
+        "Operating System :: POSIX",
+        "Programming Language :: Python :: 3 :: Only",
+        "Topic :: Scientific/Engineering :: Artificial Intelligence",
+        "Topic :: System :: Distributed Computing",
+    ],
+)

@@ -1,0 +1,73 @@
+"""Every error tfmesos raises on purpose, each with the exit code it means."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+
+class TFMesosError(Exception):
+    """Base of every error this package raises on purpose.
+
+    ``exit_code`` is what ``tfrun`` exits with when the error reaches the top.
+    """
+
+    exit_code = 1
+
+
+class SpecError(TFMesosError):
+    """The caller asked for something impossible; nothing was started.
+
+    The library complains about a *field*; ``tfrun`` knows which flag sets it.
+    ``job`` is None when the field belongs to the whole run.
+    """
+
+    exit_code = 2
+
+    def __init__(self, job: Optional[str], field: str, problem: str) -> None:
+        where = "" if job is None else "job {!r}: ".format(job)
+        super().__init__("{}{} {}".format(where, field, problem))
+        self.job, self.field, self.problem = job, field, problem
+
+
+class FrameError(TFMesosError):
+    """Bytes from the other side do not follow the protocol."""
+
+
+class HandshakeError(TFMesosError):
+    """The other side could not prove that it belongs to this run."""
+
+
+class MasterError(TFMesosError):
+    """The Mesos master cannot be reached, refused us or went away."""
+
+    exit_code = 69  # EX_UNAVAILABLE
+
+
+class ResourcesError(TFMesosError):
+    """The cluster did not offer what the jobs ask for."""
+
+    exit_code = 75  # EX_TEMPFAIL
+
+
+class StartTimeout(TFMesosError):
+    """The tasks were launched, but did not all report back in time."""
+
+    exit_code = 124  # as timeout(1)
+
+
+class Interrupted(TFMesosError):
+    """The run was stopped by a signal or by its user."""
+
+    exit_code = 130
+
+    def __init__(self, reason: str, exit_code: int = 130) -> None:
+        super().__init__(reason)
+        self.exit_code = exit_code
+
+
+class TaskFailed(TFMesosError):
+    """A task ended badly; the first one to do so is the cause we report."""
+
+    def __init__(self, task: str, reason: str, exit_code: int = 1) -> None:
+        super().__init__("{} {}".format(task, reason))
+        self.task, self.reason, self.exit_code = task, reason, exit_code
