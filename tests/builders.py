@@ -1,0 +1,35 @@
+"""Short ways to write down jobs, offers and runs."""
+
+from __future__ import annotations
+
+from tfmesos.offers import Offer
+from tfmesos.spec import Job
+
+
+def workers(num=1, **fields):
+    return Job("worker", num, **{"cmd": "true", **fields})
+
+
+def servers(num=1, **fields):
+    return Job("ps", num, **{"cmd": "sleep 60", **fields})
+
+
+def scalar(name, value, role="*"):
+    return {"name": name, "type": "SCALAR", "scalar": {"value": value}, "role": role}
+
+
+def ports(*ranges):
+    listed = [{"begin": first, "end": last} for first, last in ranges]
+    return {"name": "ports", "type": "RANGES", "ranges": {"range": listed}, "role": "*"}
+
+
+def an_offer(id="o1", agent="", cpus=4.0, mem=8192.0, gpus=0.0, more=()):
+    amounts = {"cpus": cpus, "mem": mem, "gpus": gpus}
+    return Offer.from_json(
+        {
+            "id": {"value": id},
+            "agent_id": {"value": agent or f"agent-of-{id}"},
+            "hostname": f"host-of-{id}",
+            "resources": [scalar(n, v) for n, v in amounts.items() if v] + list(more),
+        }
+    )

@@ -1,0 +1,508 @@
+"""A run replayed from its events: what happened in, what is to be done out."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.builders import an_offer, servers, workers
+from tfmesos import actions as do
+from tfmesos import events as happened
+from tfmesos.lifecycle import (
+    FIRST_REPORT,
+    MAX_ATTEMPTS,
+    MIN_LIFE,
+    SECOND_OPINION,
+    UNREACHABLE_GRACE,
+    ClusterState,
+    Phase,
+)
+from tfmesos.spec import Job
+from tfmesos.wire import CANNOT_REACH_LAUNCHER
+
+
+class Run:
+    """A ClusterState with a clock, and short words for what can happen to it."""
+
+    def __init__(self, *jobs, **options):
+        self.now = 0.0
+        self.tasks = [task for job in jobs for task in job.tasks]
+        self.state = ClusterState(self.tasks, "run", self.now, **options)
+        self.log = []
+
+    def __call__(self, event):
+        todo = self.state.handle(event, self.now)
+        self.log += todo
+        return todo
+
+    def id(self, name):
+        return next(m.task_id for m in self.state.members if m.task.name == name)
+
+    def wait(self, seconds):
+        """Let time pass, ticking whenever the state asks for it."""
+        end, todo = self.now + seconds, []
+        while (due := self.state.deadline()) is not None and due <= end:
+            self.now = max(self.now, due)
+            todo += self(happened.Ticked())
+        self.now = end
+        return todo
+
+    def subscribe(self):
+        return self(happened.Subscribed("f-1", "m:5050"))
+
+    def offer(self, *offers):
+        return self(happened.OffersReceived(offers or (an_offer(cpus=64, mem=1e6),)))
+
+    def register(self, *names):
+        return [
+            action
+            for n, name in enumerate(names or [task.name for task in self.tasks])
+            for action in self(happened.TaskRegistered(self.id(name), "10.0.0.1", 4000 + n))
+        ]
+
+    def ready(self, *names):
+        return [
+            action
+            for name in names or [task.name for task in self.tasks]
+            for action in self(happened.TaskReady(self.id(name)))
+        ]
+
+    def exit(self, name, code=0, reason=None):
+        reason = reason or f"exited with {code}"
+        return self(happened.TaskExited(self.id(name), code, reason, ("last words",)))
+
+    def update(self, name, state, message="", reason=""):
+        return self(happened.TaskUpdated(self.id(name), state, message, reason))
+
+    def up(self):
+        """Bring everything to the point where all commands run."""
+        self.subscribe()
+        self.offer()
+        self.register()
+        self.ready()
+        return self
+
+    @property
+    def outcome(self):
+        found = [action.outcome for action in self.log if isinstance(action, do.Finish)]
+        assert len(found) <= 1
+        return found[0] if found else None
+
+
+def only(kind, todo):
+    return [action for action in todo if isinstance(action, kind)]
+
+
+def test_the_whole_gang_is_launched_at_once_and_offers_are_suppressed_then():
+    run = Run(workers(2), servers(1))
+    run.subscribe()
+    todo = run.offer(an_offer("o1", cpus=2), an_offer("o2", cpus=1), an_offer("o3"))
+    launched = {a.hostname: [i for i, _ in a.seats] for a in only(do.Launch, todo)}
+    assert launched == {
+        "host-of-o1": ["run-worker-0-1", "run-worker-1-1"],
+        "host-of-o2": ["run-ps-0-1"],
+    }
+    assert only(do.Decline, todo) == [do.Decline(("o3",), 3600.0, "no task is waiting")]
+    assert todo[-1] == do.Suppress()
+
+
+def test_nothing_is_launched_while_a_task_has_no_place():
+    run = Run(workers(2, cpus=4))
+    run.subscribe()
+    assert run.offer(an_offer("o1")) == []
+    todo = run.offer(an_offer("o2"))
+    assert [launch.offer_ids for launch in only(do.Launch, todo)] == [("o1",), ("o2",)]
+
+
+def test_offers_that_do_not_suffice_are_given_back_for_a_short_time():
+    run = Run(workers(2, cpus=4), jitter=lambda: 0.25)
+    run.subscribe()
+    run.offer(an_offer("o1"))
+    assert only(do.Decline, run.wait(6)) == [do.Decline(("o1",), 2.0, "not enough for every task")]
+
+
+def test_a_useless_offer_is_declined_at_once_for_long():
+    run = Run(workers(1, gpus=1))
+    run.subscribe()
+    assert run.offer(an_offer("o1")) == [
+        do.Decline(("o1",), 3600.0, "too small for worker:0: gpus 0 < 1")
+    ]
+
+
+def test_a_rescinded_offer_is_not_used():
+    run = Run(workers(2, cpus=4))
+    run.subscribe()
+    run.offer(an_offer("o1"))
+    run(happened.OfferRescinded("o1"))
+    assert only(do.Launch, run.offer(an_offer("o2"))) == []
+
+
+def test_offers_are_void_once_the_master_is_lost():
+    run = Run(workers(2, cpus=4))
+    run.subscribe()
+    run.offer(an_offer("o1"))
+    run(happened.Disconnected("connection reset"))
+    run.subscribe()
+    assert only(do.Launch, run.offer(an_offer("o2"))) == []
+
+
+def test_a_wait_says_what_it_is_for():
+    run = Run(workers(2, cpus=4))
+    said = [a.text for a in only(do.Say, run.wait(FIRST_REPORT))]
+    run.subscribe()
+    run.offer(an_offer("o1", cpus=6))
+    said += [a.text for a in only(do.Say, run.wait(10))]
+    assert said == [
+        "waiting for the master",
+        "0 of 2 tasks placed; worker:0 needs cpus 4, mem 1024; "
+        "largest offer seen: cpus 6, mem 8192 on host-of-o1",
+    ]
+
+
+def test_tasks_that_do_not_report_are_named():
+    run = Run(workers(2))
+    run.subscribe()
+    run.offer(an_offer("o1"))
+    run.register("worker:1")
+    said = [a.text for a in only(do.Say, run.wait(FIRST_REPORT))]
+    assert said == ["waiting for worker:0 on host-of-o1 to report to the launcher"]
+
+
+def test_everybody_is_told_of_everybody_when_the_last_one_has_registered():
+    run = Run(workers(2), servers(1))
+    run.subscribe()
+    run.offer()
+    assert only(do.Start, run.register("worker:1", "ps:0")) == []
+    (start,) = only(do.Start, run.register("worker:0"))
+    assert start.cluster == {
+        "worker": ["10.0.0.1:4000", "10.0.0.1:4000"],
+        "ps": ["10.0.0.1:4001"],
+    }
+    assert [task_id for task_id, _ in start.tasks] == [
+        "run-worker-0-1",
+        "run-worker-1-1",
+        "run-ps-0-1",
+    ]
+
+
+def test_the_cluster_is_ready_when_every_command_runs():
+    run = Run(workers(2))
+    run.subscribe()
+    run.offer()
+    run.register()
+    assert run.ready("worker:0") == []
+    (ready,) = run.ready("worker:1")
+    assert isinstance(ready, do.AnnounceReady)
+
+
+def test_a_task_may_end_well_before_the_others_have_begun():
+    run = Run(workers(2))
+    run.subscribe()
+    run.offer()
+    run.register()
+    run.ready("worker:0")
+    assert run.exit("worker:0") == []
+    run.ready("worker:1")
+    run.exit("worker:1")
+    assert run.outcome.ok
+
+
+def test_the_run_succeeds_when_all_workers_have_and_the_ps_is_stopped():
+    run = Run(workers(2), servers(1)).up()
+    run.now = 60.0
+    assert run.exit("worker:0") == []
+    (stop,) = run.exit("worker:1")
+    assert stop.task_id == run.id("ps:0")
+    run.exit("ps:0", 143)
+    assert run.outcome.ok and run.outcome.exit_code == 0
+
+
+def test_without_any_ps_the_run_ends_with_its_workers():
+    run = Run(workers(1), servers(0)).up()
+    run.exit("worker:0")
+    assert run.outcome.ok
+
+
+def test_a_job_that_skips_indices_can_finish():
+    run = Run(workers(3, start=1)).up()
+    run.exit("worker:1")
+    run.exit("worker:2")
+    assert run.outcome.ok
+
+
+def test_a_ps_that_has_hardly_begun_gets_a_moment():
+    run = Run(workers(1), servers(1)).up()
+    assert run.exit("worker:0") == []
+    assert len(only(do.StopRunner, run.wait(MIN_LIFE))) == 1
+
+
+def test_the_chief_decides_where_there_is_one():
+    run = Run(Job("chief", 1, cmd="x"), workers(2)).up()
+    run.now = 60.0
+    assert len(only(do.StopRunner, run.exit("chief:0"))) == 2
+
+
+def test_jobs_of_other_names_must_all_finish():
+    run = Run(Job("a", 1, cmd="x"), Job("b", 1, cmd="x")).up()
+    assert run.exit("a:0") == []
+    run.exit("b:0")
+    assert run.outcome.ok
+
+
+def test_the_first_failure_is_the_cause_and_the_others_are_stopped():
+    run = Run(workers(2), servers(1)).up()
+    todo = run.exit("worker:1", 3)
+    assert {a.task_id for a in only(do.StopRunner, todo)} == {run.id("worker:0"), run.id("ps:0")}
+    run.exit("worker:0", 1)
+    run.exit("ps:0", 143)
+    assert str(run.outcome.error) == "worker:1 exited with 3 on host-of-o1"
+    assert run.outcome.exit_code == 3
+    assert run.outcome.cause.tail == ("last words",)
+    assert [ending.task.name for ending in run.outcome.others] == ["worker:0", "ps:0"]
+
+
+def test_a_failing_ps_fails_the_run():
+    run = Run(workers(1), servers(1)).up()
+    run.exit("ps:0", 1)
+    run.exit("worker:0", 143)
+    assert run.outcome.cause.task.name == "ps:0"
+
+
+def test_a_server_that_ends_by_itself_has_failed():
+    run = Run(Job("ps", 1)).up()
+    run.exit("ps:0", 0)
+    assert not run.outcome.ok
+
+
+@pytest.mark.parametrize(
+    "state", ["TASK_FAILED", "TASK_LOST", "TASK_GONE", "TASK_DROPPED", "TASK_ERROR", "TASK_KILLED"]
+)
+def test_a_task_that_mesos_ends_before_the_start_is_launched_again(state):
+    run = Run(workers(1))
+    run.subscribe()
+    run.offer()
+    todo = run.update("worker:0", state, "no reason given")
+    assert todo[-1] == do.Revive() and "attempt 2 of 3" in todo[0].text
+    (launch,) = only(do.Launch, run.offer())
+    assert launch.seats[0][0] == "run-worker-0-2"
+
+
+def test_a_task_launched_again_does_not_keep_its_old_address():
+    run = Run(workers(2))
+    run.subscribe()
+    run.offer()
+    run.register("worker:0")
+    run.update("worker:0", "TASK_FAILED")
+    run(happened.RunnerLost(run.id("worker:0"), "connection closed"))
+    assert only(do.Start, run.register("worker:1")) == []
+    run.offer()
+    run.now += 1
+    (start,) = only(do.Start, run(happened.TaskRegistered(run.id("worker:0"), "10.0.0.9", 9)))
+    assert start.cluster["worker"][0] == "10.0.0.9:9"
+
+
+def test_an_earlier_attempt_that_still_runs_is_killed():
+    run = Run(workers(1))
+    run.subscribe()
+    run.offer()
+    old = run.id("worker:0")
+    run.update("worker:0", "TASK_LOST")
+    run.offer()
+    todo = run(happened.TaskUpdated(old, "TASK_RUNNING", agent_id="a"))
+    assert todo == [do.Kill(old, "a")]
+
+
+def test_a_task_that_never_starts_fails_the_run_with_the_words_of_mesos():
+    run = Run(workers(1))
+    run.subscribe()
+    for _ in range(MAX_ATTEMPTS):
+        run.offer()
+        run.update("worker:0", "TASK_FAILED", "Failed to pull image", "REASON_X")
+    text = "worker:0 failed (Failed to pull image; REASON_X) on host-of-o1, on each of 3 attempts"
+    assert str(run.outcome.error) == text
+
+
+def test_a_runner_that_could_not_reach_the_launcher_is_explained():
+    run = Run(workers(1))
+    run.subscribe()
+    run.offer()
+    message = f"Command exited with status {CANNOT_REACH_LAUNCHER}"
+    (said, _) = run.update("worker:0", "TASK_FAILED", message)
+    assert "launcher" in said.text
+
+
+def test_the_runners_own_report_is_preferred_to_that_of_mesos():
+    run = Run(workers(1)).up()
+    assert run.update("worker:0", "TASK_FAILED", "Command exited with status 3") == []
+    run.exit("worker:0", 3)
+    assert run.outcome.cause.tail == ("last words",)
+
+
+def test_without_a_word_of_the_runner_mesos_is_believed_after_a_moment():
+    run = Run(workers(1)).up()
+    run.update("worker:0", "TASK_FAILED", "Command terminated with signal Killed")
+    run.wait(SECOND_OPINION)
+    assert "signal Killed" in str(run.outcome.error)
+
+
+def test_a_runner_that_is_lost_is_killed_and_fails_the_run():
+    run = Run(workers(1)).up()
+    todo = run(happened.RunnerLost(run.id("worker:0"), "connection reset"))
+    assert only(do.Kill, todo)
+    run.wait(SECOND_OPINION)
+    text = "worker:0 lost touch with the launcher (connection reset) on host-of-o1"
+    assert str(run.outcome.error) == text
+
+
+def test_a_task_out_of_reach_may_come_back():
+    run = Run(workers(1)).up()
+    run.update("worker:0", "TASK_UNREACHABLE")
+    run.wait(UNREACHABLE_GRACE / 2)
+    run.update("worker:0", "TASK_RUNNING")
+    run.wait(UNREACHABLE_GRACE)
+    assert run.outcome is None
+    run.exit("worker:0")
+    assert run.outcome.ok
+
+
+def test_a_task_out_of_reach_for_too_long_is_lost():
+    run = Run(workers(1)).up()
+    run.update("worker:0", "TASK_UNREACHABLE")
+    run.wait(UNREACHABLE_GRACE)
+    assert "out of reach too long" in str(run.outcome.error)
+
+
+def test_after_a_new_subscription_every_live_task_is_asked_for():
+    run = Run(workers(2)).up()
+    run.exit("worker:0")
+    run(happened.Disconnected("reset"))
+    todo = run.subscribe()
+    assert only(do.Reconcile, todo) == [do.Reconcile(((run.id("worker:1"), "agent-of-o1"),))]
+
+
+def test_the_start_timeout_reports_what_was_missing():
+    run = Run(workers(1, gpus=1), start_timeout=5.0)
+    run.subscribe()
+    run.offer(an_offer())
+    run.wait(5)
+    assert run.outcome.exit_code == 75
+    assert str(run.outcome.error) == (
+        "not started after 5 s: 0 of 1 task placed; worker:0 needs cpus 1, mem 1024, gpus 1; "
+        "largest offer seen: cpus 4, mem 8192 on host-of-o1"
+    )
+
+
+def test_tasks_that_do_not_register_in_time_are_killed_and_named():
+    run = Run(workers(2), start_timeout=5.0)
+    run.subscribe()
+    run.offer()
+    todo = run.wait(5)
+    assert len(only(do.Kill, todo)) == 2
+    run.update("worker:0", "TASK_KILLED")
+    run.update("worker:1", "TASK_KILLED")
+    assert run.outcome.exit_code == 124 and "worker:0 on host-of-o1" in str(run.outcome.error)
+
+
+def test_a_stop_is_orderly_and_a_second_one_immediate():
+    run = Run(workers(1)).up()
+    assert only(do.StopRunner, run(happened.StopRequested("interrupted", 130)))
+    assert run.outcome is None
+    run(happened.StopRequested("interrupted", 130))
+    assert run.outcome.exit_code == 130 and run.outcome.unstopped == ("worker:0",)
+
+
+def test_a_task_that_does_not_stop_does_not_hold_the_run_up_for_ever():
+    run = Run(workers(1)).up()
+    run(happened.StopRequested("interrupted", 130))
+    run.wait(30)
+    assert run.outcome.unstopped == ("worker:0",)
+
+
+def test_a_runner_that_registers_while_the_run_ends_is_stopped():
+    run = Run(workers(1))
+    run.subscribe()
+    run.offer()
+    run(happened.StopRequested("interrupted", 130))
+    (stop,) = run.register("worker:0")
+    assert isinstance(stop, do.StopRunner)
+
+
+IDS = [
+    f"run-{job}-{index}-{attempt}"
+    for job in ("worker", "ps")
+    for index in (0, 1)
+    for attempt in (1, 2, 3)
+]
+STATES = [
+    "TASK_STAGING",
+    "TASK_STARTING",
+    "TASK_RUNNING",
+    "TASK_FINISHED",
+    "TASK_FAILED",
+    "TASK_KILLED",
+    "TASK_KILLING",
+    "TASK_ERROR",
+    "TASK_LOST",
+    "TASK_DROPPED",
+    "TASK_UNREACHABLE",
+    "TASK_GONE",
+    "TASK_GONE_BY_OPERATOR",
+    "TASK_UNKNOWN",
+    "TASK_OF_THE_FUTURE",
+]
+OFFERS = [an_offer("o1"), an_offer("o2"), an_offer("o3", cpus=0.1)]
+ids = st.sampled_from([*IDS, "somebody-else"])
+any_event = st.one_of(
+    st.just(happened.Subscribed("f", "m")),
+    st.just(happened.Disconnected("reset")),
+    st.lists(st.sampled_from(OFFERS), max_size=3).map(
+        lambda offers: happened.OffersReceived(tuple(offers))
+    ),
+    st.sampled_from(["o1", "o2"]).map(happened.OfferRescinded),
+    st.builds(happened.TaskUpdated, ids, st.sampled_from(STATES)),
+    st.builds(happened.AgentLost, st.sampled_from(["agent-of-o1", "x"])),
+    st.builds(happened.TaskRegistered, ids, st.just("h"), st.just(1)),
+    st.builds(happened.TaskReady, ids),
+    st.builds(happened.TaskExited, ids, st.sampled_from([0, 0, 1, 137]), st.just("ended")),
+    st.builds(happened.RunnerLost, ids, st.just("reset")),
+    st.just(happened.StopRequested("stop", 130)),
+    st.just(happened.Ticked()),
+)  # fmt: skip
+
+
+@settings(max_examples=400)
+@given(st.lists(st.tuples(any_event, st.floats(0, 20)), max_size=60), st.booleans())
+def test_whatever_happens_in_whatever_order_a_run_can_always_be_ended(history, bare):
+    run = Run(workers(2), Job("ps", 2) if bare else servers(2), start_timeout=100.0)
+    for event, pause in history:
+        run(event)
+        run.now += pause
+    run(happened.StopRequested("stop", 130))
+    run.wait(30)
+    assert run.state.phase is Phase.FINISHED and run.outcome is not None
+    assert all(not run.state.handle(event, run.now) for event, _ in history)
+
+
+@settings(max_examples=200)
+@given(st.lists(st.tuples(any_event, st.floats(0, 20)), max_size=60))
+def test_a_run_that_has_not_started_never_waits_longer_than_its_start_timeout(history):
+    run = Run(workers(2), servers(2), start_timeout=100.0)
+    for event, pause in history:
+        run(event)
+        run.wait(pause)
+    run.wait(100 + 30)
+    assert run.state.phase is not Phase.GATHERING
+
+
+@settings(max_examples=200)
+@given(st.lists(any_event, max_size=60))
+def test_a_deadline_that_was_served_is_not_due_again_at_once(history):
+    run = Run(workers(2), servers(2))
+    for event in history:
+        run(event)
+        for _ in range(20):
+            if (due := run.state.deadline()) is None or due > run.now:
+                break
+            run(happened.Ticked())
+        else:
+            pytest.fail("the clock would spin")
+        run.now += 1.0

@@ -1,0 +1,135 @@
+"""What a run wants done (imperative); the shell carries it out and decides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from .errors import TFMesosError
+from .offers import Seat
+from .spec import Task
+
+ClusterSpec = Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """Accept these offers of one agent and start these tasks there."""
+
+    agent_id: str
+    hostname: str
+    offer_ids: tuple[str, ...]
+    seats: tuple[tuple[str, Seat], ...]  # task id and its seat
+
+
+@dataclass(frozen=True, slots=True)
+class Decline:
+    offer_ids: tuple[str, ...]
+    refuse_seconds: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Suppress:
+    """Ask for no more offers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Revive:
+    """Ask for offers again, also for those declined before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """Have Mesos kill a task, whatever its runner does."""
+
+    task_id: str
+    agent_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reconcile:
+    """Ask the master what became of these tasks: pairs of task id and agent id."""
+
+    tasks: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Everybody is in: tell the runners who the others are and let them begin."""
+
+    tasks: tuple[tuple[str, Task], ...]
+    cluster: ClusterSpec
+
+
+@dataclass(frozen=True, slots=True)
+class StopRunner:
+    """Have the runner end its command: SIGTERM, and after *grace* seconds SIGKILL."""
+
+    task_id: str
+    grace: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnnounceReady:
+    """Every command runs, every server listens."""
+
+    cluster: ClusterSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    text: str
+    level: str = "info"  # or "debug", "warning"
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How one task ended, for the report."""
+
+    task: Task
+    hostname: str
+    code: int
+    reason: str
+    tail: tuple[str, ...]
+    at: float
+    task_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended: well, or by ``error``; ``cause`` is the task that failed first."""
+
+    error: TFMesosError | None = None
+    cause: Ending | None = None
+    others: tuple[Ending, ...] = ()  # those that failed after the cause
+    unstopped: tuple[str, ...] = ()  # tasks that had not ended when we stopped waiting
+
+    @property
+    def ok(self) -> bool:
+        return self.error is None
+
+    @property
+    def exit_code(self) -> int:
+        return 0 if self.error is None else self.error.exit_code
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    outcome: Outcome
+
+
+Action = (
+    Launch
+    | Decline
+    | Suppress
+    | Revive
+    | Kill
+    | Reconcile
+    | Start
+    | StopRunner
+    | AnnounceReady
+    | Say
+    | Finish
+)

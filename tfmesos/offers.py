@@ -1,0 +1,234 @@
+"""Offers of Mesos: which tasks go on which agents, and the reason when they do not.
+
+Pure: it talks to nobody and changes nothing it is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .spec import Resources, Task
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of an offer's resources; of one name there may be several (reserved or not)."""
+
+    name: str
+    amount: int  # thousandths; for ports the number of ports
+    json: Json
+    ports: tuple[tuple[int, int], ...] = ()  # first and last of each range
+
+    @property
+    def is_reserved(self) -> bool:
+        return bool(self.json.get("reservations")) or self.json.get("role", "*") != "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    id: str
+    agent_id: str
+    hostname: str
+    entries: tuple[Entry, ...]
+    attributes: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def from_json(cls, offer: Json) -> Offer:
+        return cls(
+            id=offer["id"]["value"],
+            agent_id=offer["agent_id"]["value"],
+            hostname=offer.get("hostname", offer["agent_id"]["value"]),
+            entries=tuple(_entries(offer.get("resources", ()))),
+            attributes={a["name"]: _attribute(a) for a in offer.get("attributes", ())},
+        )
+
+    @property
+    def total(self) -> Resources:
+        return _total(self.entries)
+
+
+def _entries(resources: Iterable[Json]) -> Iterator[Entry]:
+    for resource in resources:
+        if "revocable" in resource or "disk" in resource or "shared" in resource:
+            continue  # may be taken away at any time, or holds somebody's data
+        if "scalar" in resource:
+            yield Entry(resource["name"], round(resource["scalar"]["value"] * 1000), resource)
+        elif "ranges" in resource:
+            ranges = tuple((r["begin"], r["end"]) for r in resource["ranges"].get("range", ()))
+            size = sum(last - first + 1 for first, last in ranges)
+            yield Entry(resource["name"], size, resource, ranges)
+
+
+def _attribute(attribute: Json) -> str:
+    for kind in ("text", "scalar"):
+        if kind in attribute:
+            value = attribute[kind]["value"]
+            return f"{value:g}" if isinstance(value, float) else str(value)
+    ranges = attribute.get("ranges", {}).get("range", ())
+    return ",".join(f"{r['begin']}-{r['end']}" for r in ranges)
+
+
+def _total(entries: Iterable[Entry]) -> Resources:
+    sums = {"cpus": 0, "mem": 0, "gpus": 0}
+    for entry in entries:
+        if entry.name in sums:
+            sums[entry.name] += entry.amount
+    return Resources(**sums)
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """A task's place: the very resources it takes from the offers of one agent."""
+
+    task: Task
+    resources: tuple[Json, ...]
+    port: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An agent that gets tasks, and the offers their resources are cut from."""
+
+    agent_id: str
+    hostname: str
+    offers: Sequence[Offer]
+    seats: Sequence[Seat]
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Every offer given to `place` is in exactly one of ``places`` and ``unused``."""
+
+    places: Sequence[Place]
+    unused: Sequence[Offer]
+    unplaced: Sequence[Task]
+
+    @property
+    def placed(self) -> int:
+        return sum(len(place.seats) for place in self.places)
+
+
+def place(tasks: Sequence[Task], offers: Sequence[Offer]) -> Placement:
+    """Give each task a place, largest tasks first, first agent that fits.
+
+    Tasks without gpus look at agents without gpus first, so that GPUs stay free for those
+    who need them.
+    """
+    agents = [_Agent(group) for group in _by_agent(offers)]
+    unplaced: list[Task] = []
+    for group in _by_size(tasks):
+        unplaced += _seat_all(group, agents)
+    return Placement(
+        places=[Place(a.id, a.hostname, a.offers, a.seats) for a in agents if a.seats],
+        unused=[offer for agent in agents if not agent.seats for offer in agent.offers],
+        unplaced=unplaced,
+    )
+
+
+def useless(offer: Offer, tasks: Sequence[Task]) -> str:
+    """Why no single one of *tasks* could run on this offer alone; empty if one could."""
+    reason = "no task is waiting"
+    for task in tasks:
+        shortage = _Agent([offer]).shortage(task.job.needs)
+        if not shortage:
+            return ""
+        reason = f"too small for {task.name}: {shortage}"
+    return reason
+
+
+def _by_agent(offers: Iterable[Offer]) -> Iterable[list[Offer]]:
+    """Offers that may go into one ACCEPT: those of one agent, for one role."""
+    groups: dict[tuple[str, str], list[Offer]] = {}
+    for offer in offers:
+        groups.setdefault((offer.agent_id, _allocated_role(offer)), []).append(offer)
+    return groups.values()
+
+
+def _allocated_role(offer: Offer) -> str:
+    roles = (entry.json.get("allocation_info", {}).get("role") for entry in offer.entries)
+    return next((role for role in roles if role), "")
+
+
+def _by_size(tasks: Iterable[Task]) -> Iterable[list[Task]]:
+    groups: dict[Resources, list[Task]] = {}
+    for task in tasks:
+        groups.setdefault(task.job.needs, []).append(task)
+    sizes = sorted(groups, key=lambda n: (n.gpus, n.mem, n.cpus), reverse=True)
+    return [groups[size] for size in sizes]
+
+
+def _seat_all(tasks: list[Task], agents: list[_Agent]) -> list[Task]:
+    """Seat tasks of one size; an agent that cannot take one of them cannot take the next."""
+    needs = tasks[0].job.needs
+    waiting = iter(tasks)
+    task = next(waiting, None)
+    for agent in sorted(agents, key=lambda a: a.has_gpus) if not needs.gpus else agents:
+        while task is not None and not agent.shortage(needs):
+            agent.seat(task)
+            task = next(waiting, None)
+    return [] if task is None else [task, *waiting]
+
+
+class _Agent:
+    """What is still free on an agent, entry by entry."""
+
+    def __init__(self, offers: Sequence[Offer]) -> None:
+        self.id, self.hostname = offers[0].agent_id, offers[0].hostname
+        self.offers = offers
+        self.seats: list[Seat] = []
+        entries = [entry for offer in offers for entry in offer.entries]
+        # Reserved resources are of no use to others: take them first.
+        self._entries = sorted(entries, key=lambda entry: not entry.is_reserved)
+        self._left = [entry.amount for entry in self._entries]
+        self._has_ports = any(entry.name == "ports" for entry in entries)
+        self.free = _total(entries)
+        self.has_gpus = self.free.gpus > 0
+
+    def shortage(self, needs: Resources) -> str:
+        lacking = self.free.shortage(needs)
+        if not lacking and self._has_ports and not self._ports_left():
+            return "no port left"
+        return lacking
+
+    def seat(self, task: Task) -> None:
+        needs = task.job.needs
+        taken = [part for name, amount in needs.items() for part in self._take(name, amount)]
+        port = None
+        if self._has_ports:
+            port, part = self._take_port()
+            taken.append(part)
+        self.free -= needs
+        self.seats.append(Seat(task, tuple(taken), port))
+
+    def _take(self, name: str, amount: int) -> Iterator[Json]:
+        for i, entry in enumerate(self._entries):
+            part = min(amount, self._left[i]) if entry.name == name else 0
+            if part > 0:
+                self._left[i] -= part
+                amount -= part
+                yield {**entry.json, "scalar": {"value": part / 1000}}
+
+    def _ports_left(self) -> int:
+        pairs = zip(self._entries, self._left, strict=True)
+        return sum(left for entry, left in pairs if entry.name == "ports")
+
+    def _take_port(self) -> tuple[int, Json]:
+        for i, entry in enumerate(self._entries):
+            if entry.name == "ports" and self._left[i]:
+                port = _nth_port(entry.ports, entry.amount - self._left[i])
+                self._left[i] -= 1
+                ranges = {"range": [{"begin": port, "end": port}]}
+                return port, {**entry.json, "ranges": ranges}
+        raise LookupError("no port left")  # shortage() was not asked first
+
+
+def _nth_port(ranges: Iterable[tuple[int, int]], n: int) -> int:
+    for first, last in ranges:
+        if n <= last - first:
+            return first + n
+        n -= last - first + 1
+    raise LookupError("no such port")

@@ -1,0 +1,109 @@
+"""The tasks of a run and how far each has come, counted so that no question costs a search."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+from .actions import Ending
+from .spec import Task
+
+
+class Stage(IntEnum):
+    WAITING = 1  # for a place
+    LAUNCHED = 2
+    REGISTERED = 3
+    STARTED = 4  # was told the cluster spec
+    READY = 5  # its command runs
+    ENDED = 6
+
+
+_WITH_RUNNER = (Stage.REGISTERED, Stage.STARTED, Stage.READY)
+
+
+@dataclass(slots=True, eq=False)
+class Member:
+    """A task of the run and what became of it."""
+
+    task: Task
+    stage: Stage = Stage.WAITING
+    attempt: int = 1
+    task_id: str = ""
+    agent_id: str = ""
+    hostname: str = ""
+    address: str = ""
+    ready_at: float = 0.0
+    ending: Ending | None = None
+
+    @property
+    def is_live(self) -> bool:
+        return Stage.WAITING < self.stage < Stage.ENDED
+
+    @property
+    def has_runner(self) -> bool:
+        return self.stage in _WITH_RUNNER
+
+
+class Roster:
+    def __init__(self, tasks: Sequence[Task], run_id: str) -> None:
+        self._members = {task.name: Member(task) for task in tasks}
+        self._run_id = run_id
+        self._by_id: dict[str, Member] = {}
+        self._count = Counter({Stage.WAITING: len(tasks)})
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def __iter__(self) -> Iterator[Member]:
+        return iter(self._members.values())
+
+    def live(self, task_id: str) -> Member | None:
+        """The member whose present attempt this is, unless it has ended."""
+        member = self._by_id.get(task_id)
+        if member is None or not member.is_live or member.task_id != task_id:
+            return None
+        return member
+
+    def is_stray(self, task_id: str) -> bool:
+        """Is this an attempt that was given up, or a task of nobody?"""
+        member = self._by_id.get(task_id)
+        return member is None or member.task_id != task_id
+
+    def move(self, member: Member, stage: Stage) -> None:
+        self._count[member.stage] -= 1
+        self._count[stage] += 1
+        member.stage = stage
+
+    def launch(self, task: Task, agent_id: str, hostname: str) -> Member:
+        """Note where *task* goes, under a task id of its own for every attempt."""
+        member = self._members[task.name]
+        member.agent_id, member.hostname = agent_id, hostname
+        member.task_id = f"{self._run_id}-{task.job.name}-{task.index}-{member.attempt}"
+        self._by_id[member.task_id] = member
+        self.move(member, Stage.LAUNCHED)
+        return member
+
+    def waiting(self) -> list[Task]:
+        if not self._count[Stage.WAITING]:
+            return []
+        return [member.task for member in self if member.stage is Stage.WAITING]
+
+    @property
+    def with_runner(self) -> int:
+        return sum(self._count[stage] for stage in _WITH_RUNNER)
+
+    @property
+    def any_live(self) -> bool:
+        return bool(self._count[Stage.LAUNCHED] or self.with_runner)
+
+    def all_at_least(self, stage: Stage) -> bool:
+        return not any(self._count[earlier] for earlier in Stage if earlier < stage)
+
+    def cluster(self) -> dict[str, list[str]]:
+        """The cluster spec: job name to the addresses of its tasks."""
+        spec: dict[str, list[str]] = {}
+        for member in self:
+            spec.setdefault(member.task.job.name, []).append(member.address)
+        return spec

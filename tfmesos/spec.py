@@ -1,0 +1,307 @@
+"""What to run: jobs, tasks, resources, volumes, and everything else a run is told, checked.
+
+Errors name the *field*; tfrun translates it into the flag.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from .errors import SpecError
+
+DEFAULT_CPUS = 1.0
+DEFAULT_MEM = 1024.0  # MiB, as Mesos counts it
+MIN_MEM = 32.0  # what Mesos asks for at least, with its own executor
+SINGLE_JOBS = ("chief", "master", "evaluator")  # TensorFlow knows at most one of each
+CONTAINERIZERS = ("MESOS", "DOCKER")
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")  # what TensorFlow accepts as a job name
+_ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """Amounts in thousandths, as exact as Mesos itself counts scalars."""
+
+    cpus: int = 0
+    mem: int = 0
+    gpus: int = 0
+
+    @classmethod
+    def of(cls, cpus: float = 0, mem: float = 0, gpus: float = 0) -> Resources:
+        return cls(*(round(amount * 1000) for amount in (cpus, mem, gpus)))
+
+    def __add__(self, other: Resources) -> Resources:
+        return Resources(self.cpus + other.cpus, self.mem + other.mem, self.gpus + other.gpus)
+
+    def __sub__(self, other: Resources) -> Resources:
+        return Resources(self.cpus - other.cpus, self.mem - other.mem, self.gpus - other.gpus)
+
+    def items(self) -> Iterable[tuple[str, int]]:
+        return (("cpus", self.cpus), ("mem", self.mem), ("gpus", self.gpus))
+
+    def shortage(self, needs: Resources) -> str:
+        """What these resources lack of *needs*, in words; empty when they suffice."""
+        lacking = (
+            f"{name} {have / 1000:g} < {need / 1000:g}"
+            for (name, have), (_, need) in zip(self.items(), needs.items(), strict=True)
+            if have < need
+        )
+        return ", ".join(lacking)
+
+    def __str__(self) -> str:
+        shown = (f"{n} {v / 1000:g}" for n, v in self.items() if v or n != "gpus")
+        return ", ".join(shown)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A group of identical tasks: the ``ps`` tasks, or the ``worker`` tasks.
+
+    ``num`` counts from index 0; ``start`` leaves out the first indices, for tasks that run
+    elsewhere. Without ``cmd`` the tasks are bare TensorFlow servers. A ``cmd`` that is a
+    list is executed as it is; a string goes to a shell.
+    """
+
+    name: str
+    num: int
+    cpus: float = DEFAULT_CPUS
+    mem: float = DEFAULT_MEM
+    gpus: int = 0
+    cmd: str | Sequence[str] | None = None
+    start: int = 0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
+            raise SpecError(str(self.name), "name", "must be letters, digits and _ only")
+        for name in ("num", "cpus", "mem", "gpus", "start"):
+            self._require_number(name)
+        for name in ("num", "gpus", "start"):
+            value = getattr(self, name)
+            self._require(value == int(value), name, f"must be a whole number, got {value:g}")
+            object.__setattr__(self, name, int(value))
+        self._require(self.num >= 0, "num", f"must not be negative, got {self.num}")
+        self._require(self.cpus > 0, "cpus", f"must be above 0, got {self.cpus:g}")
+        self._require(
+            self.mem >= MIN_MEM, "mem", f"must be at least {MIN_MEM:g} (MiB), got {self.mem:g}"
+        )
+        self._require(self.gpus >= 0, "gpus", f"must not be negative, got {self.gpus}")
+        self._require(
+            0 <= self.start <= self.num, "start", f"must be from 0 to num, got {self.start}"
+        )
+        self._require(
+            self.name not in SINGLE_JOBS or self.num <= 1,
+            "num",
+            f"must be 0 or 1 (TensorFlow knows one {self.name}), got {self.num}",
+        )
+        self._check_cmd()
+
+    def _require(self, ok: bool, field: str, problem: str) -> None:
+        if not ok:
+            raise SpecError(self.name, field, problem)
+
+    def _require_number(self, name: str) -> None:
+        value = getattr(self, name)
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        self._require(
+            is_number and abs(value) < float("inf"), name, f"must be a number, got {value!r}"
+        )
+
+    def _check_cmd(self) -> None:
+        if self.cmd is None or isinstance(self.cmd, str):
+            self._require(self.cmd is None or bool(self.cmd.strip()), "cmd", "must not be empty")
+            return
+        is_list = isinstance(self.cmd, Sequence) and all(isinstance(a, str) for a in self.cmd)
+        self._require(is_list and bool(self.cmd), "cmd", "must be a string or a list of strings")
+        object.__setattr__(self, "cmd", tuple(self.cmd))
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        return tuple(Task(self, index) for index in range(self.start, self.num))
+
+    @property
+    def needs(self) -> Resources:
+        return Resources.of(self.cpus, self.mem, self.gpus)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    job: Job
+    index: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.job.name}:{self.index}"
+
+    @property
+    def mesos_name(self) -> str:
+        return f"/job:{self.job.name}/task:{self.index}"
+
+
+def parse_jobs(jobs: Job | Mapping[str, Any] | Iterable[Job | Mapping[str, Any]]) -> list[Job]:
+    """The jobs of a run, given as TFMesos took them: a Job, a dict, or a list of either."""
+    given = [jobs] if isinstance(jobs, (Job, Mapping)) else list(jobs)
+    parsed = [job if isinstance(job, Job) else _job_from_dict(job) for job in given]
+    names = [job.name for job in parsed]
+    for name in names:
+        if names.count(name) > 1:
+            raise SpecError(name, "name", "is given to two jobs")
+    if not any(job.tasks for job in parsed):
+        raise SpecError(None, "jobs", "ask for no task at all: give at least one job a num of 1")
+    return parsed
+
+
+def _job_from_dict(job: Mapping[str, Any]) -> Job:
+    known = [f.name for f in fields(Job)]
+    if not isinstance(job, Mapping):
+        raise SpecError(None, "jobs", f"must hold Job objects or dicts, got {job!r}")
+    for key in job:
+        if key not in known:
+            raise SpecError(
+                str(job.get("name")), key, f"is not a field of a job: {', '.join(known)}"
+            )
+    for key in ("name", "num"):
+        if key not in job:
+            raise SpecError(str(job.get("name")), key, "is missing")
+    return Job(**job)
+
+
+@dataclass(frozen=True, slots=True)
+class Volume:
+    """A directory of the node, shown to the task at another (or the same) place."""
+
+    host: str
+    container: str
+    read_only: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> Volume:
+        parts = text.split(":")
+        if len(parts) not in (2, 3) or (len(parts) == 3 and parts[2] not in ("ro", "rw")):
+            raise SpecError(None, "volumes", f"must be HOST:CONTAINER[:ro|rw], got {text!r}")
+        volume = cls(parts[0], parts[1], parts[2:] == ["ro"])
+        for path in (volume.host, volume.container):
+            if not path.startswith("/"):
+                raise SpecError(
+                    None, "volumes", f"must name absolute paths, got {path!r} in {text!r}"
+                )
+        return volume
+
+
+def parse_volumes(volumes: Mapping[str, str] | Iterable[str | Volume]) -> tuple[Volume, ...]:
+    """Volumes as TFMesos's dict of host path to container path, or as HOST:CONTAINER texts."""
+    if isinstance(volumes, Mapping):
+        volumes = [f"{host}:{container}" for host, container in volumes.items()]
+    return tuple(v if isinstance(v, Volume) else Volume.parse(v) for v in volumes)
+
+
+@dataclass(frozen=True, slots=True)
+class LogChoice:
+    """Which tasks' output is brought home: pairs of job name and index, ``*`` for every one."""
+
+    chosen: frozenset[tuple[str, str]]
+
+    @classmethod
+    def parse(cls, text: str, tasks: Sequence[Task]) -> LogChoice:
+        """Read ``all``, ``none`` or a list such as ``worker:0,ps:*``."""
+        if text in ("all", "*"):
+            return cls(frozenset({("*", "*")}))
+        if text in ("none", ""):
+            return cls(frozenset())
+        return cls(frozenset(cls._parse_one(part.strip(), tasks) for part in text.split(",")))
+
+    @staticmethod
+    def _parse_one(part: str, tasks: Sequence[Task]) -> tuple[str, str]:
+        job, colon, index = part.partition(":")
+        indices = {str(task.index) for task in tasks if task.job.name == job}
+        if not indices:
+            jobs = ", ".join(sorted({task.job.name for task in tasks}))
+            raise SpecError(None, "logs", f"names no job of this run: {part!r} (there is {jobs})")
+        if not colon:
+            index = "*"
+        if index != "*" and index not in indices:
+            raise SpecError(None, "logs", f"names no task of this run: {part!r}")
+        return job, index
+
+    def __contains__(self, task: Task) -> bool:
+        job = task.job.name
+        return not self.chosen.isdisjoint({("*", "*"), (job, "*"), (job, str(task.index))})
+
+
+EVERY_LOG = LogChoice(frozenset({("*", "*")}))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchConfig:
+    """Everything a run is told, merged once from flags, environment and defaults."""
+
+    jobs: tuple[Job, ...]
+    master: str = "local"
+    name: str = "tfmesos"
+    role: str = "*"
+    user: str = ""
+    image: str | None = None
+    containerizer: str | None = None
+    force_pull_image: bool = False
+    volumes: tuple[Volume, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)  # set for the tasks by the user
+    inherited_env: Mapping[str, str] = field(default_factory=dict)  # the launcher's own
+    cwd: str | None = None
+    python: str = "python3"
+    initializer: str | None = None
+    finalizer: str | None = None
+    protocol: str = "grpc"
+    forward_addresses: Mapping[str, str] = field(default_factory=dict)
+    logs: LogChoice = EVERY_LOG
+    start_timeout: float | None = None
+    advertise: tuple[str, int] | None = None
+
+    def __post_init__(self) -> None:
+        if self.containerizer not in (None, *CONTAINERIZERS):
+            raise SpecError(
+                None, "containerizer_type", f"must be MESOS or DOCKER, got {self.containerizer!r}"
+            )
+        if self.start_timeout is not None and self.start_timeout <= 0:
+            raise SpecError(None, "start_timeout", f"must be above 0, got {self.start_timeout:g}")
+        for key in self.env:
+            if not _ENV_NAME.fullmatch(key):
+                raise SpecError(None, "env", f"needs a variable name before =, got {key!r}")
+        for volume in self.volumes:
+            if self.image is None and volume.host != volume.container:
+                raise SpecError(
+                    None,
+                    "volumes",
+                    f"{volume.host}:{volume.container} needs an image: "
+                    "without one a task sees the node's own files",
+                )
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        return tuple(task for job in self.jobs for task in job.tasks)
+
+    @property
+    def is_local(self) -> bool:
+        return self.master == "local"
+
+
+def parse_extra_config(value: object) -> tuple[str | None, str | None]:
+    """The initializer and finalizer of TFMesos's extra_config object."""
+    if not isinstance(value, Mapping):
+        raise SpecError(None, "extra_config", f"must be a JSON object, got {value!r}")
+    for key, command in value.items():
+        if key not in ("initializer", "finalizer"):
+            raise SpecError(None, "extra_config", f"knows initializer and finalizer, not {key!r}")
+        if command is not None and not isinstance(command, str):
+            raise SpecError(None, "extra_config", f"{key} must be a shell command, got {command!r}")
+    return value.get("initializer"), value.get("finalizer")
+
+
+def parse_address(field_name: str, text: str) -> tuple[str, int]:
+    """``HOST[:PORT]`` as a pair, port 0 when none is given; ``[::1]:80`` for IPv6."""
+    found = re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^\s:/\[\]]+)(?::(\d{1,5}))?", text)
+    if not found or int(found[2] or 0) > 65535:
+        raise SpecError(None, field_name, f"must be HOST or HOST:PORT, got {text!r}")
+    return found[1].strip("[]"), int(found[2] or 0)

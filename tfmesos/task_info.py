@@ -1,0 +1,131 @@
+"""Task and offer -> the JSON Mesos takes; and what its task states mean."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from .offers import Seat
+from .spec import LaunchConfig, Volume
+
+Json = dict[str, Any]
+
+FAILOVER_TIMEOUT = 100.0  # seconds, as TFMesos: how long tasks outlive a lost launcher
+KILL_GRACE = 5.0  # seconds between SIGTERM and SIGKILL
+
+
+class StateMeaning(NamedTuple):
+    is_terminal: bool
+    sentence: str  # after the task's name
+
+
+STATES: Mapping[str, StateMeaning] = {
+    "TASK_STAGING": StateMeaning(False, "is being prepared"),
+    "TASK_STARTING": StateMeaning(False, "is starting"),
+    "TASK_RUNNING": StateMeaning(False, "runs"),
+    "TASK_KILLING": StateMeaning(False, "is being killed"),
+    "TASK_UNREACHABLE": StateMeaning(False, "is out of reach of the master"),
+    "TASK_FINISHED": StateMeaning(True, "ended"),
+    "TASK_FAILED": StateMeaning(True, "failed"),
+    "TASK_KILLED": StateMeaning(True, "was killed"),
+    "TASK_ERROR": StateMeaning(True, "was refused by Mesos"),
+    "TASK_LOST": StateMeaning(True, "was lost"),
+    "TASK_DROPPED": StateMeaning(True, "was dropped before it started"),
+    "TASK_GONE": StateMeaning(True, "is gone with its agent"),
+    "TASK_GONE_BY_OPERATOR": StateMeaning(True, "is gone: an operator removed its agent"),
+    "TASK_UNKNOWN": StateMeaning(True, "is unknown to the master"),
+}
+
+
+def is_terminal(state: str) -> bool:
+    """States of a Mesos newer than us are taken as not final: the task may yet report."""
+    meaning = STATES.get(state)
+    return meaning is not None and meaning.is_terminal
+
+
+def describe(state: str, message: str = "", reason: str = "") -> str:
+    """What a status update says, as the rest of a sentence about the task."""
+    sentence = STATES[state].sentence if state in STATES else f"is in state {state}"
+    code = status_in(message)
+    if state == "TASK_FAILED" and code is not None and not reason:
+        return f"exited with {code}"
+    detail = "; ".join(text for text in (message, reason) if text)
+    return f"{sentence} ({detail})" if detail else sentence
+
+
+def status_in(message: str) -> int | None:
+    """The exit code in Mesos's words for it, which is the only place it puts it."""
+    found = re.search(r"(?:Command|Container) exited with status (\d+)", message)
+    return int(found[1]) if found else None
+
+
+def framework_info(config: LaunchConfig, run_id: str, hostname: str) -> Json:
+    capabilities = ["GPU_RESOURCES", "PARTITION_AWARE", "TASK_KILLING_STATE", "MULTI_ROLE"]
+    return {
+        "user": config.user,
+        "name": config.name,
+        "roles": [config.role],
+        "hostname": hostname,
+        "checkpoint": True,
+        "failover_timeout": FAILOVER_TIMEOUT,
+        "capabilities": [{"type": name} for name in capabilities],
+        "labels": {"labels": [{"key": "tfmesos_run", "value": run_id}]},
+    }
+
+
+def task_info(config: LaunchConfig, task_id: str, agent_id: str, seat: Seat, command: Json) -> Json:
+    """The TaskInfo of *seat*; *command* is what starts the runner there."""
+    info = {
+        "name": seat.task.mesos_name,
+        "task_id": {"value": task_id},
+        "agent_id": {"value": agent_id},
+        "resources": list(seat.resources),
+        "command": command,
+        "kill_policy": {"grace_period": {"nanoseconds": int(KILL_GRACE * 1e9)}},
+    }
+    if container := container_info(config):
+        info["container"] = container
+    return info
+
+
+def command_info(shell_command: str, environment: Mapping[str, str]) -> Json:
+    variables = [{"name": name, "value": value} for name, value in environment.items()]
+    return {
+        "shell": True,
+        "value": shell_command,
+        "environment": {"variables": variables},
+    }
+
+
+def container_info(config: LaunchConfig) -> Json | None:
+    """None without an image: a plain process sees the node's own files."""
+    if config.image is None:
+        return None
+    shared = (Volume("/etc/passwd", "/etc/passwd", True), Volume("/etc/group", "/etc/group", True))
+    container: Json = {"volumes": [_volume(v) for v in (*shared, *config.volumes)]}
+    if config.containerizer == "DOCKER":
+        return {**container, "type": "DOCKER", "docker": _docker(config)}
+    image = {
+        "type": "DOCKER",
+        "docker": {"name": config.image},
+        "cached": not config.force_pull_image,
+    }
+    return {**container, "type": "MESOS", "mesos": {"image": image}}
+
+
+def _docker(config: LaunchConfig) -> Json:
+    return {
+        "image": config.image,
+        "network": "HOST",
+        "force_pull_image": config.force_pull_image,
+        "parameters": [{"key": "memory-swap", "value": "-1"}],
+    }
+
+
+def _volume(volume: Volume) -> Json:
+    return {
+        "host_path": volume.host,
+        "container_path": volume.container,
+        "mode": "RO" if volume.read_only else "RW",
+    }
