@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from .errors import TFMesosError
 from .offers import Offer
 
 
@@ -18,6 +19,13 @@ class Disconnected:
     """The master is out of reach; the client tries again by itself."""
 
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class MasterGaveUp:
+    """There will be no (further) subscription: the client has tried what it can."""
+
+    error: TFMesosError
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +103,7 @@ class StopRequested:
 Event = (
     Subscribed
     | Disconnected
+    | MasterGaveUp
     | OffersReceived
     | OfferRescinded
     | TaskUpdated

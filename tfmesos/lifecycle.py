@@ -89,6 +89,8 @@ class ClusterState:
             case happened.Disconnected(reason):
                 self._gang.forget()
                 return [do.Say(f"lost the master: {reason}", "warning")]
+            case happened.MasterGaveUp(error):
+                return self._master_gave_up(error, now)
             case happened.OffersReceived(offers):
                 return self._take_offers(offers, now)
             case happened.OfferRescinded(offer_id):
@@ -120,6 +122,16 @@ class ClusterState:
             times += [self._gang.deadline, self._start_by, self._report_at]
         times += [self._linger_until, self._stop_by]
         return min((time for time in times if time is not None), default=None)
+
+    def summary(self) -> str:
+        """Where a wait stands, in one line; empty when nobody waits."""
+        if self.phase is Phase.STOPPING:
+            live = [m.task.name for m in self.members if m.is_live]
+            return f"stopping {_some(live)}" if live else ""
+        if self.phase is not Phase.GATHERING:
+            return ""
+        done = f"{self.members.with_runner} of {len(self.members)} tasks registered"
+        return f"{done}; {self._what_is_awaited()}"
 
     # Getting the tasks placed and started
 
@@ -295,6 +307,11 @@ class ClusterState:
         if now < self._linger_until:
             return []
         return self._stop(Outcome(), now)
+
+    def _master_gave_up(self, error: TFMesosError, now: float) -> list[Action]:
+        if self.phase is Phase.STOPPING:
+            return []  # the runners still hear us; Mesos's confirmation is not needed
+        return self._stop(Outcome(error=error), now)
 
     def _stop_requested(self, reason: str, exit_code: int, now: float) -> list[Action]:
         if self.phase is Phase.STOPPING:

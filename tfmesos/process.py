@@ -9,20 +9,24 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from typing import IO, List, Mapping, Optional, Sequence, Union
+import time
 
-_Stream = Union[None, int, IO[bytes]]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import IO, Mapping, Sequence
+
+    Stream = None | int | IO[bytes]
 
 
 def start(
     argv: Sequence[str],
     *,
-    env: Optional[Mapping[str, str]] = None,
-    cwd: Optional[str] = None,
-    stdin: _Stream = subprocess.DEVNULL,
-    stdout: _Stream = None,
-    stderr: _Stream = None,
-) -> "subprocess.Popen[bytes]":
+    env: Mapping[str, str] | None = None,
+    cwd: str | None = None,
+    stdin: Stream = subprocess.DEVNULL,
+    stdout: Stream = None,
+    stderr: Stream = None,
+) -> subprocess.Popen[bytes]:
     """Start *argv* as the leader of a new session. The caller owns and reaps it."""
     return subprocess.Popen(
         argv,
@@ -36,6 +40,23 @@ def start(
     )
 
 
+def has_ended(process: subprocess.Popen[bytes]) -> bool:
+    """Whether *process* has ended, without reaping it where the platform can.
+
+    Until it is reaped its number cannot be given to a stranger, so its session can still
+    be signalled safely.
+    """
+    if process.returncode is not None:
+        return True
+    if not hasattr(os, "waitid"):
+        return process.poll() is not None
+    try:
+        flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        return os.waitid(os.P_PID, process.pid, flags) is not None
+    except ChildProcessError:
+        return True
+
+
 def signal_session(leader: int, number: int) -> None:
     """Send signal *number* to every living process of the session of *leader*."""
     try:
@@ -47,7 +68,7 @@ def signal_session(leader: int, number: int) -> None:
             _signal(pid, number)
 
 
-def members(leader: int) -> List[int]:
+def members(leader: int) -> list[int]:
     """The living processes of the session of *leader*; zombies have ended and do not count."""
     if not os.path.isdir("/proc/self"):
         return [leader] if _exists(leader) else []
@@ -55,12 +76,22 @@ def members(leader: int) -> List[int]:
     return [pid for pid in pids if _session_if_alive(pid) == leader]
 
 
-def kill_session(leader: int) -> None:
-    """Leave nothing of the session of *leader* alive, however fast it forks."""
-    for _ in range(100):
+def kill_session(leader: int, patience: float = 2.0) -> bool:
+    """Leave nothing of the session of *leader* alive, however fast it forks.
+
+    False if something survived SIGKILL for *patience* seconds: it hangs in the kernel and
+    dies as soon as that lets go of it.
+    """
+    deadline = time.monotonic() + patience
+    pause = 0.0005
+    while True:
         signal_session(leader, signal.SIGKILL)
         if not members(leader):
-            return
+            return True
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(pause)
+        pause = min(2 * pause, 0.05)
 
 
 def exit_code(returncode: int) -> int:
@@ -68,7 +99,7 @@ def exit_code(returncode: int) -> int:
     return 128 - returncode if returncode < 0 else returncode
 
 
-def _session_if_alive(pid: int) -> Optional[int]:
+def _session_if_alive(pid: int) -> int | None:
     try:
         with open("/proc/{}/stat".format(pid), "rb") as file:
             stat = file.read()
@@ -79,7 +110,7 @@ def _session_if_alive(pid: int) -> Optional[int]:
     return None if state in b"ZX" else int(session)
 
 
-def _group(pid: int) -> Optional[int]:
+def _group(pid: int) -> int | None:
     try:
         return os.getpgid(pid)
     except OSError:

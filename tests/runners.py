@@ -1,0 +1,232 @@
+"""Real runners and a launcher's end of the rendezvous, for the tests."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import select
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tfmesos import events, payload, process, wire
+from tfmesos.rendezvous import Rendezvous
+
+RUN = "run-1"
+TASK = "worker-0-of-run-1"
+SECRET = bytes(range(32))
+CLUSTER = {"worker": ["10.0.0.1:1", "10.0.0.2:2"], "ps": ["10.0.0.3:3"]}
+T = TypeVar("T")
+
+
+def settings(address: tuple[str, int], **changes: Any) -> dict[str, Any]:
+    values = {
+        "launcher": wire.join_address(*address[:2]),
+        "run": RUN,
+        "task": TASK,
+        "job": "worker",
+        "index": 0,
+        "port": None,
+        "grace": 5,
+        "connect_timeout": 5,
+    }
+    return values | changes
+
+
+def environment(values: dict[str, Any], secret: bytes = SECRET, **extra: str) -> dict[str, str]:
+    """What a task finds on a Mesos agent: a PATH and our variables."""
+    return {
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "TFMESOS_PAYLOAD": payload.payload(),
+        "TFMESOS_RUNNER": json.dumps(values),
+        "TFMESOS_SECRET": secret.hex(),
+        **extra,
+    }
+
+
+class Runner:
+    """A runner process, started as Mesos would start it."""
+
+    def __init__(self, sandbox: Path, env: dict[str, str], python: str = sys.executable) -> None:
+        self.sandbox = sandbox
+        with open(sandbox / "stdout", "wb") as out, open(sandbox / "stderr", "wb") as err:
+            command = ["/bin/sh", "-c", payload.bootstrap(python)]
+            self.process = process.start(command, env=env, cwd=str(sandbox), stdout=out, stderr=err)
+
+    def wait(self, timeout: float = 15) -> int:
+        return process.exit_code(self.process.wait(timeout))
+
+    async def exited(self) -> int:
+        return await asyncio.to_thread(self.wait)
+
+    def close(self) -> None:
+        process.kill_session(self.process.pid)
+        self.process.wait()
+
+    @property
+    def stdout(self) -> bytes:
+        return (self.sandbox / "stdout").read_bytes()
+
+    @property
+    def stderr(self) -> str:
+        return (self.sandbox / "stderr").read_text()
+
+
+@contextlib.contextmanager
+def runner(
+    sandbox: Path, values: dict[str, Any], secret: bytes = SECRET, **extra: str
+) -> Iterator[Runner]:
+    started = Runner(sandbox, environment(values, secret, **extra))
+    try:
+        yield started
+    finally:
+        started.close()
+
+
+class Launcher:
+    """Everything a rendezvous reports, and a way to wait for it."""
+
+    def __init__(self, **options: Any) -> None:
+        self.rendezvous = Rendezvous(RUN, SECRET, self._emit, self._output, **options)
+        self.address = ("", 0)
+        self.events: list[events.Event] = []
+        self.output: list[tuple[str, str]] = []
+        self.dropped = 0
+        self.open = asyncio.Event()  # clear it for a launcher that is too slow
+        self.open.set()
+        self._news = asyncio.Event()
+
+    def _emit(self, event: events.Event) -> None:
+        self.events.append(event)
+        self._news.set()
+
+    async def _output(self, task_id: str, stream: str, lines: list[str], dropped: int) -> None:
+        await self.open.wait()
+        self.output += [(stream, line) for line in lines]
+        self.dropped += dropped
+        self._news.set()
+
+    def lines(self, stream: str = "stdout") -> list[str]:
+        return [line for name, line in self.output if name == stream]
+
+    def send(self, **message: Any) -> None:
+        self.rendezvous.send(TASK, message)
+
+    def start(self, command: Any, **more: Any) -> None:
+        self.send(type="start", **{"cluster": CLUSTER, "command": command} | more)
+
+    async def saw(self, kind: type[T]) -> T:
+        """The first event of this kind, now or when it comes."""
+        return await self.until(
+            lambda: next((event for event in self.events if isinstance(event, kind)), None)
+        )
+
+    async def until(self, condition: Callable[[], T | None]) -> T:
+        """What *condition* gives once it is true; it is asked whenever there is news."""
+        try:
+            async with asyncio.timeout(15):
+                while not (value := condition()):
+                    self._news.clear()
+                    await self._news.wait()
+                return value
+        except TimeoutError:
+            raise AssertionError(f"waited in vain; so far: {self.events}") from None
+
+
+@contextlib.asynccontextmanager
+async def launcher(host: str = "127.0.0.1", **options: Any) -> AsyncIterator[Launcher]:
+    """A launcher that listens and expects our one task."""
+    ours = Launcher(**options)
+    async with ours.rendezvous as rendezvous:
+        ours.address = await rendezvous.listen(host, 0)
+        rendezvous.expect(TASK)
+        yield ours
+
+
+def gone(pid: int, timeout: float = 10) -> bool:
+    """Whether the process, anybody's, ends within *timeout* seconds; a zombie has ended."""
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([handle], [], [], timeout)[0])
+    finally:
+        os.close(handle)
+
+
+class Proxy:
+    """A TCP proxy between runner and launcher that can be cut, and can turn callers away."""
+
+    def __init__(self, target: tuple[str, int]) -> None:
+        self._target = target
+        self._connections: set[asyncio.Task[None]] = set()
+        self._open = True
+        self._frozen = False
+        self.address = ("", 0)
+        self.passed = 0  # bytes from the runner
+        self.cut_after: int | None = None  # cut once so many bytes of the runner have passed
+        self.recorded = b""  # what the runner said on all its connections
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if not self._open:
+            writer.transport.abort()
+            return
+        there, to_launcher = await asyncio.open_connection(*self._target)
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._pass_on(reader, to_launcher, counted=True))
+                group.create_task(self._pass_on(there, writer, counted=False))
+        except* (ConnectionError, EOFError):
+            pass
+        finally:
+            writer.transport.abort()
+            to_launcher.transport.abort()
+
+    async def _pass_on(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, counted: bool
+    ) -> None:
+        while data := await reader.read(1000):
+            if self._frozen:
+                continue
+            if counted:
+                self.passed += len(data)
+                self.recorded += data
+            writer.write(data)
+            await writer.drain()
+            if counted and self.cut_after is not None and self.passed >= self.cut_after:
+                self.cut_after = None
+                break
+        raise EOFError
+
+    def cut(self, *, for_good: bool = False) -> None:
+        self._open = not for_good
+        for connection in self._connections:
+            connection.cancel()
+
+    def mend(self) -> None:
+        self._open = True
+
+    def freeze(self) -> None:
+        """Let nothing through any more, and tell nobody."""
+        self._frozen = True
+
+    def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = asyncio.get_running_loop().create_task(self._serve(reader, writer))
+        self._connections.add(connection)
+        connection.add_done_callback(self._connections.discard)
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[Proxy]:
+        server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
+        self.address = server.sockets[0].getsockname()
+        try:
+            yield self
+        finally:
+            server.close()
+            self.cut(for_good=True)
+            await asyncio.gather(*self._connections, return_exceptions=True)
+            await server.wait_closed()

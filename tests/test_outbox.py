@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tfmesos.errors import FrameError
+from tfmesos.outbox import MAX_LINE, TAIL_CHARACTERS, TAIL_LINES, LineSplitter, Outbox, Tail
+
+
+def split(data: bytes, size: int) -> list[str]:
+    splitter = LineSplitter()
+    pieces = [data[at : at + size] for at in range(0, len(data), size)]
+    return [line for piece in pieces for line in splitter.feed(piece)] + splitter.close()
+
+
+def message(frame: bytes | None) -> dict:
+    assert frame is not None
+    return json.loads(frame[4:])
+
+
+def sent(outbox: Outbox) -> list[dict]:
+    return [message(frame) for frame in iter(outbox.next, None)]
+
+
+@given(
+    st.lists(st.text(st.characters(exclude_characters="\n\r", exclude_categories=["Cs"]))),
+    st.integers(1, 9),
+)
+def test_lines_come_out_whole_however_the_bytes_are_cut(lines, size):
+    data = "".join(line + "\n" for line in lines).encode()
+    assert split(data, size) == lines
+
+
+@given(st.binary(), st.integers(1, 9))
+def test_any_bytes_give_the_same_text_however_they_are_cut(data, size):
+    assert split(data, size) == split(data, len(data) + 1)
+    "\n".join(split(data, size)).encode()  # can always be written
+
+
+def test_a_last_line_without_its_end_is_not_lost():
+    assert split(b"a\r\nb", 100) == ["a", "b"]
+
+
+def test_bytes_that_are_no_text_are_shown():
+    assert split(b"caf\xe9\xff\n", 100) == ["caf\\xe9\\xff"]
+
+
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_a_very_long_line_comes_in_pieces(end):
+    lines = split(b"x" * (2 * MAX_LINE + 5) + end, 50_000)
+    assert [len(line) for line in lines] == [MAX_LINE, MAX_LINE, 5]
+
+
+def test_the_tail_is_the_last_lines_and_not_too_much_of_them():
+    tail = Tail()
+    tail.add([str(number) for number in range(100)])
+    assert tail.lines() == [str(number) for number in range(100 - TAIL_LINES, 100)]
+    tail.add(["y" * TAIL_CHARACTERS])
+    assert tail.lines() == ["y" * TAIL_CHARACTERS]
+    tail.add(["x" * TAIL_CHARACTERS + "end"])
+    assert tail.lines() == ["x" * (TAIL_CHARACTERS - 3) + "end"]
+
+
+def test_lines_of_one_stream_share_a_frame_and_the_order_stays():
+    outbox = Outbox()
+    outbox.add_lines("stdout", ["a", "b"])
+    outbox.add_lines("stderr", ["c"])
+    outbox.add_lines("stdout", ["d"])
+    outbox.add({"type": "exit"})
+    assert [(each.get("stream"), each.get("lines")) for each in sent(outbox)] == [
+        ("stdout", ["a", "b"]),
+        ("stderr", ["c"]),
+        ("stdout", ["d"]),
+        (None, None),
+    ]
+
+
+def test_what_does_not_fit_is_dropped_counted_and_told_where_it_was():
+    outbox = Outbox(limit=1000)
+    outbox.add_lines("stdout", [str(number) for number in range(50)])
+    outbox.add({"type": "exit"})
+    first, gap, last = sent(outbox)
+    assert first["lines"] == [str(number) for number in range(len(first["lines"]))]
+    assert gap == {
+        "type": "output",
+        "stream": "stdout",
+        "lines": [],
+        "dropped": 50 - len(first["lines"]),
+    }
+    assert last == {"type": "exit"}
+
+
+def test_dropping_ends_when_half_of_the_room_is_free_again():
+    outbox = Outbox(limit=1000)
+    outbox.add_lines("stdout", ["x"] * 50)
+    assert len(sent(outbox)) == 1  # the gap is not told yet: it may grow
+    outbox.add_lines("stdout", ["y"])
+    outbox.acknowledge(1)
+    outbox.add_lines("stdout", ["z"])
+    assert [(each["lines"], each["dropped"]) for each in sent(outbox)] == [([], 36), (["z"], 0)]
+
+
+@given(
+    st.lists(st.sampled_from(["line", "send", "ack", "break"]), max_size=60), st.integers(200, 2000)
+)
+def test_whatever_breaks_every_line_arrives_once_or_is_counted(steps, limit):
+    outbox = Outbox(limit)
+    arrived: list[dict] = []  # in the order of their numbers, as the launcher counts them
+    made = 0
+    for step in [*steps, "break", "send", "ack", "end"]:
+        if step == "line":
+            made += 1
+            outbox.add_lines("stdout", [str(made)])
+        elif step == "end":
+            outbox.add({"type": "exit"})
+            arrived += sent(outbox)
+        elif step == "send" and (frame := outbox.next()) is not None:
+            arrived.append(message(frame))
+        elif step == "ack":
+            outbox.acknowledge(len(arrived))
+        elif step == "break":
+            outbox.rewind(len(arrived))
+    position = 0
+    for each in arrived[:-1]:
+        assert each["lines"] == [str(position + 1 + at) for at in range(len(each["lines"]))]
+        position += len(each["lines"]) + each["dropped"]
+    assert position == made
+
+
+def test_a_launcher_that_has_more_than_was_made_is_not_believed():
+    outbox = Outbox()
+    outbox.add({"type": "ready"})
+    with pytest.raises(FrameError):
+        outbox.acknowledge(1)
+    with pytest.raises(FrameError):
+        outbox.rewind(2)

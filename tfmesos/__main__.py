@@ -1,0 +1,5 @@
+import sys
+
+from .tfrun import main
+
+sys.exit(main())

@@ -1,0 +1,168 @@
+"""One process of the task: its output, its end, and the surety that nothing of it is left."""
+
+from __future__ import annotations
+
+import functools
+import os
+import signal
+import subprocess
+
+from . import process
+from .loop import READ, Loop, Timer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Callable, Iterable, Mapping, Sequence
+
+DRAIN = 0.5  # seconds for the output of an ended command that others still hold open
+CHUNK = 64 * 1024  # bytes
+
+
+class Guard:
+    """A forked process that outlives a runner killed by SIGKILL, and kills its command then.
+
+    It reads the sessions that begin and end from a pipe; the runner's death closes that.
+    """
+
+    def __init__(self) -> None:
+        read_end, self._pipe = os.pipe()
+        self._pid = os.fork()
+        if self._pid == 0:
+            _stand_guard(read_end)
+        os.close(read_end)
+
+    def began(self, leader: int) -> None:
+        self._tell(leader)
+
+    def ended(self, leader: int) -> None:
+        self._tell(-leader)
+
+    def close(self) -> None:
+        os.close(self._pipe)
+        os.waitpid(self._pid, 0)
+
+    def _tell(self, number: int) -> None:
+        try:
+            os.write(self._pipe, b"%d\n" % number)
+        except BrokenPipeError:
+            pass  # somebody killed the guard; the command can do without
+
+
+def _stand_guard(pipe: int) -> None:
+    """Never returns."""
+    try:
+        os.setsid()
+        signal.set_wakeup_fd(-1)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        _close_all_but(pipe)
+        with os.fdopen(pipe) as lines:
+            sessions = _unfinished(lines)
+        for leader in sessions:
+            process.kill_session(leader)
+    finally:
+        os._exit(0)
+
+
+def _close_all_but(pipe: int) -> None:
+    """Hold nothing open, so that nobody waits for the guard who waits for the runner."""
+    try:
+        files = [int(name) for name in os.listdir("/dev/fd")]
+    except OSError:
+        files = list(range(256))
+    for fd in files:
+        if fd != pipe:
+            os.closerange(fd, fd + 1)  # does not mind if it is closed already
+
+
+def _unfinished(lines: Iterable[str]) -> set[int]:
+    sessions: set[int] = set()
+    for line in lines:
+        number = int(line)
+        if number > 0:
+            sessions.add(number)
+        else:
+            sessions.discard(-number)
+    return sessions
+
+
+class Child:
+    """A process whose output goes to *read*, piece by piece, until ``ended``.
+
+    It has ended when it exited and its output is complete, or was held open by others for
+    too long; nothing of its session is left then. *read* gets b"" at the end of a stream.
+    """
+
+    def __init__(
+        self,
+        loop: Loop,
+        argv: Sequence[str],
+        env: Mapping[str, str],
+        cwd: str,
+        read: Callable[[str, bytes], None],
+    ) -> None:
+        self._process = process.start(
+            argv, env=env, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        self.pid = self._process.pid
+        self.ended = False
+        self._loop, self._read = loop, read
+        self._timers: list[Timer] = []
+        self._open: dict[str, int] = {}
+        for name in ("stdout", "stderr"):
+            self._open[name] = getattr(self._process, name).fileno()
+            loop.watch(self._open[name], READ, functools.partial(self._readable, name))
+        loop.on_signal(signal.SIGCHLD, self._reap)
+        self._reap()  # it may have ended before we listened
+
+    @property
+    def returncode(self) -> int:
+        return self._process.wait()
+
+    def stop(self, grace: float) -> None:
+        """SIGTERM to the whole session now, SIGKILL *grace* seconds later."""
+        if grace > 0 and not self.ended:
+            process.signal_session(self.pid, signal.SIGTERM)
+            self._timers.append(self._loop.after(grace, self.kill))
+        else:
+            self.kill()
+
+    def kill(self) -> None:
+        if not self.ended:
+            process.kill_session(self.pid)
+
+    def _readable(self, name: str) -> None:
+        data = os.read(self._open[name], CHUNK)
+        self._read(name, data)
+        if not data:
+            self._loop.unwatch(self._open.pop(name))
+            self._reap()
+
+    def _reap(self) -> None:
+        if self.ended or not process.has_ended(self._process):
+            return
+        if self._open:
+            self._timers.append(self._loop.after(DRAIN, self._finish))
+        else:
+            self._finish()
+
+    def _finish(self) -> None:
+        """Once, at the end: what is left of the session has no reason to live."""
+        if self.ended:
+            return
+        process.kill_session(self.pid)
+        for name, fd in self._open.items():
+            self._loop.unwatch(fd)
+            self._read_rest(name, fd)
+        for timer in self._timers:
+            timer.cancel()
+        self._process.__exit__(None, None, None)  # closes the pipes and reaps it
+        self.ended = True
+
+    def _read_rest(self, name: str, fd: int) -> None:
+        os.set_blocking(fd, False)
+        try:
+            self._read(name, os.read(fd, 16 * CHUNK))  # more than a pipe holds
+        except BlockingIOError:
+            pass
+        self._read(name, b"")

@@ -1,0 +1,133 @@
+"""What comes back from a master's address, told apart and put in words for the user."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import ssl
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+import aiohttp
+
+from .errors import FrameError, MasterError, SpecError
+from .masters import parse
+
+_TLS_HINT = " (if it speaks TLS, write https://)"
+_TLS_HINTS = {
+    "WRONG_VERSION_NUMBER": " (it does not speak TLS: write http://)",
+    "HANDSHAKE_FAILURE": " (the ciphers Mesos allows by default are too weak for Python; start"
+    " the master with LIBPROCESS_SSL_CIPHERS=ECDHE-RSA-AES128-GCM-SHA256:AES128-SHA)",
+}
+
+
+class Unreachable(Exception):
+    """No subscription this time; trying again may help."""
+
+
+class NotMesos(Unreachable):
+    """What answers there does not look like a master."""
+
+
+async def check_subscribed(response: aiohttp.ClientResponse) -> None:
+    base, status = base_of(str(response.url)), response.status
+    if status == 200 and "Mesos-Stream-Id" in response.headers:
+        return
+    words = await words_of(response)
+    if status == 401:
+        raise MasterError(f"the master at {base} refused the credentials ({words})")
+    if status in (400, 403, 406, 415):
+        raise MasterError(f"the master at {base} refused the framework ({words})")
+    if status in (500, 502, 503, 504):
+        raise Unreachable(f"{base}: {words}")
+    raise NotMesos(f"{base}: not a Mesos master: it answered {words}")
+
+
+async def words_of(response: aiohttp.ClientResponse) -> str:
+    """Status and body of a refusal, shortened to a line."""
+    status = f"{response.status} {response.reason}"
+    try:
+        async with asyncio.timeout(1.0):
+            body = await response.content.read(2000)
+    except (aiohttp.ClientError, OSError):
+        return status
+    text = " ".join(body.decode(errors="replace").split())
+    return f"{status}: {text[:200]}" if text else status
+
+
+async def receive(response: aiohttp.ClientResponse, silence: float) -> bytes:
+    """What the stream brings next; b"" at its clean end."""
+    try:
+        async with asyncio.timeout(silence):
+            return await response.content.readany()
+    except TimeoutError:
+        raise Unreachable(f"nothing from the master for {silence:g} s") from None
+    except (aiohttp.ClientError, OSError) as error:
+        raise Unreachable(f"the connection broke: {reason_of(error)}") from error
+
+
+def redirected(response: aiohttp.ClientResponse) -> str:
+    """Where to go on. ``Location`` has no scheme when Mesos sends it: then it stays the same."""
+    here, location = str(response.url), response.headers.get("Location", "")
+    try:
+        there = urljoin(here, location)
+        parse(base_of(there))
+    except (ValueError, SpecError):
+        there = here
+    if there == here:
+        raise NotMesos(f"{base_of(here)}: not a Mesos master: it redirects to {location!r}")
+    if here.startswith("https:") and not there.startswith("https:"):
+        raise MasterError(
+            f"{base_of(here)} redirects to {base_of(there)}, without TLS: not followed"
+        )
+    return there
+
+
+def trouble_with(base: str, error: Exception, limit: float) -> Unreachable:
+    """What went wrong with a request, in words for the user."""
+    if isinstance(error, aiohttp.ServerTimeoutError):
+        return Unreachable(f"{base}: no connection in time")
+    if isinstance(error, TimeoutError):
+        return Unreachable(f"{base}: connected, but no answer within {limit:g} s")
+    if isinstance(error, aiohttp.ClientSSLError):
+        return NotMesos(f"{base}: no TLS connection: {reason_of(error)}")
+    if isinstance(error, aiohttp.ClientResponseError | aiohttp.InvalidURL):
+        return NotMesos(f"{base}: not a Mesos master: its answer is not HTTP{_TLS_HINT}")
+    if isinstance(error, aiohttp.ServerDisconnectedError):
+        return Unreachable(f"{base}: closed the connection without an answer{_TLS_HINT}")
+    return Unreachable(f"{base}: {reason_of(error)}")
+
+
+def reason_of(error: Exception) -> str:
+    if isinstance(error, aiohttp.ClientConnectorError):
+        error = error.os_error
+    if isinstance(error, OSError) and not isinstance(error, ssl.SSLError) and error.errno:
+        return os.strerror(error.errno) if error.errno > 0 else str(error.strerror)
+    hint = next((hint for mark, hint in _TLS_HINTS.items() if mark in str(error)), "")
+    return f"{error}{hint}"
+
+
+def event_of(record: bytes) -> dict[str, Any]:
+    try:
+        event = json.loads(record)
+    except ValueError as error:
+        raise FrameError(f"a record is not JSON: {record[:60]!r}") from error
+    if not isinstance(event, dict) or not isinstance(event.get("type"), str):
+        raise FrameError(f"a record is not an event: {record[:60]!r}")
+    return event
+
+
+def field_of(event: dict[str, Any], *path: str) -> Any:
+    value: Any = event
+    try:
+        for name in path:
+            value = value[name]
+    except (KeyError, TypeError):
+        raise FrameError(f"{event['type']} without {'.'.join(path)}") from None
+    return value
+
+
+def base_of(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"

@@ -1,0 +1,77 @@
+"""What a task is told about its cluster: placeholders, TF_CONFIG and its environment.
+
+Nothing here does I/O. A cluster spec is ``{job: ["host:port", ...]}``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Mapping, Sequence
+
+    Cluster = Mapping[str, Sequence[str]]
+    Command = str | Sequence[str]
+
+
+def placeholders(cluster: Cluster, job: str, index: int) -> dict[str, str]:
+    """The values of the placeholders in the command of one task."""
+    hosts = {name + "_hosts": ",".join(addresses) for name, addresses in cluster.items()}
+    values = {"ps_hosts": "", "worker_hosts": ""}
+    values.update(hosts, job_name=job, task_index=str(index))
+    return values
+
+
+def substitute(text: str, values: Mapping[str, str]) -> str:
+    """Fill ``{name}`` and ``<name>`` for every name in *values*; leave all else alone.
+
+    ``str.format`` would choke on ``awk '{print $1}'`` and on JSON arguments.
+    """
+    names = "|".join(re.escape(name) for name in values)
+    pattern = r"\{(?:%s)\}|<(?:%s)>" % (names, names)
+    return re.sub(pattern, lambda found: values[found.group()[1:-1]], text)
+
+
+def argv(command: Command, values: Mapping[str, str]) -> list[str]:
+    """What to execute: a list as it is, a string by the shell, with the placeholders filled."""
+    if isinstance(command, str):
+        return ["/bin/sh", "-c", substitute(command, values)]
+    return [substitute(argument, values) for argument in command]
+
+
+def tf_config(cluster: Cluster, job: str, index: int) -> str | None:
+    """The TF_CONFIG of one task, or None for a run of a single task.
+
+    An evaluator is no member of the cluster it evaluates: TensorFlow wants it only as `task`.
+    """
+    if sum(len(addresses) for addresses in cluster.values()) < 2:
+        return None
+    training = {name: list(hosts) for name, hosts in cluster.items() if name != "evaluator"}
+    return json.dumps({"cluster": training, "task": {"type": job, "index": index}})
+
+
+def environment(cluster: Cluster, job: str, index: int) -> dict[str, str]:
+    """The variables every command of a run gets."""
+    values = placeholders(cluster, job, index)
+    variables = {
+        "PYTHONUNBUFFERED": "1",
+        "TFMESOS_PS_HOSTS": values["ps_hosts"],
+        "TFMESOS_WORKER_HOSTS": values["worker_hosts"],
+        "TFMESOS_JOB_NAME": job,
+        "TFMESOS_TASK_INDEX": str(index),
+        "TFMESOS_DISTRIBUTED": "1",
+    }
+    config = tf_config(cluster, job, index)
+    if config is not None:
+        variables["TF_CONFIG"] = config
+    return variables
+
+
+def merged(*layers: Mapping[str, str | None]) -> dict[str, str]:
+    """One environment of several, the later over the earlier; None removes a variable."""
+    result: dict[str, str | None] = {}
+    for layer in layers:
+        result.update(layer)
+    return {name: value for name, value in result.items() if value is not None}

@@ -1,0 +1,115 @@
+"""Settings of the library's call -> LaunchConfig. Flags and defaults meet here, once."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .errors import SpecError
+from .masters import parse as parse_master
+from .spec import (
+    LaunchConfig,
+    LogChoice,
+    parse_address,
+    parse_extra_config,
+    parse_jobs,
+    parse_volumes,
+)
+
+# What a plain process on another node needs of ours; Mesos itself gives it a fixed PATH.
+_SHARED_WITH_NODES = ("PATH", "PYTHONPATH")
+
+
+def make_config(
+    jobs: Any,
+    *,
+    role: str | None = None,
+    master: str | None = None,
+    name: str | None = None,
+    volumes: Mapping[str, str] | Iterable[str] = (),
+    containerizer_type: str | None = None,
+    force_pull_image: bool = False,
+    forward_addresses: Mapping[str, Any] | None = None,
+    protocol: str | None = "grpc",
+    env: Mapping[str, str] | None = None,
+    extra_config: Mapping[str, str] | None = None,
+    image: str | None = None,
+    python: str | None = None,
+    logs: str | None = None,
+    start_timeout: float | None = None,
+    advertise: str | None = None,
+) -> LaunchConfig:
+    """Merge what the caller gave with the environment and the defaults; SpecError if wrong."""
+    parsed = tuple(parse_jobs(jobs))
+    master = master or os.environ.get("MESOS_MASTER") or "local"
+    image = image or os.environ.get("DOCKER_IMAGE") or None
+    if master != "local":
+        parse_master(master)
+    initializer, finalizer = parse_extra_config(extra_config or {})
+    tasks = [task for job in parsed for task in job.tasks]
+    return LaunchConfig(
+        jobs=parsed,
+        master=master,
+        name=name or _default_name(),
+        role=role or "*",
+        user=getpass.getuser(),
+        image=image,
+        containerizer=_containerizer(containerizer_type),
+        force_pull_image=force_pull_image,
+        volumes=parse_volumes(volumes),
+        env=_checked_env(env or {}),
+        inherited_env=_inherited(is_local=master == "local", image=image),
+        cwd=os.getcwd(),
+        python=python or ("python3" if image else sys.executable),
+        initializer=initializer,
+        finalizer=finalizer,
+        protocol=protocol or "grpc",
+        forward_addresses=_addresses(forward_addresses or {}),
+        logs=LogChoice.parse("all" if logs is None else logs, tasks),
+        start_timeout=start_timeout,
+        advertise=parse_address("advertise", advertise) if advertise else None,
+    )
+
+
+def _default_name() -> str:
+    """As TFMesos named its frameworks."""
+    return " ".join(["[tensorflow]", os.path.abspath(sys.argv[0]), *sys.argv[1:]])
+
+
+def _containerizer(given: str | None) -> str | None:
+    return given.upper() if isinstance(given, str) else given
+
+
+def _checked_env(env: Mapping[str, str]) -> dict[str, str]:
+    for key, value in env.items():
+        if not isinstance(value, str):
+            raise SpecError(None, "env", f"must hold texts, got {value!r} for {key}")
+    return dict(env)
+
+
+def _inherited(*, is_local: bool, image: str | None) -> dict[str, str]:
+    """On this machine a task sees our whole environment, as from a shell; in an image nothing."""
+    if image:
+        return {}
+    if is_local:
+        return {name: value for name, value in os.environ.items() if _is_text(value)}
+    return {name: os.environ[name] for name in _SHARED_WITH_NODES if name in os.environ}
+
+
+def _is_text(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _addresses(given: Mapping[str, Any]) -> dict[str, str]:
+    """TFMesos took pairs of host and port; a text is fine, too."""
+    return {
+        task: address if isinstance(address, str) else f"{address[0]}:{address[1]}"
+        for task, address in given.items()
+    }

@@ -1,0 +1,231 @@
+"""What the user sees. The only writer: everything on the screen passes through here.
+
+A thread of its own writes, so that a slow terminal or a full pipe never stops the launcher.
+When too much is waiting to be written, ``output`` waits, and the runners keep their lines.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from .actions import Ending, Outcome
+
+MAX_WAITING = 1024 * 1024  # characters that may wait to be written
+SHOWN = {"debug": 10, "info": 20, "notice": 25, "warning": 30}
+
+_COLOURS = (36, 33, 32, 35, 34, 96, 93, 92, 95, 94)
+_UNSAFE = re.compile(  # all that moves a cursor or speaks to the terminal, except colours
+    r"\x1b\[(?![0-9;:]*m)[0-?]*[ -/]*[@-~]?|\x1b[\]PX^_].*?(?:\x07|\x1b\\|$)|\x1b(?!\[[0-9;:]*m).?"
+    r"|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f\x80-\x9f]"
+)
+
+
+@dataclass(frozen=True)
+class Screen:
+    """Where lines go: two functions that write text, and what they may hold."""
+
+    out: Callable[[str], None]
+    err: Callable[[str], None]
+    colour_out: bool = False
+    colour_err: bool = False
+    live: bool = False  # may the last line be rewritten?
+
+    @classmethod
+    def of_this_process(cls) -> Screen:
+        """The standard streams, written without Python's buffers: nothing waits in them."""
+        plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
+        out, err = os.isatty(1), os.isatty(2)
+        return cls(
+            out=lambda text: _write_all(1, text),
+            err=lambda text: _write_all(2, text),
+            colour_out=out and not plain,
+            colour_err=err and not plain,
+            live=err and os.environ.get("TERM") != "dumb",
+        )
+
+    @classmethod
+    def of_python(cls) -> Screen:
+        """sys.stdout and sys.stderr as they are at the time, for notebooks and tests."""
+        return cls(out=lambda text: _print(sys.stdout, text), err=lambda t: _print(sys.stderr, t))
+
+
+def _write_all(fd: int, text: str) -> None:
+    data = memoryview(text.encode("utf-8", "backslashreplace"))
+    while data:
+        data = data[os.write(fd, data) :]
+
+
+def _print(stream: object, text: str) -> None:
+    print(text, end="", file=stream, flush=True)  # type: ignore[call-overload]
+
+
+class Console:
+    def __init__(
+        self,
+        screen: Screen,
+        *,
+        prefix: str = "tfrun",
+        level: str = "notice",
+        on_closed: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._screen, self._prefix, self._level = screen, prefix, SHOWN[level]
+        self._on_closed = on_closed  # nobody reads our standard output any more
+        self._colours: dict[str, int] = {}
+        self._queue: deque[tuple[bool, str]] = deque()  # (to standard error?, text)
+        self._waiting = 0  # characters in the queue
+        self._status = ""  # the live line
+        self._drawn = ""
+        self._closed = False
+        self._changed = threading.Condition()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._room: asyncio.Event | None = None
+        self._thread = threading.Thread(target=self._write_on, name="console", daemon=True)
+        self._thread.start()
+
+    async def output(self, name: str, stream: str, lines: Sequence[str], dropped: int) -> None:
+        """Show lines of a task; returns when there is room for more."""
+        is_err = stream == "stderr"
+        colour = self._screen.colour_err if is_err else self._screen.colour_out
+        prefix = self._task_prefix(name, colour)
+        text = "".join(f"{prefix}{_tidy(line, is_terminal=colour)}\n" for line in lines)
+        if dropped:
+            self._put(True, f"{self._task_prefix(name, self._screen.colour_err)}{_lost(dropped)}\n")
+        self._put(is_err, text)
+        await self._wait_for_room()
+
+    def say(self, text: str, level: str = "notice") -> None:
+        if SHOWN[level] >= self._level:
+            self._put(True, f"{self._prefix}: {_tidy(text, is_terminal=True)}\n")
+
+    @property
+    def is_live(self) -> bool:
+        return self._screen.live
+
+    def status(self, text: str) -> None:
+        """Show *text* as the live line, where there can be one; nothing when empty."""
+        if self.is_live and text != self._status:
+            with self._changed:
+                self._status = text
+                self._changed.notify()
+
+    def report(self, outcome: Outcome) -> None:
+        """The truth about the end of the run."""
+        if outcome.error is None:
+            return
+        lines = [str(outcome.error)]
+        if outcome.cause is not None:
+            lines += _last_lines(outcome.cause)
+        if outcome.others:
+            shown = ", ".join(f"{end.task.name} ({end.reason})" for end in outcome.others[:8])
+            rest = f" and {len(outcome.others) - 8} more" if len(outcome.others) > 8 else ""
+            lines.append(f"  ended after it, or because of it: {shown}{rest}")
+        if outcome.unstopped:
+            lines.append(f"  had not ended yet when we left: {', '.join(outcome.unstopped[:8])}")
+        self._put(True, f"{self._prefix}: " + "\n".join(lines) + "\n")
+
+    def close(self, within: float | None = None) -> None:
+        """Write what is left. *within* seconds, or however long the reader takes."""
+        with self._changed:
+            self._closed, self._status = True, ""
+            self._changed.notify()
+        self._thread.join(within)
+
+    def _task_prefix(self, name: str, colour: bool) -> str:
+        if not colour:
+            return f"[{name}] "
+        number = self._colours.setdefault(name, len(self._colours))
+        return f"\x1b[{_COLOURS[number % len(_COLOURS)]}m[{name}]\x1b[0m "
+
+    def _put(self, is_err: bool, text: str) -> None:
+        if not text:
+            return
+        with self._changed:
+            self._queue.append((is_err, text))
+            self._waiting += len(text)
+            self._changed.notify()
+
+    async def _wait_for_room(self) -> None:
+        with self._changed:
+            if self._waiting < MAX_WAITING:
+                return
+            self._loop, self._room = asyncio.get_running_loop(), self._room or asyncio.Event()
+            self._room.clear()
+        await self._room.wait()
+
+    def _write_on(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(self._has_work)
+                batch, self._queue = self._queue, deque()
+                status, closed = self._status, self._closed
+            self._write(batch, status)
+            if closed and not self._queue:
+                return
+
+    def _has_work(self) -> bool:
+        return bool(self._queue) or self._closed or self._status != self._drawn
+
+    def _write(self, batch: deque[tuple[bool, str]], status: str) -> None:
+        self._draw("")
+        for is_err, text in _joined(batch):
+            self._write_one(is_err, text)
+        self._draw(status)
+        with self._changed:
+            self._waiting -= sum(len(text) for _, text in batch)
+            if self._waiting < MAX_WAITING / 2 and self._loop and self._room:
+                self._loop.call_soon_threadsafe(self._room.set)
+                self._loop = None
+
+    def _draw(self, status: str) -> None:
+        if status != self._drawn:
+            width = _columns() - 1
+            self._write_one(True, f"\r\x1b[K{status[:width]}")
+            self._drawn = status
+
+    def _write_one(self, is_err: bool, text: str) -> None:
+        try:
+            (self._screen.err if is_err else self._screen.out)(text)
+        except (OSError, ValueError):  # closed by its reader, or by the program itself
+            if not is_err:
+                self._on_closed()
+
+
+def _joined(batch: deque[tuple[bool, str]]) -> list[tuple[bool, str]]:
+    """The batch with neighbours for the same stream put together: fewer writes."""
+    joined: list[tuple[bool, list[str]]] = []
+    for is_err, text in batch:
+        if joined and joined[-1][0] == is_err:
+            joined[-1][1].append(text)
+        else:
+            joined.append((is_err, [text]))
+    return [(is_err, "".join(texts)) for is_err, texts in joined]
+
+
+def _tidy(line: str, *, is_terminal: bool) -> str:
+    """A line as it would look in the end: of a progress bar only its last state."""
+    line = line.rstrip("\r").rpartition("\r")[2]
+    return _UNSAFE.sub("", line) if is_terminal else line
+
+
+def _lost(count: int) -> str:
+    return f"({count} lines left out here: they came too fast; the sandbox has them all)"
+
+
+def _last_lines(ending: Ending) -> list[str]:
+    if not ending.tail:
+        return []
+    return ["  its last lines:", *(f"    {_tidy(line, is_terminal=True)}" for line in ending.tail)]
+
+
+def _columns() -> int:
+    try:
+        return os.get_terminal_size(2).columns
+    except OSError:
+        return 80

@@ -1,0 +1,284 @@
+"""The flags of tfrun: the only place that knows both flags and fields."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from .errors import SpecError
+from .spec import DEFAULT_CPUS, DEFAULT_MEM, Job
+from .version import __version__
+
+DESCRIPTION = "Run a command on a cluster made for it, and tell every copy who the others are."
+
+EXAMPLES = """
+examples:
+  two workers and a parameter server on this machine:
+    tfrun -w 2 -s 1 -- python train.py --ps {ps_hosts} --workers {worker_hosts} \\
+                                       --job {job_name} --index {task_index}
+  the same on a Mesos cluster, one GPU for each worker, in a container:
+    tfrun -m mesos-master:5050 --image me/train -w 2 -s 1 -Gw 1 -- python train.py
+  a chief and three workers that read TF_CONFIG, only the chief's output:
+    tfrun --chief -w 3 --logs chief -- python train.py
+"""
+
+# Field of the library -> flag, for error messages.
+FIELD_FLAGS = {
+    (None, "jobs"): "-w/--nworker",
+    (None, "master"): "-m/--master",
+    (None, "logs"): "--logs",
+    (None, "volumes"): "-V/--volume",
+    (None, "env"): "--env",
+    (None, "extra_config"): "-e/--extra-config",
+    (None, "containerizer_type"): "-C/--containerizer-type",
+    (None, "start_timeout"): "--start-timeout",
+    (None, "advertise"): "--advertise",
+    ("worker", "num"): "-w/--nworker",
+    ("ps", "num"): "-s/--nserver",
+    ("worker", "cpus"): "-Cw/--worker-cpus",
+    ("worker", "gpus"): "-Gw/--worker-gpus",
+    ("worker", "mem"): "-Mw/--worker-mem",
+    ("ps", "cpus"): "-Cs/--server-cpus",
+    ("ps", "gpus"): "-Gs/--server-gpus",
+    ("ps", "mem"): "-Ms/--server-mem",
+    ("chief", "cpus"): "--chief-cpus",
+    ("chief", "gpus"): "--chief-gpus",
+    ("chief", "mem"): "--chief-mem",
+    ("evaluator", "cpus"): "--evaluator-cpus",
+    ("evaluator", "gpus"): "--evaluator-gpus",
+    ("evaluator", "mem"): "--evaluator-mem",
+}
+
+
+def in_flags(error: SpecError) -> str:
+    """The error with the flag in the place of the field."""
+    if error.field == "jobs":
+        return "no task to run: say how many workers with -w/--nworker (or use --chief)"
+    flag = FIELD_FLAGS.get((error.job, error.field))
+    return f"{flag} {error.problem}" if flag else str(error)
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        sys.stderr.write(f"{self.prog}: {message} (see {self.prog} --help)\n")
+        sys.exit(SpecError.exit_code)
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    args = build_parser().parse_args(argv)
+    if args.cmd[:1] == ["--"]:
+        del args.cmd[0]
+    return args
+
+
+def jobs_of(args: argparse.Namespace) -> list[Job]:
+    """The jobs the flags ask for; chief and evaluator are like workers unless told otherwise."""
+    if not args.cmd:
+        raise SpecError(
+            None, "cmd", "is missing: give it at the end, tfrun -w 2 -- python train.py"
+        )
+    cmd = args.cmd[0] if len(args.cmd) == 1 else tuple(args.cmd)
+    worker = {"cpus": args.worker_cpus, "mem": args.worker_mem, "gpus": args.worker_gpus}
+    server = {"cpus": args.server_cpus, "mem": args.server_mem, "gpus": args.server_gpus}
+    like_worker = {
+        role: {
+            k: v if (own := getattr(args, f"{role}_{k}")) is None else own
+            for k, v in worker.items()
+        }
+        for role in ("chief", "evaluator")
+    }
+    jobs = [
+        Job("ps", args.nserver, cmd=cmd, **server),
+        Job("worker", args.nworker, cmd=cmd, **worker),
+        Job("chief", int(args.chief), cmd=cmd, **like_worker["chief"]),
+        Job("evaluator", int(args.evaluator), cmd=cmd, **like_worker["evaluator"]),
+    ]
+    return [job for job in jobs if job.num]
+
+
+def settings_of(args: argparse.Namespace) -> dict[str, Any]:
+    """Everything but the jobs, in the words of config.make_config."""
+    return {
+        "role": args.role,
+        "master": args.master,
+        "name": args.name,
+        "volumes": args.volume,
+        "containerizer_type": args.containerizer_type,
+        "force_pull_image": args.force_pull_image,
+        "env": dict(_variable(text) for text in args.env),
+        "extra_config": _extra_config(args.extra_config),
+        "image": args.image,
+        "python": args.python,
+        "logs": _logs(args),
+        "start_timeout": args.start_timeout,
+        "advertise": args.advertise,
+    }
+
+
+def _variable(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise SpecError(None, "env", f"must be KEY=VALUE, got {text!r}")
+    return name, value
+
+
+def _extra_config(path: str | None) -> Any:
+    if path is None:
+        return {}
+    try:
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+    except OSError as error:
+        problem = f"cannot be read: {path}: {error.strerror}"
+    except ValueError as error:
+        problem = f"must hold a JSON object: {path}: {error}"
+    raise SpecError(None, "extra_config", problem)
+
+
+def _logs(args: argparse.Namespace) -> str | None:
+    """--worker-logs of TFMesos: worker numbers, or * for all of them."""
+    if args.worker_logs is None:
+        return str(args.logs) if args.logs is not None else None
+    if args.logs is not None:
+        raise SpecError(None, "logs", "and --worker-logs exclude each other: give one of them")
+    numbers = [number.strip() for number in args.worker_logs.split(",") if number.strip()]
+    return ",".join(f"worker:{number}" for number in numbers)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="tfrun",
+        usage="tfrun -w N [-s N] [options] -- command [argument ...]",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    _add_tasks(parser.add_argument_group("what to run"))
+    _add_resources(parser.add_argument_group("resources of each task"))
+    _add_place(parser.add_argument_group("where to run it"))
+    _add_container(parser.add_argument_group("in what surroundings"))
+    _add_screen(parser.add_argument_group("what you see"))
+    return parser
+
+
+def _add_tasks(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    add("-w", "--nworker", type=int, default=0, metavar="N", help="number of worker tasks")
+    add("-s", "--nserver", type=int, default=0, metavar="N", help="number of ps tasks (default 0)")
+    add("--chief", action="store_true", help="also a chief; its end is the end of the run")
+    add("--evaluator", action="store_true", help="also an evaluator")
+    add(
+        "cmd",
+        nargs=argparse.REMAINDER,
+        metavar="command",
+        help="run in every task; {ps_hosts}, {worker_hosts}, {job_name}, {task_index} are filled "
+        "in. A single argument goes to a shell, several are executed as they are",
+    )
+
+
+def _add_resources(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    for short, name, what in (("w", "worker", "a worker"), ("s", "server", "a ps")):
+        _amounts(add, f"{short}", name, what, DEFAULT_CPUS, DEFAULT_MEM, 0)
+    for role in ("chief", "evaluator"):
+        _amounts(add, "", role, f"the {role}", None, None, None)
+
+
+def _amounts(add: Any, short: str, name: str, what: str, cpus: Any, mem: Any, gpus: Any) -> None:
+    def names(letter: str, long: str) -> list[str]:
+        return [*([f"-{letter}{short}"] if short else []), f"--{name}-{long}"]
+
+    default = " (default %(default)g)" if short else " (default: as a worker)"
+    add(*names("C", "cpus"), type=float, default=cpus, metavar="N", help=f"cpus of {what}{default}")
+    add(*names("G", "gpus"), type=int, default=gpus, metavar="N", help=f"gpus of {what}{default}")
+    add(
+        *names("M", "mem"),
+        type=float,
+        default=mem,
+        metavar="MIB",
+        help=f"memory of {what}, in MiB{default}",
+    )
+
+
+def _add_place(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    add(
+        "-m",
+        "--master",
+        help="Mesos master: HOST, HOST:PORT, http(s)://HOST:PORT, a comma-separated list, "
+        "zk://HOSTS/PATH, or local: an embedded Mesos on this machine "
+        "(default: $MESOS_MASTER, else local)",
+    )
+    add("-n", "--name", help="name of the framework (default: made of this command line)")
+    add("-r", "--role", default="*", help="Mesos role (default: %(default)s)")
+    add(
+        "--advertise",
+        metavar="HOST[:PORT]",
+        help="where the tasks find this launcher (default: its address on the way to the master)",
+    )
+    add(
+        "--start-timeout",
+        type=float,
+        metavar="SECONDS",
+        help="give up when not all tasks run by then (default: wait, and say what for)",
+    )
+
+
+def _add_container(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    add("--image", help="Docker image of the tasks (default: $DOCKER_IMAGE, else none)")
+    add(
+        "-C",
+        "--containerizer-type",
+        "--containerizer_type",
+        nargs="?",
+        metavar="TYPE",
+        help="MESOS or DOCKER: which containerizer runs the image (default: MESOS)",
+    )
+    add(
+        "-f",
+        "--force-pull-image",
+        "--force_pull_image",
+        action="store_true",
+        help="pull the image even if the node has it",
+    )
+    add(
+        "-V",
+        "--volume",
+        action="append",
+        default=[],
+        metavar="HOST:CONTAINER[:ro|rw]",
+        help="mount a path of the node; may be given several times",
+    )
+    add(
+        "--env",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="set a variable for the command; may be given several times",
+    )
+    add("--python", help="interpreter on the nodes (default: this one; python3 in an image)")
+    add(
+        "-e",
+        "--extra-config",
+        "--extra_config",
+        metavar="FILE",
+        help="JSON object with initializer and finalizer: shell commands to run before and after",
+    )
+
+
+def _add_screen(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    add(
+        "--logs",
+        metavar="TASKS",
+        help="whose output to show: all (default), none, or a list such as worker:0,ps:*",
+    )
+    add("--worker-logs", metavar="NUMBERS", help="as in TFMesos: numbers of workers, or *")
+    add("--dry-run", action="store_true", help="print what would be sent to Mesos, send nothing")
+    add("-v", "--verbose", action="store_true", help="tell everything that happens")
+    add("--version", action="version", version=f"tfmesos {__version__}")

@@ -1,0 +1,234 @@
+"""The runner's connection to the launcher: made, proved, and made again when it breaks."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import time
+
+from . import wire
+from .errors import FrameError, HandshakeError
+from .loop import READ, WRITE, Loop, Timer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable
+
+    from .outbox import Outbox
+
+ATTEMPT = 5.0  # seconds for one connection, handshake included
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0  # seconds between two attempts
+CHUNK = 64 * 1024  # bytes
+
+
+class Settings:
+    """What the launcher tells the runner in the environment of its task."""
+
+    def __init__(self, values: dict[str, Any], secret: bytes) -> None:
+        self.secret = secret
+        self.launcher = wire.split_address(values["launcher"])
+        self.run, self.task = str(values["run"]), str(values["task"])
+        self.job, self.index = str(values["job"]), int(values["index"])
+        self.port = int(values.get("port") or 0)  # 0: any free one
+        # All in seconds:
+        self.connect_timeout = float(values.get("connect_timeout", 30))
+        self.grace = float(values.get("grace", 10))  # to find a lost launcher again
+        self.stop_grace = float(values.get("stop_grace", 2))  # from SIGTERM to SIGKILL
+        self.heartbeat = float(values.get("heartbeat", 5))
+        self.silence = float(values.get("silence", 20))
+
+
+class Link:
+    """One TCP connection at a time; numbered messages survive the change to the next one.
+
+    ``failure`` is the exit code and the sentence for the end, once it has given up; then
+    *give_up* is called.
+    """
+
+    def __init__(
+        self,
+        loop: Loop,
+        settings: Settings,
+        outbox: Outbox,
+        receive: Callable[[wire.Message], None],
+        give_up: Callable[[], None],
+    ) -> None:
+        self._loop, self._settings, self._outbox = loop, settings, outbox
+        self._receive, self._give_up = receive, give_up
+        self._addresses: list[tuple[int, Any]] = []
+        self._socket: socket.socket | None = None
+        self._handshake: wire.RunnerHandshake | None = None
+        self._decoder = wire.FrameDecoder()
+        self._writing = bytearray()
+        self._timer: Timer | None = None
+        self._attempts = 0
+        self._give_up_at = time.monotonic() + settings.connect_timeout
+        self._received = 0  # numbered messages of the launcher
+        self._heard = 0.0
+        self._met = False  # whether there was a launcher at all
+        self.connected = False
+        self.host = ""  # our address, as seen on the way to the launcher
+        self.family = socket.AF_INET
+        self.failure: tuple[int, str] | None = None
+
+    def open(self) -> None:
+        self._loop.before_wait(self.flush)
+        self._dial()
+
+    def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._socket is not None:
+            self._loop.unwatch(self._socket.fileno())
+            self._socket.close()
+        self._socket, self.connected = None, False
+
+    def flush(self) -> None:
+        """Send as much as the connection takes now."""
+        if self._socket is None or self._handshake is None:
+            return
+        try:
+            while self._fill():
+                del self._writing[: self._socket.send(self._writing)]
+        except BlockingIOError:
+            pass
+        except OSError as error:
+            return self._break(error.strerror)
+        events = READ | WRITE if self._writing else READ
+        self._loop.watch(self._socket.fileno(), events, self._ready)
+
+    def _fill(self) -> bool:
+        while self.connected and len(self._writing) < CHUNK:
+            frame = self._outbox.next()
+            if frame is None:
+                break
+            self._writing += frame
+        return bool(self._writing)
+
+    def _dial(self) -> None:
+        try:
+            self._socket = self._begin()
+        except OSError as error:
+            return self._break(error.strerror)
+        time_left = max(self._give_up_at - time.monotonic(), FIRST_PAUSE)
+        limit = min(ATTEMPT, time_left)
+        self._timer = self._loop.after(limit, lambda: self._break("no answer"))
+        self._loop.watch(self._socket.fileno(), WRITE, self._dialled)
+
+    def _begin(self) -> socket.socket:
+        if not self._addresses:
+            host, port = self._settings.launcher
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            self._addresses = [(entry[0], entry[4]) for entry in found]
+        family, address = self._addresses[self._attempts % len(self._addresses)]
+        connection = socket.socket(family, socket.SOCK_STREAM)
+        connection.setblocking(False)
+        code = connection.connect_ex(address)
+        if code not in (0, errno.EINPROGRESS):
+            connection.close()
+            raise OSError(code, os.strerror(code))
+        return connection
+
+    def _dialled(self) -> None:
+        assert self._socket is not None
+        code = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if code:
+            return self._break(os.strerror(code))
+        here, there = self._socket.getsockname(), self._socket.getpeername()
+        if here == there:  # TCP can meet itself when nobody listens on a local port
+            return self._break("nobody listens there")
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.host, self.family = here[0].partition("%")[0], self._socket.family
+        self._greet()
+
+    def _greet(self) -> None:
+        settings = self._settings
+        self._handshake = wire.RunnerHandshake(
+            settings.secret, settings.run, settings.task, os.urandom(wire.NONCE_BYTES)
+        )
+        self._decoder = wire.FrameDecoder()
+        self._writing = bytearray(wire.encode(self._handshake.hello()))
+        self.flush()
+
+    def _ready(self) -> None:
+        """The socket can be read, or written; the latter is done before every wait."""
+        assert self._socket is not None
+        try:
+            data = self._socket.recv(CHUNK)
+        except BlockingIOError:
+            return
+        except OSError as error:
+            return self._break(error.strerror)
+        if not data:
+            return self._break("the launcher closed the connection")
+        self._heard = time.monotonic()
+        try:
+            for message in self._decoder.feed(data):
+                self._take(message)
+        except HandshakeError as error:
+            if not self._met:  # the secret will not become right by waiting
+                self._give_up_at = self._heard
+            self._break(str(error))
+        except FrameError as error:
+            self._break(str(error))
+
+    def _take(self, message: wire.Message) -> None:
+        assert self._handshake is not None
+        kind = message.get("type")
+        if not self._handshake.done:
+            proof = self._handshake.feed(message)
+            self._writing += wire.encode(dict(proof, received=self._received))
+            self._decoder.limit = wire.MAX_FRAME
+        elif not self.connected:
+            self._welcomed(message)
+        elif kind == "ack":
+            self._outbox.acknowledge(wire.count(message, "received"))
+        else:
+            self._received += kind in wire.NUMBERED
+            self._receive(message)
+
+    def _welcomed(self, message: wire.Message) -> None:
+        if message.get("type") != "welcome":
+            raise HandshakeError("{!r} where 'welcome' was due".format(message.get("type")))
+        self._outbox.rewind(wire.count(message, "received"))
+        self.connected = self._met = True
+        self._attempts = 0
+        self._give_up_at = 0.0
+        self._beat()
+
+    def _beat(self) -> None:
+        """Show that we live, and see that the launcher does."""
+        if time.monotonic() - self._heard > self._settings.silence:
+            return self._break("the launcher fell silent")
+        if not self._writing:
+            self._writing += wire.encode({"type": "heartbeat"})
+        assert self._timer is not None
+        self._timer.cancel()
+        self._timer = self._loop.after(self._settings.heartbeat, self._beat)
+
+    def _break(self, reason: str | None) -> None:
+        """This connection is over; make the next one soon, or give up."""
+        refused = self._handshake is not None and not self.connected
+        self.close()
+        self._handshake = None
+        now = time.monotonic()
+        if not self._give_up_at:
+            self._give_up_at = now + self._settings.grace
+        if now >= self._give_up_at:
+            self.failure = self._verdict(reason, refused)
+            return self._give_up()
+        pause = min(FIRST_PAUSE * 2**self._attempts, LONGEST_PAUSE, self._give_up_at - now)
+        self._attempts += 1
+        self._timer = self._loop.after(pause, self._dial)
+
+    def _verdict(self, reason: str | None, refused: bool) -> tuple[int, str]:
+        where = wire.join_address(*self._settings.launcher)
+        if self._met:
+            text = "the launcher at {} is lost: {}".format(where, reason)
+            return wire.LAUNCHER_LOST, text
+        if refused:
+            text = "the launcher at {} and this task do not agree on the secret: {}"
+            return wire.HANDSHAKE_FAILED, text.format(where, reason)
+        text = "the launcher at {} cannot be reached from this node: {}"
+        return wire.CANNOT_REACH_LAUNCHER, text.format(where, reason)

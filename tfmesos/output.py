@@ -1,0 +1,91 @@
+"""Where the output of a command goes: the sandbox, the launcher and perhaps one copy more."""
+
+from __future__ import annotations
+
+import os
+import socket
+
+from . import wire
+from .loop import WRITE, Loop
+from .outbox import LineSplitter, Outbox, Tail
+
+FILES = {"stdout": 1, "stderr": 2}  # the runner's own, which are files in the sandbox
+COPY_LIMIT = 1024 * 1024  # bytes waiting to be copied
+COPY_PATIENCE = 1.0  # seconds for what is left of them at the end
+
+
+class Output:
+    """Takes what the command writes, as it comes. Only the sandbox can make it wait."""
+
+    def __init__(self, outbox: Outbox) -> None:
+        self._outbox = outbox
+        self._splitters = {name: LineSplitter() for name in FILES}
+        self.tail = Tail()
+        self.forward = True  # whether the launcher wants the lines
+        self.copy: Copy | None = None  # of stdout
+
+    def take(self, stream: str, data: bytes) -> None:
+        """One piece of output; b"" is the end of the stream."""
+        _write(FILES[stream], data)
+        if self.copy is not None and stream == "stdout":
+            self.copy.write(data)
+        splitter = self._splitters[stream]
+        lines = splitter.feed(data) if data else splitter.close()
+        self.tail.add(lines)
+        if self.forward:
+            self._outbox.add_lines(stream, lines)
+
+    def say(self, text: str) -> None:
+        """A line of our own among those of the command."""
+        line = "tfmesos: " + text
+        _write(FILES["stderr"], line.encode("utf-8", "backslashreplace") + b"\n")
+        self._outbox.add_lines("stderr", [line])
+
+
+def _write(fd: int, data: bytes) -> None:
+    try:
+        while data:
+            data = data[os.write(fd, data) :]
+    except OSError:
+        pass  # a full disk or a closed pipe is no reason to end the training
+
+
+class Copy:
+    """Sends bytes to a TCP address as long as that keeps up, and drops them when it does not."""
+
+    def __init__(self, loop: Loop, address: str) -> None:
+        host, port = wire.split_address(address)
+        family, kind, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        self._loop = loop
+        self._buffer = bytearray()
+        self._socket = socket.socket(family, kind)
+        self._socket.setblocking(False)
+        self._socket.connect_ex(where)  # if that fails, so does the first write
+
+    def write(self, data: bytes) -> None:
+        if self._socket.fileno() >= 0 and len(self._buffer) + len(data) <= COPY_LIMIT:
+            self._buffer += data
+            self._loop.watch(self._socket.fileno(), WRITE, self._send)
+
+    def close(self) -> None:
+        """Send what is left, within a short time."""
+        timer = self._loop.after(COPY_PATIENCE, self._buffer.clear)
+        self._loop.run_until(lambda: not self._buffer)
+        timer.cancel()
+        self._hang_up()
+
+    def _send(self) -> None:
+        try:
+            del self._buffer[: self._socket.send(self._buffer)]
+        except BlockingIOError:
+            return
+        except OSError:
+            return self._hang_up()
+        if not self._buffer:
+            self._loop.unwatch(self._socket.fileno())
+
+    def _hang_up(self) -> None:
+        self._buffer.clear()
+        if self._socket.fileno() >= 0:
+            self._loop.unwatch(self._socket.fileno())
+            self._socket.close()

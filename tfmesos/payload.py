@@ -1,0 +1,97 @@
+"""The runner as it travels inside a task: the node modules in a zip, and the line that runs it.
+
+The zip holds each module as source and compiled for the interpreter of the launcher. Python
+takes the latter if it can and the source if not, so that any Python 3.8+ can run it.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import importlib.resources
+import importlib.util
+import io
+import marshal
+import shlex
+import zipfile
+import zlib
+from types import CodeType
+
+NODE_MODULES = (
+    "child",
+    "command",
+    "errors",
+    "link",
+    "loop",
+    "outbox",
+    "output",
+    "process",
+    "server",
+    "version",
+    "wire",
+)
+VARIABLE = "TFMESOS_PAYLOAD"
+MAX_BYTES = 100_000  # Linux takes 128 KiB for one string of the environment
+
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+_BOOTSTRAP = (
+    "import binascii,os,sys,zlib;"
+    'z=os.path.join(os.path.abspath(os.environ.get("MESOS_SANDBOX")or"."),"tfmesos-runner.zip");'
+    'f=open(z,"wb");'
+    f'f.write(zlib.decompress(binascii.a2b_base64(os.environ["{VARIABLE}"])));'
+    "f.close();"
+    "sys.path.insert(0,z);"
+    "from tfmesos.server import main;"
+    "sys.exit(main())"
+)
+
+
+@functools.cache
+def payload() -> str:
+    """The value of ``TFMESOS_PAYLOAD``: the zip, compressed as a whole, in base64."""
+    return base64.b64encode(zlib.compress(archive(), 9)).decode("ascii")
+
+
+@functools.cache
+def archive() -> bytes:
+    """The zip of the node modules; the same bytes each time."""
+    here = importlib.resources.files(__package__)
+    sources = {name: here.joinpath(name + ".py").read_bytes() for name in NODE_MODULES}
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as zipped:
+        _add(zipped, "__init__.py", b"")
+        for name, source in sources.items():
+            _add(zipped, name + ".py", source)
+        for name, source in sources.items():
+            _add(zipped, name + ".pyc", _compiled(name, source))
+    return file.getvalue()
+
+
+def bootstrap(python: str) -> str:
+    """The shell command that unpacks the payload into the sandbox and becomes the runner.
+
+    Isolated (-I) and without site-packages (-S): nothing on the node can get in its way.
+    """
+    return shlex.join(["exec", python, "-I", "-S", "-c", _BOOTSTRAP])
+
+
+def _add(zipped: zipfile.ZipFile, name: str, data: bytes) -> None:
+    zipped.writestr(zipfile.ZipInfo("tfmesos/" + name, _EPOCH), data)
+
+
+def _compiled(name: str, source: bytes) -> bytes:
+    """A .pyc that is never checked against its source: they travel together."""
+    code = compile(source, f"tfmesos/{name}.py", "exec", dont_inherit=True, optimize=2)
+    unchecked = (1).to_bytes(4, "little") + importlib.util.source_hash(source)
+    return importlib.util.MAGIC_NUMBER + unchecked + _marshalled(code)
+
+
+def _marshalled(code: CodeType) -> bytes:
+    """From version 3 on the bytes depend on what else the process holds; 2 is enough for us.
+
+    Python 3.14 wants version 5 for slices.
+    """
+    try:
+        return marshal.dumps(code, 2)
+    except ValueError:
+        return marshal.dumps(code)

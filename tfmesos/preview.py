@@ -1,0 +1,45 @@
+"""What a run would send to Mesos, for ``tfrun --dry-run``."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+from . import payload
+from .offers import Seat
+from .run import runner_command
+from .spec import LaunchConfig, Resources
+from .task_info import framework_info, task_info
+
+Json = dict[str, Any]
+
+_HIDDEN = {"TFMESOS_SECRET": "(256 random bits)", payload.VARIABLE: "(the runner, zipped)"}
+
+
+def preview(config: LaunchConfig) -> Json:
+    """Framework and tasks as they would be sent; ids of Mesos, ports and secrets are made up."""
+    tasks = []
+    for task in config.tasks:
+        seat = Seat(task, tuple(_resources(task.job.needs, config.role)), None)
+        task_id = f"RUN-{task.job.name}-{task.index}-1"
+        command = runner_command(config, "RUN", "LAUNCHER:PORT", "", task_id, seat)
+        for variable in command["environment"]["variables"]:
+            variable["value"] = _HIDDEN.get(variable["name"], variable["value"])
+        tasks.append(task_info(config, task_id, "AGENT", seat, command))
+    framework = framework_info(config, "RUN", socket.gethostname())
+    return {"master": config.master, "framework_info": framework, "task_infos": tasks}
+
+
+def _resources(needs: Resources, role: str) -> Iterator[Json]:
+    for name, amount in needs.items():
+        if amount:
+            scalar = {"value": amount / 1000}
+            allocated = {"role": role}
+            yield {
+                "name": name,
+                "type": "SCALAR",
+                "scalar": scalar,
+                "role": "*",
+                "allocation_info": allocated,
+            }

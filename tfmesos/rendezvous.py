@@ -1,0 +1,330 @@
+"""The listener the runners report to.
+
+Whoever connects is a stranger until it has proved the secret of the run: short of time, of
+bytes and of company. After that one connection at a time speaks for its task, and the
+messages both sides count survive the change from one connection to the next.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from types import TracebackType
+from typing import Any
+
+from . import wire
+from .errors import FrameError, HandshakeError
+from .events import Event, RunnerLost, TaskExited, TaskReady, TaskRegistered
+
+log = logging.getLogger(__name__)
+
+CHUNK = 64 * 1024  # bytes
+FLUSH = 1.0  # seconds for the last bytes to a runner
+REPEAT = 10.0  # seconds between two warnings about strangers
+BACKLOG = 1024
+BYE = wire.encode({"type": "bye"})
+
+# Gets (task id, stream, lines, lines dropped before them); the runner is read no further
+# until it returns.
+Output = Callable[[str, str, list[str], int], Awaitable[None]]
+
+
+class _Task:
+    """One expected task, over all its connections."""
+
+    def __init__(self, task_id: str) -> None:
+        self.id = task_id
+        self.writer: asyncio.StreamWriter | None = None  # the connection that speaks for it
+        self.received = 0  # numbered messages of the runner
+        self.sent: list[bytes] = []  # numbered messages to the runner, arrived or not
+        self.turn = asyncio.Lock()  # keeps the order over a change of connection
+        self.exited = False
+        self.loss: asyncio.TimerHandle | None = None
+
+    def write(self, frame: bytes) -> None:
+        if self.writer is not None and not self.writer.is_closing():
+            self.writer.write(frame)
+
+    def acknowledge(self) -> None:
+        """Say what arrived, which is our heartbeat too; the next one makes up for one left out."""
+        if self.writer is None or self.writer.transport.get_write_buffer_size() > CHUNK:
+            return
+        self.write(wire.encode({"type": "ack", "received": self.received}))
+
+    def expect_loss(self, handle: asyncio.TimerHandle | None) -> None:
+        if self.loss is not None:
+            self.loss.cancel()
+        self.loss = handle
+
+
+class Rendezvous:
+    """Use it in an ``async with``; leaving that closes the listener and every connection."""
+
+    def __init__(
+        self,
+        run_id: str,
+        secret: bytes,
+        emit: Callable[[Event], None],
+        output: Output,
+        *,
+        grace: float = 10.0,
+        heartbeat: float = 5.0,
+        silence: float = 20.0,
+        handshake_timeout: float = 5.0,
+        max_strangers: int = 64,
+    ) -> None:
+        self._run_id, self._secret, self._emit, self._output = run_id, secret, emit, output
+        self._grace, self._heartbeat, self._silence = grace, heartbeat, silence
+        self._handshake_timeout, self._max_strangers = handshake_timeout, max_strangers
+        self._tasks: dict[str, _Task] = {}
+        self._strangers: dict[asyncio.StreamWriter, None] = {}  # the oldest first
+        self._refused = 0
+        self._warned_at = float("-inf")
+        self._group = asyncio.TaskGroup()
+        self._handlers: set[asyncio.Task[None]] = set()
+        self._servers: list[asyncio.Server] = []
+        self._closing = False
+
+    async def __aenter__(self) -> Rendezvous:
+        await self._group.__aenter__()
+        self._spawn(self._beat())
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._closing = True
+        for server in self._servers:
+            server.close()
+        for task_id in list(self._tasks):
+            self.forget(task_id)
+        for handler in self._handlers:
+            handler.cancel()
+        # An error of the body is not for the group, which would wrap it; a cancellation may be
+        # the group's own doing.
+        own = (kind, error, trace) if kind is asyncio.CancelledError else (None, None, None)
+        await self._group.__aexit__(*own)
+        for server in self._servers:
+            await server.wait_closed()
+
+    async def listen(self, host: str, port: int) -> tuple[str, int]:
+        """Listen at *host* and *port* (0: any free one), and say where that is."""
+        server = await asyncio.start_server(self._connected, host, port, backlog=BACKLOG)
+        self._servers.append(server)
+        where: tuple[str, int] = server.sockets[0].getsockname()[:2]
+        return where
+
+    def expect(self, task_id: str) -> None:
+        """Let the runner of this task in from now on."""
+        self._tasks.setdefault(task_id, _Task(task_id))
+
+    def forget(self, task_id: str) -> None:
+        """End the connection of this task, let it in no more and report nothing about it."""
+        task = self._tasks.pop(task_id, None)
+        if task is None:
+            return
+        task.expect_loss(None)
+        writer, task.writer = task.writer, None
+        if writer is not None:
+            writer.close()
+
+    def send(self, task_id: str, message: Mapping[str, Any] | bytes) -> None:
+        """Bring a ``start`` or ``stop`` to the runner exactly once, at once or when it is back.
+
+        *message* may be encoded already, when many runners get the same one.
+        """
+        task = self._tasks.get(task_id)
+        if task is None:
+            log.debug("nothing is sent to %s: it is not expected", task_id)
+            return
+        frame = message if isinstance(message, bytes) else wire.encode(message)
+        task.sent.append(frame)
+        task.write(frame)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        handler = self._group.create_task(work)
+        self._handlers.add(handler)
+        handler.add_done_callback(self._handlers.discard)
+
+    def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._closing:
+            writer.transport.abort()
+        else:
+            self._spawn(self._serve(reader, writer))
+
+    async def _beat(self) -> None:
+        while True:
+            await asyncio.sleep(self._heartbeat)
+            for task in self._tasks.values():
+                task.acknowledge()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        decoder = wire.FrameDecoder()
+        try:
+            task = await self._admit(reader, writer, decoder)
+            if task is not None:
+                await self._attend(task, reader, writer, decoder)
+        finally:
+            await _hang_up(writer)
+
+    # Strangers:
+
+    async def _admit(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        decoder: wire.FrameDecoder,
+    ) -> _Task | None:
+        self._make_room_for(writer)
+        try:
+            async with asyncio.timeout(self._handshake_timeout):
+                return await self._shake_hands(reader, writer, decoder)
+        except TimeoutError:
+            self._refuse(writer, "it did not prove the secret in time")
+        except (OSError, FrameError, HandshakeError) as error:
+            self._refuse(writer, str(error))
+        finally:
+            self._strangers.pop(writer, None)
+        return None
+
+    def _make_room_for(self, writer: asyncio.StreamWriter) -> None:
+        """The oldest stranger goes first: a runner needs its place for a moment only."""
+        self._strangers[writer] = None
+        awaited = sum(task.writer is None for task in self._tasks.values())
+        if len(self._strangers) > self._max_strangers + awaited:
+            oldest = next(iter(self._strangers))
+            del self._strangers[oldest]
+            oldest.transport.abort()
+
+    async def _shake_hands(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        decoder: wire.FrameDecoder,
+    ) -> _Task:
+        nonce = os.urandom(wire.NONCE_BYTES)
+        handshake = wire.LauncherHandshake(
+            self._secret, self._run_id, nonce, self._tasks.__contains__
+        )
+        while data := await reader.read(wire.MAX_GREETING):
+            for message in decoder.feed(data):
+                answer = handshake.feed(message)
+                if answer is None:
+                    decoder.limit = wire.MAX_FRAME
+                    return self._welcome(handshake.task, writer, wire.count(message, "received"))
+                writer.write(wire.encode(answer))
+        raise HandshakeError("it left before it had proved the secret")
+
+    def _refuse(self, writer: asyncio.StreamWriter, reason: str) -> None:
+        self._refused += 1
+        now = asyncio.get_running_loop().time()
+        if now - self._warned_at >= REPEAT:
+            who = writer.get_extra_info("peername")
+            log.warning("refused %d connection(s); the last, of %s: %s", self._refused, who, reason)
+            self._refused, self._warned_at = 0, now
+
+    # Runners:
+
+    def _welcome(self, task_id: str, writer: asyncio.StreamWriter, arrived: int) -> _Task:
+        """From now on this connection speaks for the task. *arrived* of our messages did."""
+        task = self._tasks.get(task_id)
+        if task is None:
+            raise HandshakeError(f"task {task_id} is not expected any more")
+        if task.writer is not None:
+            task.writer.transport.abort()
+        task.writer = writer
+        task.expect_loss(None)
+        task.write(wire.encode({"type": "welcome", "received": task.received}))
+        for frame in task.sent[arrived:]:
+            task.write(frame)
+        if task.exited:
+            task.write(BYE)
+        return task
+
+    async def _attend(
+        self,
+        task: _Task,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        decoder: wire.FrameDecoder,
+    ) -> None:
+        reason = "its connection was closed"
+        try:
+            await self._listen_to(task, reader, writer, decoder)
+        except TimeoutError:
+            reason = f"nothing was heard of it for {self._silence:g} s"
+        except (OSError, FrameError) as error:
+            reason = str(error)
+        if task.writer is writer:
+            task.writer = None
+            self._connection_ended(task, reason)
+
+    async def _listen_to(
+        self,
+        task: _Task,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        decoder: wire.FrameDecoder,
+    ) -> None:
+        data = b""  # there may be something behind the handshake already
+        while True:
+            for message in decoder.feed(data):
+                async with task.turn:
+                    if task.writer is not writer:
+                        return
+                    await self._take(task, message)
+            task.acknowledge()
+            # The time limit covers the read only: a slow screen is no silent runner.
+            async with asyncio.timeout(self._silence):
+                data = await reader.read(CHUNK)
+            if not data:
+                return
+
+    async def _take(self, task: _Task, message: wire.Message) -> None:
+        kind = message.get("type")
+        task.received += kind in wire.NUMBERED
+        if kind == "register":
+            host, port = wire.field(message, "host", str), wire.count(message, "port")
+            self._emit(TaskRegistered(task.id, host, port))
+        elif kind == "ready":
+            self._emit(TaskReady(task.id))
+        elif kind == "output":
+            await self._output(
+                task.id,
+                wire.field(message, "stream", str),
+                wire.lines(message, "lines"),
+                wire.count(message, "dropped"),
+            )
+        elif kind == "exit":
+            self._exited(task, message)
+
+    def _exited(self, task: _Task, message: wire.Message) -> None:
+        code, reason = wire.count(message, "code"), wire.field(message, "reason", str)
+        task.exited = True
+        task.write(BYE)
+        self._emit(TaskExited(task.id, code, reason, tuple(wire.lines(message, "tail"))))
+
+    def _connection_ended(self, task: _Task, reason: str) -> None:
+        if task.exited:
+            return
+        if self._grace <= 0:
+            self._emit(RunnerLost(task.id, reason))
+            return
+        loop = asyncio.get_running_loop()
+        lost = RunnerLost(task.id, reason)
+        task.expect_loss(loop.call_later(self._grace, self._emit, lost))
+
+
+async def _hang_up(writer: asyncio.StreamWriter) -> None:
+    """Close the connection; what was written last gets a moment to leave."""
+    writer.close()
+    try:
+        async with asyncio.timeout(FLUSH):
+            await writer.wait_closed()
+    except OSError:
+        writer.transport.abort()

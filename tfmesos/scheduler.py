@@ -1,0 +1,196 @@
+"""TFMesosScheduler: a run for code that is not asynchronous, on a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from typing import Any
+
+from .actions import ClusterSpec, Outcome
+from .config import make_config
+from .console import Console, Screen
+from .errors import Interrupted, TFMesosError
+from .run import Run
+from .spec import Job, LaunchConfig
+
+__all__ = ["Job", "Outcome", "TFMesosScheduler", "cluster"]
+
+
+class TFMesosScheduler:
+    """A cluster as TFMesos handed it out: ``start``, use ``targets``, ``stop``.
+
+    It may be used from a notebook, from any thread, beside a running event loop, and several
+    times in one process: its own event loop lives on its own thread.
+    """
+
+    def __init__(
+        self,
+        task_spec: Any,
+        role: str | None = None,
+        master: str | None = None,
+        name: str | None = None,
+        quiet: bool = False,
+        volumes: Any = (),
+        containerizer_type: str | None = None,
+        force_pull_image: bool = False,
+        forward_addresses: Any = None,
+        protocol: str | None = "grpc",
+        env: Any = None,
+        extra_config: Any = None,
+        **more: Any,
+    ) -> None:
+        self.config: LaunchConfig = make_config(
+            task_spec,
+            role=role,
+            master=master,
+            name=name,
+            volumes=volumes,
+            containerizer_type=containerizer_type,
+            force_pull_image=force_pull_image,
+            forward_addresses=forward_addresses,
+            protocol=protocol,
+            env=env,
+            extra_config=extra_config,
+            **more,
+        )
+        self._quiet = quiet
+        self._ready: Future[ClusterSpec] = Future()
+        self._ended: Future[Outcome] = Future()
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._run: Run | None = None
+        self._told = False  # has the caller seen how it ended?
+
+    def start(self) -> None:
+        """Bring the cluster up; returns when every task runs. Raises what went wrong."""
+        if self._thread is not None:
+            raise RuntimeError("start() was called before: make a new scheduler for a new run")
+        self._thread = threading.Thread(target=self._live, name="tfmesos", daemon=True)
+        self._thread.start()
+        atexit.register(self.stop)
+        try:
+            self._ready.result()
+        except BaseException:
+            self._told = True
+            self.stop()
+            raise
+
+    @property
+    def cluster_def(self) -> dict[str, list[str]]:
+        """Job name -> addresses of its tasks, as TensorFlow's ClusterSpec takes it."""
+        return {job: list(addresses) for job, addresses in self._cluster().items()}
+
+    @property
+    def targets(self) -> dict[str, str]:
+        """Task name -> where a tf.compat.v1.Session finds it."""
+        protocol = self.config.protocol
+        addresses = {job: iter(found) for job, found in self._cluster().items()}
+        return {
+            task.mesos_name: f"{protocol}://{next(addresses[task.job.name])}"
+            for task in self.config.tasks
+        }
+
+    def finished(self) -> bool:
+        """Has the run ended well? Raises what went wrong if it has not."""
+        if not self._ended.done():
+            return False
+        self._raise_failure()
+        return True
+
+    def wait(self, timeout: float | None = None) -> Outcome:
+        """How the run ended, once it has; TimeoutError if that takes longer than *timeout*."""
+        outcome = self._ended.result(timeout)
+        self._told = True
+        return outcome
+
+    def stop(self) -> None:
+        """End every task; returns when nothing is left. Once is enough, twice does no harm."""
+        if self._thread is None:
+            return
+        self._request_stop("stopped by its owner", 0)
+        try:
+            self._thread.join()
+        except KeyboardInterrupt:
+            self._request_stop("interrupted", Interrupted.exit_code)
+            self._thread.join()
+            raise
+        finally:
+            atexit.unregister(self.stop)
+
+    def _request_stop(self, reason: str, exit_code: int) -> None:
+        loop, run = self._loop, self._run
+        if loop is None or run is None or self._ended.done():
+            return
+        try:
+            loop.call_soon_threadsafe(run.request_stop, reason, exit_code)
+        except RuntimeError:
+            pass  # the loop has just been closed: there is nothing left to stop
+
+    def _cluster(self) -> ClusterSpec:
+        if self._ended.done():
+            self._raise_failure()
+        if not self._ready.done():
+            raise RuntimeError("the cluster has not been started yet")
+        return self._ready.result()
+
+    def _raise_failure(self) -> None:
+        error = self._ended.result().error
+        if error is not None:
+            self._told = True
+            raise error
+
+    def raise_untold_failure(self) -> None:
+        """Raise the failure of the run, unless its caller knows of it already."""
+        if self._ended.done() and not self._told:
+            self._raise_failure()
+
+    def _live(self) -> None:
+        level = "warning" if self._quiet else "notice"
+        console = Console(Screen.of_python(), prefix="tfmesos", level=level)
+        try:
+            outcome = asyncio.run(self._go(console))
+        except BaseException as error:
+            self._fail(error)
+        else:
+            if not self._quiet:
+                console.report(outcome)
+            self._end(outcome)
+        finally:
+            console.close()
+
+    async def _go(self, console: Console) -> Outcome:
+        self._loop = asyncio.get_running_loop()
+        self._run = Run(self.config, console, on_ready=self._ready.set_result)
+        return await self._run.go()
+
+    def _end(self, outcome: Outcome) -> None:
+        if not self._ready.done():
+            early = TFMesosError("the run ended before all its tasks had begun")
+            self._ready.set_exception(outcome.error or early)
+        self._ended.set_result(outcome)
+
+    def _fail(self, error: BaseException) -> None:
+        for future in (self._ready, self._ended):
+            if not future.done():
+                future.set_exception(error)
+
+
+@contextmanager
+def cluster(jobs: Any, **settings: Any) -> Iterator[TFMesosScheduler]:
+    """A running cluster for the length of the block; however that is left, nothing remains.
+
+    *jobs* is a Job, a dict, or a list of either; the settings are those of TFMesosScheduler.
+    """
+    scheduler = TFMesosScheduler(jobs, **settings)
+    scheduler.start()
+    try:
+        yield scheduler
+    except BaseException:
+        scheduler.stop()
+        raise
+    scheduler.stop()
+    scheduler.raise_untold_failure()

@@ -1,0 +1,279 @@
+"""The runner: what tfmesos starts on a node, the parent of the user's command.
+
+It reports to the launcher, waits for the cluster spec, runs the command, forwards its output
+and reports its end. It leaves nothing running, whatever happens to it or to the launcher.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import sys
+
+from . import command, process, wire
+from .child import Child, Guard
+from .link import Link, Settings
+from .loop import Loop
+from .outbox import Outbox
+from .output import Copy, Output
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import MutableMapping, Sequence
+
+PATIENCE = 10.0  # seconds without progress after which we no longer wait for the goodbye
+STOPPED = 128 + signal.SIGTERM
+
+
+class Outcome:
+    """How a step of the task ended: as a shell counts, and in words."""
+
+    def __init__(self, code: int, reason: str) -> None:
+        self.code, self.reason = code, reason
+
+
+class Runner:
+    """The life of one task: ``run`` goes from top to bottom, waiting in the loop.
+
+    What may come at any time (a stop, a signal, the loss of the launcher) sets what ``run``
+    looks at next, and stops the process that runs just then.
+    """
+
+    def __init__(self, loop: Loop, settings: Settings) -> None:
+        self._loop, self._settings = loop, settings
+        self._outbox = Outbox()
+        self._output = Output(self._outbox)
+        self._link = Link(loop, settings, self._outbox, self._receive, self._stop)
+        self._start: wire.Message = {}
+        self._guard: Guard | None = None
+        self._child: Child | None = None
+        self._stop_grace: float | None = None  # seconds from SIGTERM to SIGKILL, once stopping
+        self._dismissed = False
+
+    def run(self) -> int:
+        """Live, and return the exit code."""
+        self._loop.on_signal(signal.SIGTERM, self._stop)
+        for number in (signal.SIGINT, signal.SIGHUP):  # a terminal's; the launcher decides
+            self._loop.on_signal(number, lambda: None)
+        try:
+            outcome = self._take_part()
+        finally:
+            self._link.close()
+            if self._guard is not None:
+                self._guard.close()
+        if self._link.failure is not None:
+            _complain(self._link.failure[1])
+        return outcome.code
+
+    def _take_part(self) -> Outcome:
+        self._link.open()
+        self._loop.run_until(lambda: self._link.connected or self._stopping)
+        if not self._link.connected:
+            return self._stopped("was stopped before it reached the launcher")
+        try:
+            reservation = _reserve(self._link.family, self._settings.port)
+        except OSError as error:
+            reason = "could not have port {}: {}".format(self._settings.port, error.strerror)
+            return self._report(Outcome(wire.PORT_TAKEN, reason), [])
+        with reservation:
+            self._register(reservation.getsockname()[1])
+            self._loop.run_until(lambda: self._start or self._stopping)
+            if self._stopping:
+                return self._report(self._stopped("was stopped before it started"), [])
+            return self._work()
+
+    def _register(self, port: int) -> None:
+        python = "{}.{}.{}".format(*sys.version_info)
+        address = {"host": self._link.host, "port": port}
+        self._outbox.add({"type": "register", "pid": os.getpid(), "python": python, **address})
+
+    def _work(self) -> Outcome:
+        """The initializer, the command and the finalizer, as far as they are given."""
+        argv, env, cwd = what_to_run(self._start, self._settings)
+        self._prepare(cwd)
+        outcome = self._initialize(env, cwd) or self._step(argv, env, cwd, announce=True)
+        tail = self._output.tail.lines()
+        self._finalize(env, cwd)
+        if self._link.failure is not None:
+            outcome = Outcome(*self._link.failure)
+        return self._report(outcome, tail)
+
+    def _prepare(self, cwd: str) -> None:
+        self._guard = Guard()
+        self._output.forward = bool(self._start.get("forward", True))
+        if self._start.get("cwd") not in (None, cwd):
+            text = "no directory {} on this node; running in {}"
+            self._output.say(text.format(self._start["cwd"], cwd))
+        if self._start.get("copy_to"):
+            try:
+                self._output.copy = Copy(self._loop, self._start["copy_to"])
+            except (OSError, ValueError) as error:
+                self._output.say("no copy to {}: {}".format(self._start["copy_to"], error))
+
+    def _initialize(self, env: dict[str, str], cwd: str) -> Outcome | None:
+        """What ends the task before its command, if anything does."""
+        if self._start.get("initializer"):
+            outcome = self._step(self._shell(self._start["initializer"]), env, cwd)
+            if outcome.code:
+                return Outcome(outcome.code, "its initializer " + outcome.reason)
+        return self._stopped("was stopped before its command") if self._stopping else None
+
+    def _finalize(self, env: dict[str, str], cwd: str) -> None:
+        """Runs whatever came before; when we are to stop, not longer than the grace time."""
+        if not self._start.get("finalizer") or self._stop_grace == 0:
+            return
+        if self._stop_grace is not None:
+            self._loop.after(self._stop_grace, self._kill)
+        outcome = self._step(self._shell(self._start["finalizer"]), env, cwd)
+        if outcome.code:
+            self._output.say("the finalizer " + outcome.reason)
+
+    def _shell(self, script: str) -> list[str]:
+        settings = self._settings
+        return command.argv(
+            script, command.placeholders(self._start["cluster"], settings.job, settings.index)
+        )
+
+    def _step(
+        self, argv: Sequence[str], env: dict[str, str], cwd: str, announce: bool = False
+    ) -> Outcome:
+        try:
+            child = Child(self._loop, argv, env, cwd, self._output.take)
+        except (OSError, ValueError) as error:
+            return _not_started(argv[0], error)
+        assert self._guard is not None
+        self._guard.began(child.pid)
+        if announce:
+            self._outbox.add({"type": "ready"})
+        self._child = child
+        self._loop.run_until(lambda: child.ended)
+        self._child = None
+        self._guard.ended(child.pid)
+        return _ended(child.returncode)
+
+    def _report(self, outcome: Outcome, tail: list[str]) -> Outcome:
+        """Tell the launcher how it ended, and wait until it knows."""
+        if self._output.copy is not None:
+            self._output.copy.close()
+        reason = outcome.reason.encode("utf-8", "backslashreplace").decode("utf-8")
+        report = {"type": "exit", "code": outcome.code, "reason": reason, "tail": tail}
+        self._outbox.add(report)
+        self._wait_patiently(-1)
+        self._loop.run_until(lambda: self._dismissed or self._link.failure)
+        return outcome
+
+    def _wait_patiently(self, acked: int) -> None:
+        """Wait on as long as the launcher takes frames; a broken link has its own patience."""
+        if acked == self._outbox.acked and self._link.connected:
+            self._dismissed = True
+        acked = self._outbox.acked
+        self._loop.after(PATIENCE, lambda: self._wait_patiently(acked))
+
+    # What may come at any time:
+
+    def _receive(self, message: wire.Message) -> None:
+        kind = message.get("type")
+        if kind == "start":
+            self._start = self._start or message
+        elif kind == "stop":
+            self._stop(float(message["grace"]))
+        elif kind == "bye":
+            self._dismissed = True
+
+    def _stop(self, grace: float | None = None) -> None:
+        """Stop what runs. Called again, it can only become faster."""
+        grace = self._settings.stop_grace if grace is None else max(grace, 0.0)
+        if self._stop_grace is None or grace < self._stop_grace:
+            self._stop_grace = grace
+            if self._child is not None:
+                self._child.stop(grace)
+
+    def _kill(self) -> None:
+        if self._child is not None:
+            self._child.kill()
+
+    @property
+    def _stopping(self) -> bool:
+        return self._stop_grace is not None
+
+    def _stopped(self, reason: str) -> Outcome:
+        return Outcome(*(self._link.failure or (STOPPED, reason)))
+
+
+def what_to_run(start: wire.Message, settings: Settings) -> tuple[list[str], dict[str, str], str]:
+    """The argv, the environment and the directory of the command of this task."""
+    task = (start["cluster"], settings.job, settings.index)
+    argv = command.argv(start["command"], command.placeholders(*task))
+    env = command.merged(
+        os.environ,
+        start.get("env") or {},
+        command.environment(*task),
+        start.get("user_env") or {},
+    )
+    cwd = start.get("cwd")
+    return argv, env, cwd if cwd and os.path.isdir(cwd) else os.getcwd()
+
+
+def _reserve(family: int, port: int) -> socket.socket:
+    """Hold *port* (0: any) so that nobody else gets it until the command listens there.
+
+    Bound but not listening, and with SO_REUSEADDR: a server that sets the same option, as
+    TensorFlow's does, can bind beside it.
+    """
+    reservation = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        reservation.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        reservation.bind(("", port))
+    except OSError:
+        reservation.close()
+        raise
+    return reservation
+
+
+def _ended(returncode: int) -> Outcome:
+    code = process.exit_code(returncode)
+    if returncode >= 0:
+        return Outcome(code, "exited with {}".format(code))
+    try:
+        name = signal.Signals(-returncode).name
+    except ValueError:
+        name = "a signal"
+    return Outcome(code, "was killed by {} (signal {})".format(name, -returncode))
+
+
+def _not_started(name: str, error: Exception) -> Outcome:
+    """As a shell says it: 127 for a command that is not there, 126 for one that cannot run."""
+    if isinstance(error, FileNotFoundError):
+        return Outcome(127, "could not be started: no such command: {}".format(name))
+    if isinstance(error, PermissionError):
+        return Outcome(126, "could not be started: not executable: {}".format(name))
+    return Outcome(126, "could not be started: {}: {}".format(name, error))
+
+
+def _complain(text: str) -> None:
+    sys.stderr.write("tfmesos runner: {}\n".format(text))
+    sys.stderr.flush()
+
+
+def read_settings(environ: MutableMapping[str, str]) -> Settings:
+    """Take our variables out of *environ*, so that the command cannot see them."""
+    environ.pop("TFMESOS_PAYLOAD", None)
+    text, secret = environ.pop("TFMESOS_RUNNER"), environ.pop("TFMESOS_SECRET")
+    return Settings(json.loads(text), bytes.fromhex(secret))
+
+
+def main() -> int:
+    """The exit code of the task."""
+    try:
+        settings = read_settings(os.environ)
+    except (KeyError, TypeError, ValueError) as error:
+        _complain("bad settings in the environment: {!r}".format(error))
+        return wire.BAD_SETTINGS
+    try:
+        with Loop() as loop:
+            return Runner(loop, settings).run()
+    except Exception:
+        sys.excepthook(*sys.exc_info())
+        return wire.RUNNER_BROKEN

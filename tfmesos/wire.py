@@ -1,0 +1,234 @@
+"""What runner and launcher say to each other, and how they prove they belong to one run.
+
+A frame is four bytes of length (big-endian) and that many bytes of JSON, one object.
+
+The connection opens with a handshake. Each side shows that it knows the secret of the run
+by an HMAC over nonces of both, so that a recording is worth nothing; the two proofs differ
+in the role they name, so that neither can be sent back as the other:
+
+    runner -> hello {run, task, nonce}          launcher -> challenge {nonce, proof}
+    runner -> proof {proof, received}           launcher -> welcome {received}
+
+After it both sides number the messages that must not get lost, by counting. ``received``
+says how many of the other side's have arrived, so that after a broken connection exactly
+the missing ones are sent again.
+
+    runner -> launcher, numbered     register {host, port, pid, python}, ready {},
+                                     output {stream, lines, dropped}, exit {code, reason, tail}
+    runner -> launcher               heartbeat {}
+    launcher -> runner, numbered     start {...}, stop {grace, reason}
+    launcher -> runner               ack {received} (its heartbeat too), bye {} after the exit
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+
+from .errors import FrameError, HandshakeError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Iterator, Mapping, TypeVar
+
+    Message = dict[str, Any]
+    T = TypeVar("T")
+
+MAX_GREETING = 4096  # bytes of a frame from somebody who has not proved anything yet
+MAX_FRAME = 16 * 1024 * 1024
+NONCE_BYTES = 16
+NUMBERED = frozenset(["register", "ready", "output", "exit", "start", "stop"])
+
+# The runner's own exit codes, outside of what commands and signals usually give.
+CANNOT_REACH_LAUNCHER = 211
+HANDSHAKE_FAILED = 212
+LAUNCHER_LOST = 213
+BAD_SETTINGS = 214
+PORT_TAKEN = 215
+RUNNER_BROKEN = 216
+
+RUNNER_EXITS = {
+    CANNOT_REACH_LAUNCHER: "could not reach the launcher from its node",
+    HANDSHAKE_FAILED: "could not agree on the run's secret with the launcher",
+    LAUNCHER_LOST: "lost the launcher and stopped",
+    BAD_SETTINGS: "was started with settings its runner does not understand",
+    PORT_TAKEN: "could not have its port: another program on the node uses it",
+    RUNNER_BROKEN: "was ended by a fault in the tfmesos runner; its sandbox has the traceback",
+}
+
+
+def encode(message: Mapping[str, Any]) -> bytes:
+    """The frame of one message."""
+    body = json.dumps(message, separators=(",", ":"), allow_nan=False).encode("ascii")
+    if len(body) > MAX_FRAME:
+        raise FrameError("a message of {} bytes is too long to send".format(len(body)))
+    return len(body).to_bytes(4, "big") + body
+
+
+class FrameDecoder:
+    """Bytes in, messages out. Holds no more than one frame of ``limit`` and one read."""
+
+    def __init__(self, limit: int = MAX_GREETING) -> None:
+        self.limit = limit
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[Message]:
+        """The messages that are complete now.
+
+        Each is decoded when it is asked for, so that raising ``limit`` after the handshake
+        counts for the very next frame.
+        """
+        self._buffer += data
+        return self._messages()
+
+    def _messages(self) -> Iterator[Message]:
+        while len(self._buffer) >= 4:
+            length = int.from_bytes(self._buffer[:4], "big")
+            if length > self.limit:
+                raise FrameError("a frame of {} bytes; {} are allowed".format(length, self.limit))
+            if len(self._buffer) < 4 + length:
+                return
+            body = bytes(self._buffer[4 : 4 + length])
+            del self._buffer[: 4 + length]
+            yield _decode(body)
+
+
+def _decode(body: bytes) -> Message:
+    try:
+        message = json.loads(body.decode("utf-8"), parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise FrameError("a frame that is not JSON: {}".format(error)) from None
+    if not isinstance(message, dict):
+        raise FrameError("a frame that holds a {}, no object".format(type(message).__name__))
+    return message
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError("{} is not JSON".format(name))
+
+
+def field(message: Mapping[str, Any], name: str, kind: type[T]) -> T:
+    """The field *name* of *message*, or FrameError if it is not there or no *kind*."""
+    value = message.get(name)
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise FrameError("{!r} without a proper {!r}".format(message.get("type"), name))
+    return value
+
+
+def count(message: Mapping[str, Any], name: str) -> int:
+    """The field *name* of *message*, a number that is not negative."""
+    value = field(message, name, int)
+    if value < 0:
+        raise FrameError("{!r} with a negative {!r}".format(message.get("type"), name))
+    return value
+
+
+def lines(message: Mapping[str, Any], name: str) -> list[str]:
+    """The field *name* of *message*, a list of lines of text."""
+    value = field(message, name, list)
+    if not all(isinstance(line, str) for line in value):
+        raise FrameError("{!r} with {!r} that are no text".format(message.get("type"), name))
+    return value
+
+
+class RunnerHandshake:
+    """The runner's side: send ``hello``, feed the challenge, send what ``feed`` returns."""
+
+    def __init__(self, secret: bytes, run: str, task: str, nonce: bytes) -> None:
+        self._secret, self._run, self._task, self._nonce = secret, run, task, nonce.hex()
+        self.done = False
+
+    def hello(self) -> Message:
+        return {"type": "hello", "run": self._run, "task": self._task, "nonce": self._nonce}
+
+    def feed(self, message: Message) -> Message:
+        """The runner's proof in answer to the launcher's, which is checked first."""
+        _expect(message, "challenge")
+        theirs = _nonce(message)
+        parties = (self._run, self._task, self._nonce, theirs)
+        if self.done or not _same(
+            _text(message, "proof"), _proof(self._secret, "launcher", *parties)
+        ):
+            raise HandshakeError("the launcher did not prove the secret of run " + self._run)
+        self.done = True
+        return {"type": "proof", "proof": _proof(self._secret, "runner", *parties)}
+
+
+class LauncherHandshake:
+    """The launcher's side: feed the hello, send the challenge, feed the proof.
+
+    Only tasks that *expected* knows get an answer. ``task`` may be believed once ``done``.
+    """
+
+    def __init__(
+        self, secret: bytes, run: str, nonce: bytes, expected: Callable[[str], bool]
+    ) -> None:
+        self._secret, self._run, self._nonce = secret, run, nonce.hex()
+        self._expected = expected
+        self._awaited = ""
+        self.task = ""
+        self.done = False
+
+    def feed(self, message: Message) -> Message | None:
+        """The challenge in answer to a hello; None, and ``done``, for a good proof."""
+        if not self._awaited:
+            return self._challenge(message)
+        _expect(message, "proof")
+        if self.done or not _same(_text(message, "proof"), self._awaited):
+            raise HandshakeError("a wrong proof for task " + self.task)
+        self.done = True
+        return None
+
+    def _challenge(self, message: Message) -> Message:
+        _expect(message, "hello")
+        self.task = _text(message, "task")
+        if _text(message, "run") != self._run or not self._expected(self.task):
+            raise HandshakeError("a task that is not expected: {!r}".format(self.task[:80]))
+        parties = (self._run, self.task, _nonce(message), self._nonce)
+        self._awaited = _proof(self._secret, "runner", *parties)
+        proof = _proof(self._secret, "launcher", *parties)
+        return {"type": "challenge", "nonce": self._nonce, "proof": proof}
+
+
+def _proof(secret: bytes, role: str, *parties: str) -> str:
+    statement = json.dumps(["tfmesos handshake 1", role, *parties]).encode("ascii")
+    return hmac.new(secret, statement, "sha256").hexdigest()
+
+
+def _same(given: str, right: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "replace"), right.encode("ascii"))
+
+
+def _expect(message: Message, kind: str) -> None:
+    if message.get("type") != kind:
+        raise HandshakeError("{!r} where {!r} was due".format(message.get("type"), kind))
+
+
+def _text(message: Message, name: str) -> str:
+    value = message.get(name)
+    if not isinstance(value, str):
+        raise HandshakeError("{!r} without {!r}".format(message.get("type"), name))
+    return value
+
+
+def _nonce(message: Message) -> str:
+    nonce = _text(message, "nonce")
+    if len(nonce) != 2 * NONCE_BYTES:
+        raise HandshakeError("a nonce of {} characters".format(len(nonce)))
+    return nonce
+
+
+def join_address(host: str, port: int) -> str:
+    """``host:port``, with brackets round an IPv6 address."""
+    return "[{}]:{}".format(host, port) if ":" in host else "{}:{}".format(host, port)
+
+
+def split_address(address: str) -> tuple[str, int]:
+    """Host and port of ``host:port`` or ``[IPv6]:port``; ValueError if it is neither."""
+    host, colon, port = address.rpartition(":")
+    bracketed = host.startswith("[") and host.endswith("]")
+    name = host[1:-1] if bracketed else host
+    number = int(port) if port.isascii() and port.isdigit() else -1
+    if not name or not colon or not 0 <= number <= 65535 or (":" in name and not bracketed):
+        raise ValueError("{!r} is not host:port".format(address))
+    return name, number
