@@ -73,10 +73,9 @@ class Console:
         *,
         prefix: str = "tfrun",
         level: str = "notice",
-        on_closed: Callable[[], None] = lambda: None,
     ) -> None:
         self._screen, self._prefix, self._level = screen, prefix, SHOWN[level]
-        self._on_closed = on_closed  # nobody reads our standard output any more
+        self.on_closed: Callable[[], object] | None = None  # nobody reads our standard output
         self._colours: dict[str, int] = {}
         self._queue: deque[tuple[bool, str]] = deque()  # (to standard error?, text)
         self._waiting = 0  # characters in the queue
@@ -193,8 +192,9 @@ class Console:
         try:
             (self._screen.err if is_err else self._screen.out)(text)
         except (OSError, ValueError):  # closed by its reader, or by the program itself
-            if not is_err:
-                self._on_closed()
+            if not is_err and self.on_closed is not None:
+                tell, self.on_closed = self.on_closed, None
+                tell()
 
 
 def _joined(batch: deque[tuple[bool, str]]) -> list[tuple[bool, str]]:

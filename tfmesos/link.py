@@ -112,8 +112,7 @@ class Link:
         except OSError as error:
             return self._break(error.strerror)
         time_left = max(self._give_up_at - time.monotonic(), FIRST_PAUSE)
-        limit = min(ATTEMPT, time_left)
-        self._timer = self._loop.after(limit, lambda: self._break("no answer"))
+        self._timer = self._loop.after(min(ATTEMPT, time_left), lambda: self._break("no answer"))
         self._loop.watch(self._socket.fileno(), WRITE, self._dialled)
 
     def _begin(self) -> socket.socket:
@@ -218,7 +217,8 @@ class Link:
         if now >= self._give_up_at:
             self.failure = self._verdict(reason, refused)
             return self._give_up()
-        pause = min(FIRST_PAUSE * 2**self._attempts, LONGEST_PAUSE, self._give_up_at - now)
+        longest = min(LONGEST_PAUSE, self._give_up_at - now)
+        pause = min(FIRST_PAUSE * 2 ** min(self._attempts, 10), longest)
         self._attempts += 1
         self._timer = self._loop.after(pause, self._dial)
 

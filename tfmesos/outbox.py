@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from typing import Deque, Iterable
 
 MAX_LINE = 64 * 1024  # characters; a longer line is sent in pieces
-BATCH = 64 * 1024  # characters of lines in one frame, about
-LINE_COST = 64  # bytes a line costs beside its text
+BATCH = 64 * 1024  # bytes held for the lines of one frame, about
+COST = 64  # bytes a line, or a frame, costs beside its text
 TAIL_LINES = 20
 TAIL_CHARACTERS = 16 * 1024
 
@@ -82,23 +82,22 @@ class Outbox:
     and not of many short ones.
     """
 
-    def __init__(self, limit: int = 4 * 1024 * 1024) -> None:
+    def __init__(self, limit: int = 8 * 1024 * 1024) -> None:
         self._limit = limit
         self._held = 0
-        self._waiting: Deque[tuple[str, str]] = collections.deque()  # (stream, line)
-        self._dropped: dict[str, int] = {}  # lines of each stream, after those waiting
-        self._frames: Deque[tuple[bytes, int]] = collections.deque()  # with the bytes held for them
+        self._stream = ""
+        self._lines: list[str] = []  # of that stream, not yet in a frame
+        self._size = 0  # what is held for them
+        self._dropped: dict[str, int] = {}  # lines of each stream, after all the others
+        self._frames: Deque[tuple[bytes, int]] = collections.deque()  # and what is held for them
         self._sent = 0  # frames of _frames given to this connection
         self.acked = 0  # frames the launcher has; they came before those in _frames
 
     def add_lines(self, stream: str, lines: Iterable[str]) -> None:
         """Queue output; a line there is no room for is counted instead."""
         for line in lines:
-            cost = len(line) + LINE_COST
-            if self._has_room(cost):
-                self._pack_dropped()
-                self._waiting.append((stream, line))
-                self._held += cost
+            if self._has_room(len(line) + COST):
+                self._add_line(stream, line)
             else:
                 self._dropped[stream] = self._dropped.get(stream, 0) + 1
 
@@ -139,23 +138,26 @@ class Outbox:
     def _has_room(self, cost: int) -> bool:
         return self._held + cost <= (self._limit // 2 if self._dropped else self._limit)
 
-    def _pack(self) -> None:
-        while self._waiting:
-            self._pack_batch()
-
-    def _pack_batch(self) -> None:
-        stream = self._waiting[0][0]
-        lines: list[str] = []
-        size = 0
-        while self._waiting and self._waiting[0][0] == stream and size < BATCH:
-            line = self._waiting.popleft()[1]
-            lines.append(line)
-            size += len(line) + LINE_COST
-        self._frames.append((_output(stream, lines, 0), size))
-
-    def _pack_dropped(self) -> None:
+    def _add_line(self, stream: str, line: str) -> None:
+        if stream != self._stream or self._size >= BATCH:
+            self._pack()
         if self._dropped:
             self._pack()
+            self._pack_dropped()
+        self._stream = stream
+        self._lines.append(line)
+        self._size += len(line) + COST
+        self._held += len(line) + COST
+
+    def _pack(self) -> None:
+        if self._lines:
+            frame = _output(self._stream, self._lines, 0)
+            held = len(frame) + COST
+            self._frames.append((frame, held))
+            self._held += held - self._size
+            self._lines, self._size = [], 0
+
+    def _pack_dropped(self) -> None:
         for stream, number in self._dropped.items():
             self._frames.append((_output(stream, [], number), 0))
         self._dropped = {}

@@ -70,7 +70,7 @@ def signal_session(leader: int, number: int) -> None:
 
 def members(leader: int) -> list[int]:
     """The living processes of the session of *leader*; zombies have ended and do not count."""
-    if not os.path.isdir("/proc/self"):
+    if not _has_proc():
         return [leader] if _exists(leader) else []
     pids = (int(name) for name in os.listdir("/proc") if name.isdigit())
     return [pid for pid in pids if _session_if_alive(pid) == leader]
@@ -82,21 +82,27 @@ def kill_session(leader: int, patience: float = 2.0) -> bool:
     False if something survived SIGKILL for *patience* seconds: it hangs in the kernel and
     dies as soon as that lets go of it.
     """
+    if not _has_proc():
+        signal_session(leader, signal.SIGKILL)
+        return True
     deadline = time.monotonic() + patience
     pause = 0.0005
-    while True:
-        signal_session(leader, signal.SIGKILL)
-        if not members(leader):
-            return True
+    while members(leader):
         if time.monotonic() > deadline:
             return False
+        signal_session(leader, signal.SIGKILL)
         time.sleep(pause)
         pause = min(2 * pause, 0.05)
+    return True
 
 
 def exit_code(returncode: int) -> int:
     """The shell's number for a Popen returncode: 137 for -9, everything else as it is."""
     return 128 - returncode if returncode < 0 else returncode
+
+
+def _has_proc() -> bool:
+    return os.path.isdir("/proc/self")
 
 
 def _session_if_alive(pid: int) -> int | None:

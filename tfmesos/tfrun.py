@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import os
 import signal
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from . import flags
@@ -63,16 +63,11 @@ def _launch(config: LaunchConfig, *, is_verbose: bool) -> int:
 
     if is_verbose:
         logging.basicConfig(level=logging.DEBUG, format="%(levelname)s %(name)s: %(message)s")
-    closed: list[bool] = []
-    console = Console(
-        Screen.of_this_process(),
-        level="debug" if is_verbose else "notice",
-        on_closed=lambda: closed.append(True),
-    )
+    console = Console(Screen.of_this_process(), level="debug" if is_verbose else "notice")
     outcome = asyncio.run(_go(config, console))
     console.report(outcome)
     console.close()
-    return _NOBODY_READS if closed else outcome.exit_code
+    return outcome.exit_code
 
 
 async def _go(config: LaunchConfig, console: Console) -> Outcome:
@@ -82,12 +77,7 @@ async def _go(config: LaunchConfig, console: Console) -> Outcome:
     loop = asyncio.get_running_loop()
     for number, word in _SIGNALS.items():
         loop.add_signal_handler(number, run.request_stop, word, 128 + number)
+    console.on_closed = partial(
+        loop.call_soon_threadsafe, run.request_stop, "nobody reads the output", _NOBODY_READS
+    )
     return await run.go()
-
-
-def exit_now() -> None:
-    """The console script: leave without waiting for what other threads still hold."""
-    code = main()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)

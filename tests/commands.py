@@ -1,0 +1,80 @@
+"""Run the installed tfrun as its users do."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+TIMEOUT = 60.0
+
+
+def environment(**more):
+    clean = {k: v for k, v in os.environ.items() if k not in ("MESOS_MASTER", "DOCKER_IMAGE")}
+    return {**clean, **more}
+
+
+def tfrun(*args, env=None, cwd=None, timeout=TIMEOUT):
+    """Run tfrun to its end."""
+    return subprocess.run(
+        [sys.executable, "-m", "tfmesos", *map(str, args)],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        env=environment(**(env or {})),
+        cwd=cwd,
+        timeout=timeout,
+    )
+
+
+@contextmanager
+def running_tfrun(*args, **options):
+    """A tfrun that runs while the block does; the block ends it or it is killed."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tfmesos", *map(str, args)],
+        stdin=subprocess.DEVNULL,
+        env=environment(),
+        **{
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.PIPE,
+            "text": True,
+            "bufsize": 1,
+            **options,
+        },
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        for stream in (process.stdout, process.stderr):
+            if stream:
+                stream.close()
+
+
+def finish(process, timeout=TIMEOUT):
+    """Wait for its end; return the rest of its output.
+
+    Not communicate(): that forgets what readline() has read ahead.
+    """
+    with ThreadPoolExecutor(2) as pool:
+        out, err = (pool.submit(s.read) for s in (process.stdout, process.stderr))
+        try:
+            process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+    return out.result(), err.result()
+
+
+def read_until(stream, *wanted):
+    """Read lines until each of *wanted* has been seen in one; return what was read."""
+    lines, missing = [], list(wanted)
+    while missing:
+        line = stream.readline()
+        assert line, f"the output ended before {missing} came: {lines}"
+        lines.append(line.rstrip("\n"))
+        missing = [text for text in missing if text not in line]
+    return lines

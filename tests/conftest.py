@@ -1,0 +1,71 @@
+"""After every test: no process, no socket and no temporary directory is left."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import sys
+import tempfile
+
+import psutil
+import pytest
+
+LEAVING = 10.0  # seconds within which the last processes must have gone
+
+if sys.platform == "linux":
+    # Orphans of our tests become our children, so that none can hide.
+    PR_SET_CHILD_SUBREAPER = 36
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left_behind(tmp_path_factory, monkeypatch):
+    scratch = tmp_path_factory.mktemp("scratch")
+    monkeypatch.setenv("TMPDIR", str(scratch))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    sockets, processes = open_sockets(), set(living_children())
+    yield
+    left = [p for p in living_children() if p not in processes]
+    _, left = psutil.wait_procs(left, LEAVING)
+    left = [process for process in left if is_alive(process)]
+    described = [describe(process) for process in left]
+    for process in left:
+        process.kill()
+    reap()
+    assert not described, "processes are left running"
+    gc.collect()
+    assert not open_sockets() - sockets, "sockets are left open"
+    assert not list(scratch.iterdir()), "temporary files are left"
+
+
+def living_children():
+    return [p for p in psutil.Process().children(recursive=True) if is_alive(p)]
+
+
+def is_alive(process):
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def describe(process):
+    try:
+        return process.pid, process.cmdline()
+    except psutil.Error:
+        return process.pid, "(gone meanwhile)"
+
+
+def reap():
+    """Orphans that ended are ours to reap; those that a Popen waits for are left to it."""
+    for child in psutil.Process().children():
+        try:
+            if child.status() == psutil.STATUS_ZOMBIE:
+                os.waitpid(child.pid, os.WNOHANG)
+        except (psutil.Error, ChildProcessError):
+            pass
+
+
+def open_sockets():
+    return {(c.fd, c.laddr, c.raddr) for c in psutil.Process().net_connections() if c.fd != -1}

@@ -1,0 +1,176 @@
+"""The library, on the embedded Mesos."""
+
+import asyncio
+import re
+import socket
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from tests.commands import environment
+from tfmesos import Job, SpecError, TaskFailed, cluster
+from tfmesos.scheduler import TFMesosScheduler
+
+
+@pytest.fixture(autouse=True)
+def no_master_in_the_environment(monkeypatch):
+    monkeypatch.delenv("MESOS_MASTER", raising=False)
+    monkeypatch.delenv("DOCKER_IMAGE", raising=False)
+
+
+def test_a_cluster_has_targets_and_a_cluster_def_while_the_block_lasts():
+    jobs = [Job("ps", 1, cmd="sleep 60"), {"name": "worker", "num": 2, "cmd": "sleep 60"}]
+    with cluster(jobs) as c:
+        assert {job: len(hosts) for job, hosts in c.cluster_def.items()} == {"ps": 1, "worker": 2}
+        assert c.targets == {
+            "/job:ps/task:0": f"grpc://{c.cluster_def['ps'][0]}",
+            "/job:worker/task:0": f"grpc://{c.cluster_def['worker'][0]}",
+            "/job:worker/task:1": f"grpc://{c.cluster_def['worker'][1]}",
+        }
+        assert c.finished() is False
+    assert c.wait().ok
+
+
+def test_wait_returns_how_it_ended():
+    with cluster(Job("worker", 2, cmd="true"), quiet=True) as c:
+        outcome = c.wait(30)
+        assert c.finished() is True
+    assert (outcome.ok, outcome.exit_code) == (True, 0)
+
+
+def test_a_failure_that_was_waited_for_is_an_outcome_and_no_exception():
+    with cluster(Job("worker", 1, cmd="echo broken; exit 7"), quiet=True) as c:
+        outcome = c.wait(30)
+    assert outcome.exit_code == 7 and outcome.cause.tail == ("broken",)
+    assert isinstance(outcome.error, TaskFailed) and outcome.error.task == "worker:0"
+
+
+def test_a_failure_nobody_asked_for_is_raised_when_the_block_is_left():
+    with pytest.raises(TaskFailed, match="worker:0 exited with 7"):
+        with cluster(Job("worker", 1, cmd="exit 7"), quiet=True) as c:
+            c._ended.result(30)
+
+
+def test_a_failure_is_raised_by_the_next_call():
+    with cluster(Job("worker", 1, cmd="exit 7"), quiet=True) as c:
+        c._ended.result(30)
+        with pytest.raises(TaskFailed):
+            c.finished()
+
+
+def test_an_exception_in_the_block_ends_the_cluster_and_is_passed_on():
+    with pytest.raises(ZeroDivisionError):
+        with cluster(Job("worker", 1, cmd="sleep 60")):
+            1 / 0  # noqa: B018
+
+
+def test_a_timeout_of_wait_leaves_the_run_alone():
+    with cluster(Job("worker", 1, cmd="sleep 60")) as c:
+        with pytest.raises(TimeoutError):
+            c.wait(0.01)
+        assert c.finished() is False
+
+
+def test_stop_ends_the_tasks_and_may_be_repeated():
+    with cluster(Job("worker", 1, cmd="sleep 60")) as c:
+        c.stop()
+        c.stop()
+        assert c.wait(0).ok
+
+
+def test_the_scheduler_of_tfmesos_can_be_driven_by_hand():
+    scheduler = TFMesosScheduler([Job(name="worker", num=1, cmd="sleep 60")], quiet=True)
+    scheduler.start()
+    assert list(scheduler.targets) == ["/job:worker/task:0"]
+    scheduler.stop()
+
+
+def test_bad_jobs_are_refused_before_anything_starts():
+    with pytest.raises(SpecError, match="num must not be negative, got -1"):
+        with cluster({"name": "worker", "num": -1}):
+            pytest.fail("it must not start")
+
+
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        ({"master": "a:b:c"}, "master"),
+        ({"env": {"X": 1}}, "env must hold texts, got 1 for X"),
+        ({"containerizer_type": "lxc"}, "containerizer_type must be MESOS or DOCKER"),
+        ({"volumes": {"/a": "b"}}, "volumes must name absolute paths"),
+        ({"extra_config": {"x": "y"}}, "extra_config knows initializer and finalizer"),
+    ],
+)
+def test_bad_settings_name_their_field(settings, message):
+    with pytest.raises(SpecError, match=re.escape(message)):
+        with cluster(Job("worker", 1, cmd="true"), **settings):
+            pytest.fail("it must not start")
+
+
+def test_output_of_the_tasks_is_shown(capsys):
+    with cluster(Job("worker", 1, cmd="echo hello $X"), env={"X": "you"}) as c:
+        c.wait(30)
+    assert capsys.readouterr().out == "[worker:0] hello you\n"
+
+
+def test_forward_addresses_get_a_copy_of_standard_output():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(30)
+        where = {"/job:worker/task:0": listener.getsockname()}
+        with cluster(
+            Job("worker", 1, cmd="echo copied"), forward_addresses=where, logs="none"
+        ) as c:
+            connection, _ = listener.accept()
+            with connection, connection.makefile("rb") as stream:
+                assert b"copied" in stream.read()
+            c.wait(30)
+
+
+def test_two_clusters_at_once_and_one_after_another():
+    for _ in range(2):
+        with (
+            cluster(Job("worker", 1, cmd="sleep 60")) as first,
+            cluster(Job("worker", 1, cmd="sleep 60")) as second,
+        ):
+            assert first.targets != second.targets
+
+
+def test_it_works_in_a_thread():
+    outcomes = []
+
+    def work():
+        with cluster(Job("worker", 1, cmd="true"), quiet=True) as c:
+            outcomes.append(c.wait(30))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join(60)
+    assert [outcome.ok for outcome in outcomes] == [True]
+
+
+def test_it_works_inside_a_running_event_loop():
+    async def work():
+        with cluster(Job("worker", 1, cmd="true"), quiet=True) as c:
+            return c.wait(30)
+
+    assert asyncio.run(work()).ok
+
+
+def test_a_program_that_forgets_to_stop_leaves_nothing_behind():
+    code = (
+        "from tfmesos.scheduler import Job, TFMesosScheduler\n"
+        "s = TFMesosScheduler(Job('worker', 1, cmd='sleep 600'))\n"
+        "s.start(); print(s.targets)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, env=environment()
+    )
+    assert done.returncode == 0 and "/job:worker/task:0" in done.stdout
+
+
+def test_importing_tfmesos_costs_next_to_nothing():
+    code = "import sys, tfmesos; print({'aiohttp', 'asyncio', 'tensorflow'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "set()\n"

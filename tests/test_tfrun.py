@@ -1,0 +1,325 @@
+"""tfrun from the outside, on the embedded Mesos: real processes, real exit codes."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from tests.commands import environment, finish, read_until, running_tfrun, tfrun
+from tfmesos.version import __version__
+
+
+def lines(text):
+    return sorted(text.splitlines())
+
+
+def test_every_task_knows_the_others_and_both_streams_come_home():
+    script = "echo {job_name} {task_index} {ps_hosts} {worker_hosts}; echo err >&2"
+    done = tfrun("-w", 3, "-s", 2, "--", "sh", "-c", script)
+    assert done.returncode == 0
+    names = ["ps:0", "ps:1", "worker:0", "worker:1", "worker:2"]
+    assert lines(done.stderr) == [f"[{name}] err" for name in names]
+    found = [re.fullmatch(r"\[(\w+):(\d)\] \1 \2 (\S+) (\S+)", x) for x in lines(done.stdout)]
+    assert [f"{f[1]}:{f[2]}" for f in found] == names
+    assert len({f[3] for f in found}) == len({f[4] for f in found}) == 1
+    ps_hosts, worker_hosts = found[0][3].split(","), found[0][4].split(",")
+    assert (len(ps_hosts), len(worker_hosts)) == (2, 3)
+    assert len({*ps_hosts, *worker_hosts}) == 5
+    assert all(re.fullmatch(r"127\.0\.0\.1:\d+", host) for host in (*ps_hosts, *worker_hosts))
+
+
+def test_the_exit_code_and_the_report_are_those_of_the_task_that_failed():
+    script = "echo so long; exit $((3*{task_index}))"
+    done = tfrun("-w", 2, "--", "sh", "-c", script)
+    assert done.returncode == 3
+    assert "tfrun: worker:1 exited with 3 on " in done.stderr
+    assert "  its last lines:\n    so long\n" in done.stderr
+
+
+def test_a_killed_task_is_reported_with_its_signal():
+    done = tfrun("-w", 1, "--", "sh", "-c", "kill -9 $$")
+    assert done.returncode == 137
+    assert "worker:0 was killed by SIGKILL" in done.stderr
+
+
+def test_the_ps_need_not_end_for_the_run_to_end():
+    script = "if [ {job_name} = ps ]; then exec sleep 600; else echo done; fi"
+    done = tfrun("-w", 2, "-s", 1, "--", "sh", "-c", script)
+    assert (done.returncode, done.stdout.count("done")) == (0, 2)
+
+
+def test_no_ps_at_all_is_fine():
+    done = tfrun("-w", 1, "-s", 0, "--", "sh", "-c", "echo [{ps_hosts}]")
+    assert (done.returncode, done.stdout) == (0, "[worker:0] []\n")
+
+
+def test_the_environment_of_a_task_says_who_it_is_and_who_the_others_are():
+    names = "TFMESOS_DISTRIBUTED TFMESOS_JOB_NAME TFMESOS_TASK_INDEX TF_CONFIG PYTHONUNBUFFERED"
+    code = f"import json, os; print(json.dumps([os.environ[n] for n in {names.split()!r}]))"
+    done = tfrun("-w", 1, "--chief", "--evaluator", "--", sys.executable, "-c", code)
+    assert done.returncode == 0
+    (shown,) = [x for x in done.stdout.splitlines() if x.startswith("[chief:0]")]
+    distributed, job, index, config, unbuffered = json.loads(shown.partition(" ")[2])
+    assert (distributed, job, index, unbuffered) == ("1", "chief", "0", "1")
+    assert json.loads(config)["task"] == {"type": "chief", "index": 0}
+    assert {job: len(hosts) for job, hosts in json.loads(config)["cluster"].items()} == {
+        "chief": 1,
+        "worker": 1,
+    }
+
+
+def test_a_single_task_is_no_cluster_to_tensorflow():
+    done = tfrun("-w", 1, "--", "sh", "-c", 'echo "[$TF_CONFIG]"')
+    assert done.stdout == "[worker:0] []\n"
+
+
+def test_env_sets_a_variable_and_the_runs_secret_stays_out_of_sight():
+    done = tfrun("-w", 1, "--env", "GREETING=hello you", "--", "env")
+    assert "[worker:0] GREETING=hello you\n" in done.stdout
+    assert not [x for x in done.stdout.splitlines() if re.search("SECRET|PAYLOAD|_RUNNER", x)]
+
+
+def test_arguments_keep_their_quoting_and_other_braces_stay():
+    code = "import sys; print(sys.argv[1:])"
+    arguments = ["a b", '{"x": {}}', "$HOME", "{task_index}", ""]
+    done = tfrun("-w", 1, "--", sys.executable, "-c", code, *arguments)
+    assert (
+        done.stdout
+        == f"[worker:0] {['a b', chr(123) + chr(34) + 'x' + chr(34) + ': {}}', '$HOME', '0', '']}\n"
+    )
+
+
+def test_a_single_argument_goes_to_a_shell():
+    done = tfrun("-w", 1, "--", "echo {job_name} | tr a-z A-Z")
+    assert done.stdout == "[worker:0] WORKER\n"
+
+
+def test_a_command_that_does_not_exist_is_named():
+    done = tfrun("-w", 1, "--", "no-such-command", "x")
+    assert done.returncode == 127
+    assert "no such command: no-such-command" in done.stderr
+
+
+def test_tasks_run_where_tfrun_was_started(tmp_path):
+    done = tfrun("-w", 1, "--", "pwd", cwd=tmp_path)
+    assert done.stdout == f"[worker:0] {tmp_path}\n"
+
+
+def test_initializer_and_finalizer_frame_the_command(tmp_path):
+    config = tmp_path / "extra.json"
+    config.write_text(json.dumps({"initializer": "echo first", "finalizer": "echo last; exit 9"}))
+    done = tfrun("-w", 1, "-e", config, "--", "sh", "-c", "echo middle; exit 4")
+    shown = [x.partition(" ")[2] for x in done.stdout.splitlines()]
+    assert shown == ["first", "middle", "last"]
+    assert done.returncode == 4
+    assert "finalizer" in done.stderr
+
+
+def test_a_failing_initializer_fails_the_task_and_the_command_is_not_run(tmp_path):
+    config = tmp_path / "extra.json"
+    config.write_text(json.dumps({"initializer": "exit 5"}))
+    done = tfrun("-w", 1, "-e", config, "--", "echo", "never")
+    assert done.returncode == 5
+    assert "initializer exited with 5" in done.stderr and "never" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    "flags, shown",
+    [
+        (["--logs", "none"], []),
+        (["--logs", "worker:1,ps:*"], ["ps:0", "worker:1"]),
+        (["--worker-logs", "0"], ["worker:0"]),
+        (["--worker-logs", "*"], ["worker:0", "worker:1"]),
+    ],
+)
+def test_only_the_chosen_output_is_shown(flags, shown):
+    done = tfrun("-w", 2, "-s", 1, *flags, "--", "echo", "x")
+    assert lines(done.stdout) == [f"[{name}] x" for name in shown]
+
+
+def test_the_last_lines_of_a_failure_are_shown_even_without_logs():
+    done = tfrun("-w", 1, "--logs", "none", "--", "sh", "-c", "echo oh no >&2; exit 1")
+    assert done.stdout == "" and "    oh no\n" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "args, message",
+    [
+        (["-w", "-1", "--", "x"], "-w/--nworker must not be negative, got -1"),
+        (["-w", "1", "-s", "-2", "--", "x"], "-s/--nserver must not be negative, got -2"),
+        (["-w", "two", "--", "x"], "argument -w/--nworker: invalid int value: 'two'"),
+        (["-w", "0", "--", "x"], "no task to run: say how many workers with -w/--nworker"),
+        (["-w", "1", "-Cw", "0", "--", "x"], "-Cw/--worker-cpus must be above 0, got 0"),
+        (["-w", "1", "-Mw", "1", "--", "x"], "-Mw/--worker-mem must be at least 32 (MiB), got 1"),
+        (["-w", "1", "-Gw", "0.5", "--", "x"], "argument -Gw/--worker-gpus: invalid int value"),
+        (["-w", "1"], "cmd is missing"),
+        (["-w", "1", "--logs", "boss", "--", "x"], "--logs names no job of this run: 'boss'"),
+        (["-w", "1", "-V", "/a", "--", "x"], "-V/--volume must be HOST:CONTAINER[:ro|rw], got"),
+        (["-w", "1", "-V", "/a:/b", "--", "x"], "-V/--volume /a:/b needs an image"),
+        (["-w", "1", "--env", "X", "--", "x"], "--env must be KEY=VALUE, got 'X'"),
+        (["-w", "1", "--env", "1=2", "--", "x"], "--env needs a variable name before =, got '1'"),
+        (["-w", "1", "-m", "a:b:c", "--", "x"], "-m/--master"),
+        (["-w", "1", "-m", "ftp://x", "--", "x"], "-m/--master"),
+        (["-w", "1", "-e", "/no/such", "--", "x"], "-e/--extra-config cannot be read: /no/such"),
+        (["-w", "1", "-C", "lxc", "--", "x"], "-C/--containerizer-type must be MESOS or DOCKER"),
+        (["-w", "1", "--start-timeout", "0", "--", "x"], "--start-timeout must be above 0, got 0"),
+        (["-w", "1", "--advertise", "a b", "--", "x"], "--advertise must be HOST or HOST:PORT"),
+        (["-w", "1", "--logs", "all", "--worker-logs", "0", "--", "x"], "exclude each other"),
+        (["--frobnicate", "--", "x"], "--frobnicate"),
+    ],
+)
+def test_bad_input_is_one_clear_line_and_nothing_is_started(args, message):
+    done = tfrun(*args)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("text, problem", [("[1]", "must be a JSON object"), ("{", "JSON object")])
+def test_an_extra_config_that_is_no_object_is_refused(tmp_path, text, problem):
+    config = tmp_path / "extra.json"
+    config.write_text(text)
+    done = tfrun("-w", 1, "--extra_config", config, "--", "x")
+    assert done.returncode == 2 and problem in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_more_gpus_than_this_machine_has_is_said_at_once(tmp_path):
+    nvidia = tmp_path / "nvidia-smi"
+    nvidia.write_text("#!/bin/sh\necho 'GPU 0: Fake (UUID: GPU-0)'\n")
+    nvidia.chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    done = tfrun("-w", 2, "-Gw", 1, "--", "true", env={"PATH": path})
+    assert done.returncode == 75
+    assert "the tasks ask for 2 gpus, this machine has 1" in done.stderr
+
+
+def test_dry_run_prints_what_would_be_sent_and_keeps_the_secret():
+    done = tfrun(
+        *("-w", 1, "-s", 1, "--image", "me/train", "-C", "docker", "-V", "/a:/b:ro", "--dry-run"),
+        *("-f", "-r", "ml", "-n", "my run", "--", "python", "x.py"),
+    )
+    assert done.returncode == 0
+    sent = json.loads(done.stdout)
+    assert sent["framework_info"]["name"] == "my run"
+    assert sent["framework_info"]["roles"] == ["ml"]
+    assert [info["name"] for info in sent["task_infos"]] == ["/job:ps/task:0", "/job:worker/task:0"]
+    container = sent["task_infos"][0]["container"]
+    assert container["docker"]["image"] == "me/train"
+    assert container["docker"]["force_pull_image"] is True
+    assert {"host_path": "/a", "container_path": "/b", "mode": "RO"} in container["volumes"]
+    variables = sent["task_infos"][0]["command"]["environment"]["variables"]
+    secret = [v["value"] for v in variables if v["name"] == "TFMESOS_SECRET"]
+    assert secret == ["(256 random bits)"]
+
+
+def test_help_groups_the_flags_and_shows_three_examples():
+    shown = tfrun("--help").stdout
+    assert shown.count("    tfrun ") == 3
+    for group in ("what to run:", "resources of each task:", "where to run it:", "what you see:"):
+        assert group in shown
+
+
+def test_version():
+    assert tfrun("--version").stdout == f"tfmesos {__version__}\n"
+
+
+@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_the_run_in_good_order(number, code):
+    script = 'trap "echo cleaning; exit 0" TERM; echo up; while :; do sleep 0.05; done'
+    with running_tfrun("-w", 2, "--", "sh", "-c", script) as run:
+        read_until(run.stdout, "[worker:0] up", "[worker:1] up")
+        run.send_signal(number)
+        out, err = finish(run, 20)
+    assert run.returncode == code
+    assert lines(out) == ["[worker:0] cleaning", "[worker:1] cleaning"]
+    assert "tfrun: " in err
+
+
+def test_a_second_interrupt_ends_it_at_once():
+    script = 'trap "" TERM; trap "echo never" EXIT; echo up; while :; do sleep 0.05; done'
+    with running_tfrun("-w", 1, "--", "sh", "-c", script) as run:
+        read_until(run.stdout, "[worker:0] up")
+        run.send_signal(signal.SIGINT)
+        run.send_signal(signal.SIGINT)
+        _, err = finish(run, 20)
+    assert run.returncode == 130 and "had not ended yet when we left: worker:0" in err
+
+
+def test_a_killed_launcher_leaves_nothing_behind():
+    """The fixture sees what is left: no process, and no sandbox either."""
+    with running_tfrun("-w", 2, "-s", 1, "--", "sh", "-c", "echo up; sleep 600") as run:
+        read_until(run.stdout, "[worker:0] up", "[worker:1] up", "[ps:0] up")
+        run.kill()
+
+
+def test_when_nobody_reads_the_output_the_run_ends():
+    with running_tfrun("-w", 1, "--", "sh", "-c", "while :; do echo x; sleep 0.01; done") as run:
+        read_until(run.stdout, "x")
+        run.stdout.close()
+        assert run.wait(20) == 141
+
+
+def test_a_slow_reader_stops_neither_the_task_nor_the_run_and_losses_are_counted(tmp_path):
+    """The task writes far more than all buffers hold while nobody reads, and still ends."""
+    marker = tmp_path / "ended"
+    code = (
+        "import sys\n"
+        "for i in range(300000): print('%07d' % i, 'x' * 80)\n"
+        f"open({str(marker)!r}, 'w').close()"
+    )
+    with running_tfrun("-w", 1, "--", sys.executable, "-c", code) as run:
+        first = run.stdout.readline()
+        while not marker.exists():
+            assert run.poll() is None
+            os.sched_yield()
+        out, err = finish(run, 60)
+    seen = [int(x.split()[1]) for x in (first + out).splitlines()]
+    lost = sum(int(n) for n in re.findall(r"\((\d+) lines left out here", err))
+    assert run.returncode == 0
+    assert seen == sorted(set(seen)) and len(seen) + lost == 300000
+
+
+def test_output_that_is_read_is_complete():
+    code = "for i in range(20000): print(i)"
+    done = tfrun("-w", 2, "--", sys.executable, "-c", code)
+    for name in ("worker:0", "worker:1"):
+        mine = [x.split()[1] for x in done.stdout.splitlines() if x.startswith(f"[{name}]")]
+        assert mine == [str(i) for i in range(20000)]
+
+
+def test_an_unreachable_master_is_named_with_what_was_tried():
+    env = environment(TFMESOS_PATIENCE="1")
+    done = tfrun("-w", 1, "-m", "127.0.0.1:1", "--", "true", env=env)
+    assert done.returncode == 69
+    assert "no Mesos master after" in done.stderr and "127.0.0.1:1" in done.stderr
+
+
+def test_two_runs_share_one_mesos_that_stands_alone():
+    master = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "tfmesos.local", "--port", "0", "--agents", "2"),
+            *("--resources", "cpus:8;mem:16384;ports:[31000-31999]"),
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    )
+    try:
+        url = re.search(r"http://\S+", master.stdout.readline())[0]
+        script = "echo {task_index} {worker_hosts}; [ {task_index} = 1 ] || sleep 0.5"
+        with (
+            running_tfrun("-m", url, "-w", 2, "--", "sh", "-c", script) as first,
+            running_tfrun("-m", url, "-w", 2, "--", "sh", "-c", script) as second,
+        ):
+            outputs = [finish(run, 30)[0] for run in (first, second)]
+            assert (first.returncode, second.returncode) == (0, 0)
+        addresses = {host for out in outputs for host in re.findall(r"[\d.]+:(\d+)", out)}
+        assert len(addresses) == 4
+        assert all(31000 <= int(port) <= 31999 for port in addresses)
+    finally:
+        master.send_signal(signal.SIGINT)
+        assert master.wait(20) == 130
+        master.stdout.close()
