@@ -1,0 +1,181 @@
+import asyncio
+import threading
+
+from tests.builders import workers
+from tfmesos.actions import Ending, Outcome
+from tfmesos.console import MAX_WAITING, Console, Screen
+from tfmesos.errors import TaskFailed
+
+(TASK,) = workers(1).tasks
+
+
+class Page:
+    """A screen that remembers what was written, in order."""
+
+    def __init__(self, **options):
+        self.out, self.err, self.all = [], [], []
+        self.screen = Screen(out=self.write_out, err=self.write_err, **options)
+
+    def write_out(self, text):
+        self.out.append(text)
+        self.all.append(text)
+
+    def write_err(self, text):
+        self.err.append(text)
+        self.all.append(text)
+
+
+class BlockedPage(Page):
+    """A screen whose reader has gone for a coffee."""
+
+    def __init__(self):
+        super().__init__()
+        self.released = threading.Event()
+
+    def write_out(self, text):
+        self.released.wait()
+        super().write_out(text)
+
+
+class ClosedPage(Page):
+    def write_out(self, text):
+        raise BrokenPipeError
+
+
+def show(page, *calls):
+    """What a console on *page* writes for these calls: (name, stream, lines, dropped)."""
+
+    async def write():
+        console = Console(page.screen)
+        for call in calls:
+            await console.output(*call)
+        console.close()
+
+    asyncio.run(write())
+
+
+def test_lines_carry_their_tasks_name_and_keep_their_stream():
+    page = Page()
+    show(page, ("worker:0", "stdout", ["a", "b"], 0), ("ps:0", "stderr", ["c"], 0))
+    assert "".join(page.out) == "[worker:0] a\n[worker:0] b\n"
+    assert "".join(page.err) == "[ps:0] c\n"
+
+
+def test_dropped_lines_are_counted_where_they_are_missing():
+    page = Page()
+    show(page, ("worker:0", "stdout", ["z"], 17))
+    assert "".join(page.all).startswith("[worker:0] (17 lines left out here")
+
+
+def test_colours_tell_tasks_apart_on_a_terminal_only():
+    page = Page(colour_out=True)
+    show(
+        page, ("a:0", "stdout", ["x"], 0), ("b:0", "stdout", ["x"], 0), ("a:0", "stdout", ["y"], 0)
+    )
+    assert "".join(page.out) == (
+        "\x1b[36m[a:0]\x1b[0m x\n\x1b[33m[b:0]\x1b[0m x\n\x1b[36m[a:0]\x1b[0m y\n"
+    )
+
+
+def test_a_task_cannot_move_the_cursor_of_a_terminal_but_may_use_colours():
+    page = Page(colour_out=True)
+    evil = "\x1b[2J\x1b[1;1H\x1b]0;title\x07a\x08\x1b[31mred\x1b[0m\x1bc\x9b1Kz\x1b"
+    show(page, ("a:0", "stdout", [evil], 0))
+    assert "".join(page.out).endswith(" a\x1b[31mred\x1b[0m1Kz\n")
+
+
+def test_piped_lines_are_passed_on_as_they_are():
+    page = Page()
+    show(page, ("a:0", "stdout", ["\x1b[2Jx\ty"], 0))
+    assert "".join(page.out) == "[a:0] \x1b[2Jx\ty\n"
+
+
+def test_of_a_progress_bar_the_last_state_is_shown():
+    page = Page()
+    show(page, ("a:0", "stdout", ["10%\r50%\r100%\r"], 0))
+    assert "".join(page.out) == "[a:0] 100%\n"
+
+
+def test_the_live_line_gives_way_to_output_and_comes_back():
+    page = Page(live=True)
+    console = Console(page.screen)
+    console.status("waiting")
+    while "\r\x1b[Kwaiting" not in page.err:
+        pass
+    asyncio.run(console.output("a:0", "stdout", ["x"], 0))
+    console.close()
+    assert page.all[:3] == ["\r\x1b[Kwaiting", "\r\x1b[K", "[a:0] x\n"]
+    assert page.all[-1] in ("\r\x1b[K", "[a:0] x\n")
+
+
+def test_without_a_terminal_there_is_no_live_line():
+    page = Page()
+    console = Console(page.screen)
+    console.status("waiting")
+    console.close()
+    assert page.all == []
+
+
+def test_a_slow_reader_holds_up_the_output_and_nothing_else():
+    page = BlockedPage()
+
+    async def write():
+        console = Console(page.screen)
+        await console.output("a:0", "stdout", ["first"], 0)
+        big = asyncio.create_task(console.output("a:0", "stdout", ["x" * MAX_WAITING], 0))
+        done, _ = await asyncio.wait({big}, timeout=0.05)
+        assert not done
+        page.released.set()
+        await asyncio.wait_for(big, 10)
+        console.close()
+
+    asyncio.run(write())
+    assert len("".join(page.out)) > MAX_WAITING
+
+
+def test_a_closed_reader_is_reported_once():
+    told = []
+    console = Console(ClosedPage().screen)
+    console.on_closed = lambda: told.append("closed")
+    asyncio.run(console.output("a:0", "stdout", ["x"], 0))
+    asyncio.run(console.output("a:0", "stdout", ["y"], 0))
+    console.close()
+    assert told == ["closed"]
+
+
+def test_only_what_the_level_allows_is_said():
+    page = Page()
+    console = Console(page.screen, level="notice")
+    for level in ("debug", "info", "notice", "warning"):
+        console.say(level, level)
+    console.close()
+    assert "".join(page.err) == "tfrun: notice\ntfrun: warning\n"
+
+
+def test_the_report_names_the_culprit_its_last_lines_and_those_who_fell_after_it():
+    def ending(code, reason, *tail):
+        return Ending(TASK, "node-a", code, reason, tail, 0.0, "id")
+
+    page = Page()
+    console = Console(page.screen)
+    console.report(
+        Outcome(
+            error=TaskFailed("worker:0", "exited with 3 on node-a", 3),
+            cause=ending(3, "exited with 3", "one", "two"),
+            others=(ending(143, "was killed by SIGTERM"),),
+        )
+    )
+    console.close()
+    assert "".join(page.err) == (
+        "tfrun: worker:0 exited with 3 on node-a\n"
+        "  its last lines:\n    one\n    two\n"
+        "  ended after it, or because of it: worker:0 (was killed by SIGTERM)\n"
+    )
+
+
+def test_a_run_that_went_well_needs_no_words():
+    page = Page()
+    console = Console(page.screen)
+    console.report(Outcome())
+    console.close()
+    assert page.all == []

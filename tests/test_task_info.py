@@ -1,0 +1,115 @@
+import pytest
+
+from tests.builders import an_offer, workers
+from tfmesos.offers import place
+from tfmesos.spec import LaunchConfig, Volume
+from tfmesos.task_info import (
+    STATES,
+    command_info,
+    container_info,
+    describe,
+    framework_info,
+    is_terminal,
+    status_in,
+    task_info,
+)
+
+JOBS = (workers(1),)
+
+
+def a_seat():
+    (found,) = place(workers(1).tasks, [an_offer()]).places
+    return found.seats[0]
+
+
+def test_a_plain_task_says_who_it_is_and_takes_exactly_its_resources():
+    command = command_info("exec python3 -c x", {"A": "1"})
+    info = task_info(LaunchConfig(jobs=JOBS), "run-worker-0-1", "agent-1", a_seat(), command)
+    assert info == {
+        "name": "/job:worker/task:0",
+        "task_id": {"value": "run-worker-0-1"},
+        "agent_id": {"value": "agent-1"},
+        "resources": [
+            {"name": "cpus", "type": "SCALAR", "scalar": {"value": 1.0}, "role": "*"},
+            {"name": "mem", "type": "SCALAR", "scalar": {"value": 1024.0}, "role": "*"},
+        ],
+        "command": {
+            "shell": True,
+            "value": "exec python3 -c x",
+            "environment": {"variables": [{"name": "A", "value": "1"}]},
+        },
+        "kill_policy": {"grace_period": {"nanoseconds": 5_000_000_000}},
+    }
+
+
+def test_the_mesos_containerizer_gets_the_image_as_an_image():
+    config = LaunchConfig(jobs=JOBS, image="me/train:1", volumes=(Volume("/a", "/b", True),))
+    assert container_info(config) == {
+        "type": "MESOS",
+        "mesos": {
+            "image": {"type": "DOCKER", "docker": {"name": "me/train:1"}, "cached": True},
+        },
+        "volumes": [
+            {"host_path": "/etc/passwd", "container_path": "/etc/passwd", "mode": "RO"},
+            {"host_path": "/etc/group", "container_path": "/etc/group", "mode": "RO"},
+            {"host_path": "/a", "container_path": "/b", "mode": "RO"},
+        ],
+    }
+
+
+def test_the_docker_containerizer_shares_the_network_of_its_node():
+    config = LaunchConfig(jobs=JOBS, image="i", containerizer="DOCKER", force_pull_image=True)
+    container = container_info(config)
+    assert container["type"] == "DOCKER"
+    assert container["docker"] == {
+        "image": "i",
+        "network": "HOST",
+        "force_pull_image": True,
+        "parameters": [{"key": "memory-swap", "value": "-1"}],
+    }
+
+
+def test_without_an_image_there_is_no_container():
+    assert container_info(LaunchConfig(jobs=JOBS)) is None
+
+
+def test_the_framework_can_see_gpus_and_partitions_and_carries_the_run_id():
+    info = framework_info(LaunchConfig(jobs=JOBS, name="n", role="ml", user="me"), "run-1", "host")
+    assert (info["name"], info["user"], info["roles"]) == ("n", "me", ["ml"])
+    assert {c["type"] for c in info["capabilities"]} == {
+        *("GPU_RESOURCES", "PARTITION_AWARE", "TASK_KILLING_STATE", "MULTI_ROLE")
+    }
+    assert info["labels"] == {"labels": [{"key": "tfmesos_run", "value": "run-1"}]}
+
+
+@pytest.mark.parametrize("state", ["TASK_LOST", "TASK_GONE", "TASK_DROPPED", "TASK_ERROR"])
+def test_a_task_that_is_gone_is_gone(state):
+    assert is_terminal(state)
+
+
+@pytest.mark.parametrize("state", ["TASK_RUNNING", "TASK_UNREACHABLE", "TASK_KILLING", "TASK_X"])
+def test_a_task_that_may_come_back_is_not_given_up(state):
+    assert not is_terminal(state)
+
+
+def test_every_state_has_words():
+    assert all(describe(state) == meaning.sentence for state, meaning in STATES.items())
+    assert describe("TASK_X") == "is in state TASK_X"
+
+
+def test_the_words_of_mesos_are_passed_on():
+    assert describe("TASK_FAILED", "Command exited with status 3") == "exited with 3"
+    assert describe("TASK_FAILED", "no image", "REASON_X") == "failed (no image; REASON_X)"
+
+
+@pytest.mark.parametrize(
+    "message, code",
+    [
+        ("Command exited with status 3", 3),
+        ("Container exited with status 125", 125),
+        ("Command terminated with signal Killed", None),
+        ("", None),
+    ],
+)
+def test_the_exit_code_is_read_out_of_the_message(message, code):
+    assert status_in(message) == code
