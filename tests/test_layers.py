@@ -20,7 +20,7 @@ PURE = {
     *("command", "recordio", "wire", "task_info", "translate", "payload", "outbox"),
 }
 IO = {
-    *("process", "loop", "child", "link", "output"),  # of the runner
+    *("process", "loop", "child", "link", "output", "servant", "serve"),  # of the runner
     *("masters", "client", "client_answers", "client_calls", "client_patience"),
     *("rendezvous", "console"),
 }

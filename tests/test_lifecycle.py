@@ -17,7 +17,7 @@ from tfmesos.lifecycle import (
     Phase,
 )
 from tfmesos.spec import Job
-from tfmesos.wire import CANNOT_REACH_LAUNCHER
+from tfmesos.wire import CANNOT_REACH_LAUNCHER, PORT_TAKEN
 
 
 class Run:
@@ -317,8 +317,34 @@ def test_a_task_that_never_starts_fails_the_run_with_the_words_of_mesos():
     for _ in range(MAX_ATTEMPTS):
         run.offer()
         run.update("worker:0", "TASK_FAILED", "Failed to pull image", "REASON_X")
-    text = "worker:0 failed (Failed to pull image; REASON_X) on host-of-o1, on each of 3 attempts"
+    text = "worker:0 failed (Failed to pull image; REASON_X) on host-of-o1"
     assert str(run.outcome.error) == text
+    assert len(only(do.Launch, run.log)) == MAX_ATTEMPTS
+
+
+def test_a_server_is_prepared_as_soon_as_it_registers():
+    run = Run(Job("ps", 2))
+    run.subscribe()
+    run.offer()
+    assert [a.task_id for a in only(do.Prepare, run.register("ps:0"))] == ["run-ps-0-1"]
+
+
+def test_a_task_that_cannot_serve_fails_the_run_at_once():
+    run = Run(Job("ps", 2))
+    run.subscribe()
+    run.offer()
+    run.register("ps:0")
+    run.exit("ps:0", 1, "cannot serve: no TensorFlow")
+    run.update("ps:1", "TASK_KILLED")
+    assert str(run.outcome.error) == "ps:0 cannot serve: no TensorFlow on host-of-o1"
+
+
+def test_a_runner_that_could_not_have_its_port_gets_another_attempt():
+    run = Run(workers(1))
+    run.subscribe()
+    run.offer()
+    todo = run.exit("worker:0", PORT_TAKEN, "could not have port 31000")
+    assert todo[-1] == do.Revive()
 
 
 def test_a_runner_that_could_not_reach_the_launcher_is_explained():

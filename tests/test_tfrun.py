@@ -169,6 +169,8 @@ def test_the_last_lines_of_a_failure_are_shown_even_without_logs():
         (["-w", "1", "--start-timeout", "0", "--", "x"], "--start-timeout must be above 0, got 0"),
         (["-w", "1", "--advertise", "a b", "--", "x"], "--advertise must be HOST or HOST:PORT"),
         (["-w", "1", "--logs", "all", "--worker-logs", "0", "--", "x"], "exclude each other"),
+        (["-w", "1", "--serve", "ps", "--", "x"], "--serve names no job of this run: 'ps'"),
+        (["-w", "1", "--serve", "worker", "--", "x"], "--serve leaves no task to run the command"),
         (["--frobnicate", "--", "x"], "--frobnicate"),
     ],
 )

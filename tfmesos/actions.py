@@ -55,6 +55,14 @@ class Reconcile:
 
 
 @dataclass(frozen=True, slots=True)
+class Prepare:
+    """Have the runner of a bare server import TensorFlow while the others register."""
+
+    task_id: str
+    task: Task
+
+
+@dataclass(frozen=True, slots=True)
 class Start:
     """Everybody is in: tell the runners who the others are and let them begin."""
 
@@ -127,6 +135,7 @@ Action = (
     | Revive
     | Kill
     | Reconcile
+    | Prepare
     | Start
     | StopRunner
     | AnnounceReady

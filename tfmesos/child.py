@@ -100,10 +100,10 @@ class Child:
         env: Mapping[str, str],
         cwd: str,
         read: Callable[[str, bytes], None],
+        stdin: int = subprocess.DEVNULL,
     ) -> None:
-        self._process = process.start(
-            argv, env=env, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
+        pipe = subprocess.PIPE
+        self._process = process.start(argv, env=env, cwd=cwd, stdin=stdin, stdout=pipe, stderr=pipe)
         self.pid = self._process.pid
         self.ended = False
         self._loop, self._read = loop, read

@@ -11,6 +11,7 @@ from typing import Any
 from .errors import SpecError
 from .masters import parse as parse_master
 from .spec import (
+    Job,
     LaunchConfig,
     LogChoice,
     parse_address,
@@ -68,7 +69,7 @@ def make_config(
         finalizer=finalizer,
         protocol=protocol or "grpc",
         forward_addresses=_addresses(forward_addresses or {}),
-        logs=LogChoice.parse("all" if logs is None else logs, tasks),
+        logs=_logs(parsed) if logs is None else LogChoice.parse(logs, tasks),
         start_timeout=start_timeout,
         advertise=parse_address("advertise", advertise) if advertise else None,
     )
@@ -81,6 +82,11 @@ def _default_name() -> str:
 
 def _containerizer(given: str | None) -> str | None:
     return given.upper() if isinstance(given, str) else given
+
+
+def _logs(jobs: Iterable[Job]) -> LogChoice:
+    """The output of every command; a bare server has nothing to say unless it fails."""
+    return LogChoice(frozenset((job.name, "*") for job in jobs if job.cmd is not None))
 
 
 def _checked_env(env: Mapping[str, str]) -> dict[str, str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Optional
-
 
 class TFMesosError(Exception):
     """Base of every error this package raises on purpose.
@@ -23,7 +21,7 @@ class SpecError(TFMesosError):
 
     exit_code = 2
 
-    def __init__(self, job: Optional[str], field: str, problem: str) -> None:
+    def __init__(self, job: str | None, field: str, problem: str) -> None:
         where = "" if job is None else "job {!r}: ".format(job)
         super().__init__("{}{} {}".format(where, field, problem))
         self.job, self.field, self.problem = job, field, problem

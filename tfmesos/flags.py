@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NoReturn
 
 from .errors import SpecError
@@ -36,6 +37,7 @@ FIELD_FLAGS = {
     (None, "containerizer_type"): "-C/--containerizer-type",
     (None, "start_timeout"): "--start-timeout",
     (None, "advertise"): "--advertise",
+    (None, "serve"): "--serve",
     ("worker", "num"): "-w/--nworker",
     ("ps", "num"): "-s/--nserver",
     ("worker", "cpus"): "-Cw/--worker-cpus",
@@ -96,7 +98,21 @@ def jobs_of(args: argparse.Namespace) -> list[Job]:
         Job("chief", int(args.chief), cmd=cmd, **like_worker["chief"]),
         Job("evaluator", int(args.evaluator), cmd=cmd, **like_worker["evaluator"]),
     ]
-    return [job for job in jobs if job.num]
+    served = _served(args.serve, [job for job in jobs if job.num])
+    return [replace(job, cmd=None) if job.name in served else job for job in jobs if job.num]
+
+
+def _served(text: str, jobs: Sequence[Job]) -> set[str]:
+    """The jobs of --serve: they run the stock server instead of the command."""
+    served = {name.strip() for name in text.split(",") if name.strip()}
+    there = [job.name for job in jobs]
+    for name in sorted(served):
+        if name not in there:
+            problem = f"names no job of this run: {name!r} (there is {', '.join(there)})"
+            raise SpecError(None, "serve", problem)
+    if served and served.issuperset(there):
+        raise SpecError(None, "serve", f"leaves no task to run the command, got {text!r}")
+    return served
 
 
 def settings_of(args: argparse.Namespace) -> dict[str, Any]:
@@ -171,6 +187,12 @@ def _add_tasks(group: argparse._ArgumentGroup) -> None:
     add("-s", "--nserver", type=int, default=0, metavar="N", help="number of ps tasks (default 0)")
     add("--chief", action="store_true", help="also a chief; its end is the end of the run")
     add("--evaluator", action="store_true", help="also an evaluator")
+    add(
+        "--serve",
+        default="",
+        metavar="JOBS",
+        help="jobs that run a bare TensorFlow server instead of the command, such as ps,worker",
+    )
     add(
         "cmd",
         nargs=argparse.REMAINDER,

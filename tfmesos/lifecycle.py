@@ -180,7 +180,10 @@ class ClusterState:
             return [do.StopRunner(member.task_id, 0, "the run is ending")]
         where = f"{member.task.name} is at {member.address} on {member.hostname}"
         done = f"{self.members.with_runner} of {len(self.members)} tasks registered"
-        return [do.Say(f"{where} ({done})", "debug"), *self._start_when_complete()]
+        said = do.Say(f"{where} ({done})", "debug")
+        is_server = member.task.job.cmd is None
+        prepare = [do.Prepare(member.task_id, member.task)] if is_server else []
+        return [said, *prepare, *self._start_when_complete()]
 
     def _start_when_complete(self) -> list[Action]:
         if self.members.with_runner < len(self.members):
@@ -247,6 +250,9 @@ class ClusterState:
         member = self.members.live(event.task_id)
         if member is None:
             return []
+        if member.stage < Stage.STARTED and event.code not in RUNNER_EXITS:
+            # The runner did its part and the task cannot: another attempt would end the same.
+            member.attempt = MAX_ATTEMPTS
         return self._end(member, event.code, event.reason, event.tail, now)
 
     def _runner_lost(self, event: happened.RunnerLost, now: float) -> list[Action]:
@@ -282,7 +288,7 @@ class ClusterState:
         assert member.ending is not None
         reason = f"{member.task.name} on {member.hostname} {member.ending.reason}"
         if member.attempt >= MAX_ATTEMPTS:
-            return self._fail(member, now, f", on each of {MAX_ATTEMPTS} attempts")
+            return self._fail(member, now)
         member.attempt += 1
         member.ending = None
         self.members.move(member, Stage.WAITING)

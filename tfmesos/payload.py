@@ -26,6 +26,8 @@ NODE_MODULES = (
     "outbox",
     "output",
     "process",
+    "servant",
+    "serve",
     "server",
     "version",
     "wire",

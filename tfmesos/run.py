@@ -226,6 +226,9 @@ class Run:
                 self._calls.put_nowait(lambda: client.kill(task_id, agent_id))
             case do.Reconcile(tasks):
                 self._calls.put_nowait(lambda: client.reconcile(tasks))
+            case do.Prepare(task_id, task):
+                message = prepare_message(self.config, task)
+                self._rendezvous.send(task_id, {**message, "forward": task in self.config.logs})
             case do.Start():
                 self._start(action)
             case do.StopRunner(task_id, grace, reason):
@@ -254,18 +257,13 @@ class Run:
     def _start(self, start: do.Start) -> None:
         frames: dict[Any, bytes] = {}  # many tasks get the same message: encode it once
         for task_id, task in start.tasks:
-            forward, copy_to = self._wants_output(task), self._copy_to(task)
+            forward = task in self.config.logs
+            copy_to = self.config.forward_addresses.get(task.mesos_name)
             key = (task.job.name, forward, copy_to)
             if key not in frames:
                 message = start_message(self.config, task, start.cluster)
                 frames[key] = wire.encode({**message, "forward": forward, "copy_to": copy_to})
             self._rendezvous.send(task_id, frames[key])
-
-    def _wants_output(self, task: Task) -> bool:
-        return task in self.config.logs
-
-    def _copy_to(self, task: Task) -> str | None:
-        return self.config.forward_addresses.get(task.mesos_name)
 
 
 def runner_command(
@@ -290,19 +288,23 @@ def runner_command(
     return command_info(payload.bootstrap(config.python), environment)
 
 
-def start_message(config: LaunchConfig, task: Task, cluster: ClusterSpec) -> Json:
-    """What a runner is told when everybody is in."""
+def prepare_message(config: LaunchConfig, task: Task) -> Json:
+    """In what surroundings a task runs."""
     env = dict(config.inherited_env)
     if not task.job.gpus:
         env["CUDA_VISIBLE_DEVICES"] = ""  # a ps must never grab a GPU that is not its own
+    return {"type": "prepare", "env": env, "user_env": dict(config.env), "cwd": config.cwd}
+
+
+def start_message(config: LaunchConfig, task: Task, cluster: ClusterSpec) -> Json:
+    """What a runner is told when everybody is in."""
+    job = task.job
     return {
+        **prepare_message(config, task),
         "type": "start",
         "cluster": cluster,
-        "command": task.job.cmd,
-        "serve": None,
-        "env": env,
-        "user_env": dict(config.env),
-        "cwd": config.cwd,
+        "command": job.cmd,
+        "serve": {"protocol": config.protocol, "cpus": job.cpus, "gpus": job.gpus},
         "initializer": config.initializer,
         "finalizer": config.finalizer,
     }

@@ -94,6 +94,21 @@ class TFMesosScheduler:
             for task in self.config.tasks
         }
 
+    @property
+    def cluster_spec(self) -> Any:
+        """The cluster as a tf.train.ClusterSpec."""
+        import tensorflow as tf
+
+        return tf.train.ClusterSpec(self.cluster_def)
+
+    def resolver(self) -> Any:
+        """A cluster resolver for tf.distribute, with this process as the coordinator."""
+        import tensorflow as tf
+
+        return tf.distribute.cluster_resolver.SimpleClusterResolver(
+            self.cluster_spec, rpc_layer=self.config.protocol
+        )
+
     def finished(self) -> bool:
         """Has the run ended well? Raises what went wrong if it has not."""
         if not self._ended.done():

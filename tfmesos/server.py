@@ -18,6 +18,7 @@ from .link import Link, Settings
 from .loop import Loop
 from .outbox import Outbox
 from .output import Copy, Output
+from .servant import Servant
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class Runner:
         self._start: wire.Message = {}
         self._guard: Guard | None = None
         self._child: Child | None = None
+        self._servant: Servant | None = None
         self._stop_grace: float | None = None  # seconds from SIGTERM to SIGKILL, once stopping
         self._dismissed = False
 
@@ -61,6 +63,8 @@ class Runner:
             outcome = self._take_part()
         finally:
             self._link.close()
+            if self._servant is not None:
+                self._servant.close()
             if self._guard is not None:
                 self._guard.close()
         if self._link.failure is not None:
@@ -79,10 +83,10 @@ class Runner:
             return self._report(Outcome(wire.PORT_TAKEN, reason), [])
         with reservation:
             self._register(reservation.getsockname()[1])
-            self._loop.run_until(lambda: self._start or self._stopping)
+            self._loop.run_until(lambda: self._start or self._stopping or self._failed_early)
             if self._stopping:
                 return self._report(self._stopped("was stopped before it started"), [])
-            return self._work()
+            return self._work() if self._servant is None else self._serve(self._servant)
 
     def _register(self, port: int) -> None:
         python = "{}.{}.{}".format(*sys.version_info)
@@ -99,6 +103,32 @@ class Runner:
         if self._link.failure is not None:
             outcome = Outcome(*self._link.failure)
         return self._report(outcome, tail)
+
+    def _serve(self, servant: Servant) -> Outcome:
+        """Let the TensorFlow server begin, and live as long as it does."""
+        if self._start:
+            servant.begin(what_to_serve(self._start, self._settings))
+            self._loop.run_until(lambda: servant.is_ready or servant.child.ended)
+        if servant.is_ready:
+            self._outbox.add({"type": "ready"})
+        self._loop.run_until(lambda: servant.child.ended)
+        outcome = _ended(servant.child.returncode)
+        if servant.error:
+            outcome = Outcome(outcome.code or 1, "cannot serve: " + servant.error)
+        return self._report(outcome, self._output.tail.lines())
+
+    def _hire(self, message: wire.Message) -> None:
+        """Start the process of the server now: importing TensorFlow takes it seconds."""
+        self._output.forward = bool(message.get("forward", True))
+        self._guard = Guard()
+        env = command.merged(os.environ, message.get("env") or {}, message.get("user_env") or {})
+        self._servant = Servant(self._loop, env, _directory(message), self._output.take)
+        self._child = self._servant.child
+        self._guard.began(self._child.pid)
+
+    @property
+    def _failed_early(self) -> bool:
+        return self._servant is not None and self._servant.child.ended
 
     def _prepare(self, cwd: str) -> None:
         self._guard = Guard()
@@ -175,7 +205,9 @@ class Runner:
 
     def _receive(self, message: wire.Message) -> None:
         kind = message.get("type")
-        if kind == "start":
+        if kind == "prepare" and self._servant is None:
+            self._hire(message)
+        elif kind == "start":
             self._start = self._start or message
         elif kind == "stop":
             self._stop(float(message["grace"]))
@@ -212,8 +244,23 @@ def what_to_run(start: wire.Message, settings: Settings) -> tuple[list[str], dic
         command.environment(*task),
         start.get("user_env") or {},
     )
-    cwd = start.get("cwd")
-    return argv, env, cwd if cwd and os.path.isdir(cwd) else os.getcwd()
+    return argv, env, _directory(start)
+
+
+def what_to_serve(start: wire.Message, settings: Settings) -> dict[str, object]:
+    """What the TensorFlow server of this task is told."""
+    return {
+        "cluster": start["cluster"],
+        "job": settings.job,
+        "index": settings.index,
+        **start["serve"],
+    }
+
+
+def _directory(message: wire.Message) -> str:
+    """Where the launcher was started, if there is such a place here; else the sandbox."""
+    cwd = message.get("cwd")
+    return cwd if cwd and os.path.isdir(cwd) else os.getcwd()
 
 
 def _reserve(family: int, port: int) -> socket.socket:

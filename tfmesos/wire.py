@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 MAX_GREETING = 4096  # bytes of a frame from somebody who has not proved anything yet
 MAX_FRAME = 16 * 1024 * 1024
 NONCE_BYTES = 16
-NUMBERED = frozenset(["register", "ready", "output", "exit", "start", "stop"])
+NUMBERED = frozenset(["register", "ready", "output", "exit", "prepare", "start", "stop"])
 
 # The runner's own exit codes, outside of what commands and signals usually give.
 CANNOT_REACH_LAUNCHER = 211

@@ -1,0 +1,69 @@
+"""A bare TensorFlow server: what runs in the process of a task that has no command.
+
+Its standard input is a socket to the runner. It says ``ready`` or what went wrong there, is
+told its cluster there, and ends when the other end does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class CannotServe(Exception):
+    """In words for the user."""
+
+
+def main() -> None:
+    channel = socket.socket(fileno=os.dup(0))
+    lines = channel.makefile("rb")
+    try:
+        tensorflow = import_tensorflow()  # seconds; meanwhile the others register
+        line = lines.readline()
+        server = start(tensorflow, json.loads(line)) if line else None
+    except CannotServe as error:
+        channel.sendall(json.dumps({"error": str(error)}).encode() + b"\n")
+        os._exit(1)
+    channel.sendall(b"{}\n")
+    lines.read()  # until the runner ends, or lets us go
+    del server
+    os._exit(0)  # TensorFlow's threads do not end by themselves
+
+
+def import_tensorflow() -> Any:
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
+    try:
+        import tensorflow
+    except ImportError as error:
+        text = "TensorFlow cannot be imported by {} ({}): install it there, name another {}"
+        way_out = "interpreter with --python, or an image that has it with --image"
+        raise CannotServe(text.format(sys.executable, error, way_out)) from error
+    if not hasattr(getattr(tensorflow, "distribute", None), "Server"):
+        text = "TensorFlow {} of {} is too old: it has no tf.distribute.Server; install 2.x"
+        version = getattr(tensorflow, "__version__", "of unknown version")
+        raise CannotServe(text.format(version, sys.executable))
+    return tensorflow
+
+
+def start(tf: Any, task: dict[str, Any]) -> Any:
+    """The server of *task*, listening."""
+    devices = {"CPU": max(1, int(task["cpus"])), "GPU": int(task["gpus"])}
+    try:
+        return tf.distribute.Server(
+            task["cluster"],
+            job_name=task["job"],
+            task_index=task["index"],
+            protocol=task["protocol"],
+            config=tf.compat.v1.ConfigProto(device_count=devices),
+        )
+    except Exception as error:  # TensorFlow has no common base for what can go wrong here
+        address = task["cluster"][task["job"]][task["index"]]
+        text = "no TensorFlow server at {} over {}: {}"
+        words = str(error).strip().splitlines() or [type(error).__name__]
+        raise CannotServe(text.format(address, task["protocol"], words[0])) from error
