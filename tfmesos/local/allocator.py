@@ -1,0 +1,121 @@
+"""Who is offered what: fair shares, filters, suppressed roles, hidden GPU agents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from .records import Agent, Filter, Framework, Offer, Timing
+from .resources import Resources, total
+
+_MIN_CPUS, _MIN_MEM = 0.01, 32.0  # less than both is not worth an offer
+
+Claim = tuple[Framework, str]  # a framework in one of its roles
+
+
+class OfferBook:
+    """Every outstanding offer, kept with its agent; what it holds is not free."""
+
+    def __init__(
+        self,
+        master_id: str,
+        agents: Mapping[str, Agent],
+        frameworks: Mapping[str, Framework],
+        timing: Timing,
+    ) -> None:
+        self._master_id = master_id
+        self._agents, self._frameworks = agents, frameworks
+        self._timing = timing
+        self._made = 0
+
+    def restart(self, master_id: str) -> None:
+        self._master_id, self._made = master_id, 0
+        for agent in self._agents.values():
+            agent.offers.clear()
+
+    def make(self, now: float) -> dict[str, list[Offer]]:
+        """Offer all that is free to those who may have it and want it; by framework id."""
+        made: dict[str, list[Offer]] = {}
+        for framework in self._frameworks.values():
+            framework.filters = [f for f in framework.filters if f.expires > now]
+        for agent in self._agents.values():
+            if claim := self._choose(agent):
+                made.setdefault(claim[0].id, []).append(self._offer(agent, *claim))
+        return made
+
+    def _offer(self, agent: Agent, framework: Framework, role: str) -> Offer:
+        offer_id = f"{self._master_id}-O{self._made}"
+        offer = Offer(offer_id, framework.id, agent.id, role, agent.free)
+        agent.offers[offer_id] = offer
+        self._made += 1
+        framework.offers_made += 1
+        return offer
+
+    def of(self, framework: Framework) -> list[Offer]:
+        offers = (offer for agent in self._agents.values() for offer in agent.offers.values())
+        return [offer for offer in offers if offer.framework_id == framework.id]
+
+    def drop(self, offer: Offer) -> None:
+        del self._agents[offer.agent_id].offers[offer.id]
+
+    def refuse(self, offer: Offer, what: Resources, seconds: float | None, now: float) -> None:
+        """Do not offer *what*, or less, to its framework again for so long."""
+        if seconds is None or seconds < 0:
+            seconds = self._timing.default_refusal
+        until = now + max(seconds, self._timing.allocation_interval)
+        refusal = Filter(offer.role, offer.agent_id, what, until)
+        self._frameworks[offer.framework_id].filters.append(refusal)
+
+    def revive(self, framework: Framework, roles: Iterable[str]) -> None:
+        chosen = set(roles)
+        framework.suppressed -= chosen
+        framework.filters = [f for f in framework.filters if f.role not in chosen]
+
+    def forget(self, framework: Framework, agent: Agent) -> None:
+        """Nothing of an agent that was lost is held against it when it is back."""
+        framework.filters = [f for f in framework.filters if f.agent_id != agent.id]
+
+    def _choose(self, agent: Agent) -> Claim | None:
+        """Of those who may have what is free on *agent* and want it, the one with the least."""
+        claims = [claim for claim in self._claims() if _may(claim[0], agent)]
+        if not (claims and agent.reachable and _is_allocatable(free := agent.free)):
+            return None
+        wanted = [claim for claim in claims if _wants(claim, agent, free)]
+        whole = total(a.resources for a in self._agents.values())
+
+        def wealth(claim: Claim) -> tuple[float, int]:
+            return self._held(claim).dominant_share(whole), claim[0].offers_made
+
+        return min(wanted, key=wealth, default=None)
+
+    def _claims(self) -> Iterator[Claim]:
+        for framework in self._frameworks.values():
+            if framework.stream is not None:
+                yield from (
+                    (framework, r) for r in framework.roles if r not in framework.suppressed
+                )
+
+    def _held(self, claim: Claim) -> Resources:
+        framework, role = claim
+        return total(
+            holder.resources
+            for agent in self._agents.values()
+            for holder in agent.holders
+            if holder.framework_id == framework.id and holder.role == role
+        )
+
+
+def _is_allocatable(free: Resources) -> bool:
+    return free.scalar("cpus") >= _MIN_CPUS or free.scalar("mem") >= _MIN_MEM
+
+
+def _may(framework: Framework, agent: Agent) -> bool:
+    return framework.can("GPU_RESOURCES") or not agent.resources.scalar("gpus")
+
+
+def _wants(claim: Claim, agent: Agent, free: Resources) -> bool:
+    """A filter holds back only what is not bigger than what was refused."""
+    framework, role = claim
+    return not any(
+        f.role == role and f.agent_id == agent.id and f.refused.covers(free)
+        for f in framework.filters
+    )

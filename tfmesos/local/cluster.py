@@ -1,0 +1,191 @@
+"""LocalMesos: a Mesos master and its agents in this process."""
+
+from __future__ import annotations
+
+import ipaddress
+import shutil
+import socket
+import tempfile
+import uuid
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from aiohttp import web
+
+from . import resources
+from .endpoints import application
+from .master import Master
+from .records import Timing
+from .resources import Json
+
+
+@dataclass(frozen=True)
+class AgentConfig:
+    """One agent. Raises SpecError if *resources* or *attributes* cannot be read.
+
+    Both are in the notation of mesos-agent, and the agent offers what they say and no more:
+    no ports unless given.
+    """
+
+    hostname: str
+    resources: str
+    attributes: str = ""
+
+    def __post_init__(self) -> None:
+        resources.parse(self.resources)
+        resources.parse_attributes(self.attributes)
+
+
+class LocalMesos:
+    """A Mesos master and agents that run tasks on this machine, for as long as the block lasts.
+
+    However the block is left, no process of a task is left after it. *work_dir* gets the
+    sandboxes; without one a private temporary directory does, and is removed in the end.
+    Raises OSError if the port is taken.
+    """
+
+    def __init__(
+        self,
+        agents: Sequence[AgentConfig],
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        credential: tuple[str, str] | None = None,
+        work_dir: Path | None = None,
+        timing: Timing | None = None,
+        exit_grace: float = 1.0,
+    ) -> None:
+        self._configs = list(agents)
+        self._host, self._port = host, port
+        self._credential = credential
+        self._work_dir = work_dir
+        self._timing = timing or Timing()
+        self._exit_grace = exit_grace  # seconds between SIGTERM and SIGKILL of tasks left at exit
+        self._agent_ids: dict[str, str] = {}
+        self._stack = AsyncExitStack()
+        self._master: Master
+
+    @property
+    def url(self) -> str:
+        host = f"[{self._address}]" if ":" in self._address else self._address
+        return f"http://{host}:{self._port}"
+
+    @property
+    def master_id(self) -> str:
+        return str(self._master.state.info["id"])
+
+    @property
+    def _address(self) -> str:
+        """Where a client on this machine finds us."""
+        return {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(self._host, self._host)
+
+    async def __aenter__(self) -> LocalMesos:
+        async with self._stack:
+            listener = self._listen()
+            self._port = listener.getsockname()[1]
+            self._master = Master(self._info(), self._timing, self._directory())
+            self._stack.push_async_callback(self._master.close, self._exit_grace)
+            await self._serve(listener)
+            for config in self._configs:
+                self._register(config)
+            self._stack = self._stack.pop_all()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._stack.aclose()
+
+    def _listen(self) -> socket.socket:
+        family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
+        listener = socket.create_server((self._host, self._port), family=family, backlog=128)
+        self._stack.callback(listener.close)
+        return listener
+
+    def _directory(self) -> Path:
+        if self._work_dir is not None:
+            self._work_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+            return self._work_dir.absolute()
+        directory = tempfile.mkdtemp(prefix="tfmesos-")  # 0700
+        self._stack.callback(shutil.rmtree, directory, ignore_errors=True)
+        return Path(directory)
+
+    def _info(self) -> Json:
+        address = self._address
+        try:
+            number = int.from_bytes(ipaddress.IPv4Address(address).packed, "little")
+        except ValueError:
+            number = 0  # a name, or IPv6, which has no place in this field
+        return {
+            "id": str(uuid.uuid4()),
+            "ip": number,
+            "port": self._port,
+            "pid": f"master@{address}:{self._port}",
+            "hostname": address,
+            "version": "1.11.0",
+            "address": {"hostname": address, "ip": address, "port": self._port},
+            "capabilities": [{"type": "AGENT_UPDATE"}, {"type": "AGENT_DRAINING"}, {}],
+        }
+
+    async def _serve(self, listener: socket.socket) -> None:
+        app = application(self._master, self._credential)
+        # Only streams are still being served at the end, and a dying master just drops them.
+        runner = web.AppRunner(
+            app, access_log=None, handler_cancellation=True, shutdown_timeout=0.01
+        )
+        self._stack.push_async_callback(runner.cleanup)
+        await runner.setup()
+        await web.SockSite(runner, listener).start()
+
+    def _register(self, config: AgentConfig) -> None:
+        state, now = self._master.state, self._master.now()
+        amount = resources.parse(config.resources)
+        attributes = resources.parse_attributes(config.attributes)
+        agent_id, effects = state.add_agent(config.hostname, amount, attributes, now)
+        self._agent_ids[config.hostname] = agent_id
+        self._master.run(effects)
+
+    def sandbox_of(self, task_id: str, framework_id: str | None = None) -> Path | None:
+        """The directory of the newest task of that name, running or ended."""
+        state = self._master.state
+        for framework in reversed([*state.completed.values(), *state.frameworks.values()]):
+            if framework_id in (None, framework.id):
+                for task in reversed(framework.all_tasks):
+                    if task.id == task_id:
+                        return self._master.containers.sandbox(task)
+        return None
+
+    def restart_master(self, *, agents_back: bool = True) -> None:
+        """A new master, under a new id, takes over: streams break, tasks go on.
+
+        Unless *agents_back*, its agents stay away until bring_back.
+        """
+        self._master.restart()
+        for hostname in self._agent_ids if agents_back else ():
+            self.bring_back(hostname)
+
+    def lose(self, hostname: str) -> None:
+        """Cut the agent off: the master gives it up, its tasks go on."""
+        self._master.run(
+            self._master.state.lose_agent(self._agent_ids[hostname], self._master.now())
+        )
+
+    def bring_back(self, hostname: str) -> None:
+        """The lost agent is there again with its tasks; a killed one is a new agent without any."""
+        agent_id = self._agent_ids[hostname]
+        if self._master.state.agents[agent_id].gone:
+            self._register(next(c for c in self._configs if c.hostname == hostname))
+        else:
+            self._master.run(self._master.state.recover_agent(agent_id, self._master.now()))
+
+    def kill_agent(self, hostname: str) -> None:
+        """The machine of the agent dies, and all its tasks with it."""
+        agent_id = self._agent_ids[hostname]
+        self._master.run(self._master.state.remove_agent(agent_id, self._master.now()))
+        self._master.containers.kill_agent(agent_id)
