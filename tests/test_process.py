@@ -40,7 +40,7 @@ def test_a_signal_reaches_every_group_of_the_session(started):
     child = started("set -m; sleep 60 & echo $!; wait")
     grandchild = int(child.first_line)
     assert os.getpgid(grandchild) != child.pid
-    process.signal_session(child.pid, signal.SIGTERM)
+    process.signal_sessions([child.pid], signal.SIGTERM)
     assert gone(grandchild)
     assert child.wait(10) == -signal.SIGTERM
 
@@ -80,7 +80,7 @@ def test_a_running_process_has_not_ended(started):
 def test_a_session_that_is_gone_can_be_killed_again(started):
     child = started("echo")
     child.wait()
-    process.signal_session(child.pid, signal.SIGTERM)
+    process.signal_sessions([child.pid], signal.SIGTERM)
     assert process.kill_session(child.pid)
 
 

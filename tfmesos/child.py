@@ -122,7 +122,7 @@ class Child:
     def stop(self, grace: float) -> None:
         """SIGTERM to the whole session now, SIGKILL *grace* seconds later."""
         if grace > 0 and not self.ended:
-            process.signal_session(self.pid, signal.SIGTERM)
+            process.signal_sessions([self.pid], signal.SIGTERM)
             self._timers.append(self._loop.after(grace, self.kill))
         else:
             self.kill()

@@ -31,6 +31,7 @@ class Settings:
         self.run, self.task = str(values["run"]), str(values["task"])
         self.job, self.index = str(values["job"]), int(values["index"])
         self.port = int(values.get("port") or 0)  # 0: any free one
+        self.scratch = values.get("scratch")  # to remove if the launcher dies and cannot
         # All in seconds:
         self.connect_timeout = float(values.get("connect_timeout", 30))
         self.grace = float(values.get("grace", 10))  # to find a lost launcher again

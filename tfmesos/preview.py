@@ -8,7 +8,7 @@ from typing import Any
 
 from . import payload
 from .offers import Seat
-from .run import runner_command
+from .run import runner_command, runner_settings
 from .spec import LaunchConfig, Resources
 from .task_info import framework_info, task_info
 
@@ -23,7 +23,8 @@ def preview(config: LaunchConfig) -> Json:
     for task in config.tasks:
         seat = Seat(task, tuple(_resources(task.job.needs, config.role)), None)
         task_id = f"RUN-{task.job.name}-{task.index}-1"
-        command = runner_command(config, "RUN", "LAUNCHER:PORT", "", task_id, seat)
+        settings = runner_settings(config, "RUN", "LAUNCHER:PORT", task_id, seat)
+        command = runner_command(config, settings, "")
         for variable in command["environment"]["variables"]:
             variable["value"] = _HIDDEN.get(variable["name"], variable["value"])
         tasks.append(task_info(config, task_id, "AGENT", seat, command))

@@ -13,7 +13,7 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import IO, Mapping, Sequence
+    from typing import IO, Collection, Mapping, Sequence
 
     Stream = None | int | IO[bytes]
 
@@ -57,23 +57,23 @@ def has_ended(process: subprocess.Popen[bytes]) -> bool:
         return True
 
 
-def signal_session(leader: int, number: int) -> None:
-    """Send signal *number* to every living process of the session of *leader*."""
-    try:
-        os.killpg(leader, number)
-    except (ProcessLookupError, PermissionError):
-        pass  # the group is gone, or only zombies of it are left
-    for pid in members(leader):
+def signal_sessions(leaders: Collection[int], number: int) -> set[int]:
+    """Send signal *number* to every living process of the sessions of *leaders*.
+
+    Returns the leaders of the sessions that had any. One look at /proc serves all of them.
+    """
+    for leader in leaders:
+        _signal_group(leader, number)
+    living = _members(leaders)
+    for pid, leader in living.items():
         if _group(pid) != leader:
             _signal(pid, number)
+    return set(living.values())
 
 
 def members(leader: int) -> list[int]:
     """The living processes of the session of *leader*; zombies have ended and do not count."""
-    if not _has_proc():
-        return [leader] if _exists(leader) else []
-    pids = (int(name) for name in os.listdir("/proc") if name.isdigit())
-    return [pid for pid in pids if _session_if_alive(pid) == leader]
+    return list(_members([leader]))
 
 
 def kill_session(leader: int, patience: float = 2.0) -> bool:
@@ -82,15 +82,11 @@ def kill_session(leader: int, patience: float = 2.0) -> bool:
     False if something survived SIGKILL for *patience* seconds: it hangs in the kernel and
     dies as soon as that lets go of it.
     """
-    if not _has_proc():
-        signal_session(leader, signal.SIGKILL)
-        return True
     deadline = time.monotonic() + patience
     pause = 0.0005
-    while members(leader):
+    while signal_sessions([leader], signal.SIGKILL):
         if time.monotonic() > deadline:
             return False
-        signal_session(leader, signal.SIGKILL)
         time.sleep(pause)
         pause = min(2 * pause, 0.05)
     return True
@@ -101,19 +97,30 @@ def exit_code(returncode: int) -> int:
     return 128 - returncode if returncode < 0 else returncode
 
 
-def _has_proc() -> bool:
-    return os.path.isdir("/proc/self")
+def _members(leaders: Collection[int]) -> dict[int, int]:
+    """Living process -> leader of its session, where that is one of *leaders*."""
+    try:
+        pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
+    except FileNotFoundError:
+        return {}  # not Linux: the process groups are all that can be reached
+    sessions = ((pid, _session(pid)) for pid in pids)
+    return {pid: sid for pid, sid in sessions if sid in leaders and sid and _is_alive(pid)}
 
 
-def _session_if_alive(pid: int) -> int | None:
+def _is_alive(pid: int) -> bool:
     try:
         with open("/proc/{}/stat".format(pid), "rb") as file:
-            stat = file.read()
+            # The name of the program stands in brackets and may hold anything, brackets too.
+            return file.read().rpartition(b")")[2].split()[0] not in b"ZX"
+    except OSError:
+        return False
+
+
+def _session(pid: int) -> int | None:
+    try:
+        return os.getsid(pid)
     except OSError:
         return None
-    # The name of the program stands in brackets and may hold anything, brackets too.
-    state, _parent, _group, session = stat.rpartition(b")")[2].split()[:4]
-    return None if state in b"ZX" else int(session)
 
 
 def _group(pid: int) -> int | None:
@@ -123,16 +130,15 @@ def _group(pid: int) -> int | None:
         return None
 
 
-def _exists(pid: int) -> bool:
+def _signal_group(leader: int, number: int) -> None:
     try:
-        os.kill(pid, 0)
-    except OSError:
-        return False
-    return True
+        os.killpg(leader, number)
+    except (ProcessLookupError, PermissionError):
+        pass  # the group is gone, or only zombies of it are left
 
 
 def _signal(pid: int, number: int) -> None:
     try:
         os.kill(pid, number)
     except OSError:
-        pass
+        pass  # it has ended meanwhile

@@ -23,6 +23,7 @@ from .console import Console
 from .errors import ResourcesError, TFMesosError
 from .lifecycle import ClusterState, Phase
 from .masters import Masters
+from .offers import Seat
 from .rendezvous import Rendezvous
 from .spec import LaunchConfig, Task
 from .task_info import command_info, framework_info, task_info
@@ -61,6 +62,7 @@ class Run:
         self._state: ClusterState
         self._launcher = ""  # where the runners find us
         self._credential: tuple[str, str] | None = None
+        self._scratch: str | None = None  # the embedded Mesos's directory
 
     def request_stop(self, reason: str, exit_code: int) -> None:
         """End the run: in good order the first time, at once the second time."""
@@ -117,6 +119,8 @@ class Run:
             self._console.say(f"the tasks ask for more than this machine has ({total})", "info")
         self._credential = (self.id, secrets.token_hex(32))
         mesos = await stack.enter_async_context(LocalMesos([agent], credential=self._credential))
+        stack.callback(lambda: mesos.hurry() if self._hurried else None)
+        self._scratch = str(mesos.directory)
         return masters.parse(mesos.url)
 
     def _check_gpus(self, resources: str) -> None:
@@ -246,9 +250,9 @@ class Run:
         for task_id, seat in launch.seats:
             self._names[task_id] = seat.task.name
             self._rendezvous.expect(task_id)
-            command = runner_command(
-                self.config, self.id, self._launcher, self._secret.hex(), task_id, seat
-            )
+            settings = runner_settings(self.config, self.id, self._launcher, task_id, seat)
+            settings["scratch"] = self._scratch
+            command = runner_command(self.config, settings, self._secret.hex())
             infos.append(task_info(self.config, task_id, launch.agent_id, seat, command))
         names = ", ".join(seat.task.name for _, seat in launch.seats)
         self._console.say(f"launching {names} on {launch.hostname}", "info")
@@ -266,11 +270,11 @@ class Run:
             self._rendezvous.send(task_id, frames[key])
 
 
-def runner_command(
-    config: LaunchConfig, run_id: str, launcher: str, secret: str, task_id: str, seat: Any
+def runner_settings(
+    config: LaunchConfig, run_id: str, launcher: str, task_id: str, seat: Seat
 ) -> Json:
-    """The CommandInfo that starts the runner of a task."""
-    settings = {
+    """What a runner has to know before it can ask for more."""
+    return {
         "launcher": launcher,
         "run": run_id,
         "task": task_id,
@@ -280,6 +284,10 @@ def runner_command(
         "grace": LOCAL_GRACE if config.is_local else RUNNER_GRACE,
         "connect_timeout": CONNECT_TIMEOUT,
     }
+
+
+def runner_command(config: LaunchConfig, settings: Json, secret: str) -> Json:
+    """The CommandInfo that starts a runner."""
     environment = {
         "TFMESOS_RUNNER": json.dumps(settings),
         "TFMESOS_SECRET": secret,

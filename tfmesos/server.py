@@ -69,7 +69,16 @@ class Runner:
                 self._guard.close()
         if self._link.failure is not None:
             _complain(self._link.failure[1])
+            self._clear_away()
         return outcome.code
+
+    def _clear_away(self) -> None:
+        """The embedded Mesos dies with its launcher and leaves its directory to us."""
+        code = self._link.failure[0] if self._link.failure else 0
+        if self._settings.scratch and code == wire.LAUNCHER_LOST:
+            import shutil  # is rarely needed, and not cheap
+
+            shutil.rmtree(self._settings.scratch, ignore_errors=True)
 
     def _take_part(self) -> Outcome:
         self._link.open()

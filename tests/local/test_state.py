@@ -401,4 +401,4 @@ def test_the_deciding_modules_do_no_io(name):
             found |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             found.add("." * node.level + (node.module or "").split(".")[0])
-    assert not found & {*IO, ".agent", ".master", ".endpoints", ".cluster", ".sessions"}
+    assert not found & {*IO, ".agent", ".master", ".endpoints", ".cluster"}

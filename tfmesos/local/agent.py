@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from . import sessions
+from .. import process
 from .records import Task
 from .resources import Json
 
@@ -89,12 +89,12 @@ class Containers:
         """End everything the agent runs, as if its machine had lost power."""
         self._waiting = {i: t for i, t in self._waiting.items() if t.agent.id != agent_id}
         pids = [c.pid for c in self._running.values() if c.agent_id == agent_id]
-        sessions.signal_all(pids, signal.SIGKILL)
+        process.signal_sessions(pids, signal.SIGKILL)
 
     async def close(self, grace: float) -> None:
         """Leave no process: SIGTERM, and SIGKILL after *grace* seconds."""
         self._waiting.clear()
-        sessions.signal_all([c.pid for c in self._running.values()], signal.SIGTERM)
+        process.signal_sessions([c.pid for c in self._running.values()], signal.SIGTERM)
         try:
             async with asyncio.timeout(grace):
                 await self._idle.wait()
@@ -107,8 +107,7 @@ class Containers:
         """Synchronous, so that no cancellation can come between."""
         pids = [container.pid for container in self._running.values()]
         deadline = self._loop.time() + _PATIENCE
-        sessions.signal_all(pids, signal.SIGKILL)
-        while sessions.kill_rest(pids) and self._loop.time() < deadline:
+        while process.signal_sessions(pids, signal.SIGKILL) and self._loop.time() < deadline:
             time.sleep(_LOOK_AGAIN)
         for container_id, container in list(self._running.items()):
             self._notice_end(container_id)
@@ -124,11 +123,11 @@ class Containers:
     def _terminate(self) -> None:
         pids = [self._running[i].pid for i in self._terminating if i in self._running]
         self._terminating.clear()
-        sessions.signal_all(pids, signal.SIGTERM)
+        process.signal_sessions(pids, signal.SIGTERM)
 
     def _kill_now(self, container_id: str) -> None:
         if container := self._running.get(container_id):
-            sessions.signal_all([container.pid], signal.SIGKILL)
+            process.signal_sessions([container.pid], signal.SIGKILL)
 
     def _start(self, container_id: str) -> None:
         task = self._waiting.pop(container_id, None)
@@ -182,7 +181,7 @@ class Containers:
         """Clear away what tasks left behind, and tell that they have ended."""
         ended, self._ended = self._ended, []
         # Until it is reaped the leader's pid, which names the session, is not used again.
-        crowded = sessions.kill_rest([self._running[i].pid for i in ended])
+        crowded = process.signal_sessions([self._running[i].pid for i in ended], signal.SIGKILL)
         for container_id in ended:
             container = self._running[container_id]
             if container.pid in crowded and self._loop.time() < container.patience_ends:

@@ -67,6 +67,7 @@ class LocalMesos:
         self._agent_ids: dict[str, str] = {}
         self._stack = AsyncExitStack()
         self._master: Master
+        self.directory: Path  # of all sandboxes
 
     @property
     def url(self) -> str:
@@ -86,8 +87,9 @@ class LocalMesos:
         async with self._stack:
             listener = self._listen()
             self._port = listener.getsockname()[1]
-            self._master = Master(self._info(), self._timing, self._directory())
-            self._stack.push_async_callback(self._master.close, self._exit_grace)
+            self.directory = self._directory()
+            self._master = Master(self._info(), self._timing, self.directory)
+            self._stack.push_async_callback(lambda: self._master.close(self._exit_grace))
             await self._serve(listener)
             for config in self._configs:
                 self._register(config)
@@ -101,6 +103,10 @@ class LocalMesos:
         trace: TracebackType | None,
     ) -> None:
         await self._stack.aclose()
+
+    def hurry(self) -> None:
+        """Give tasks that are left at the exit no time to end by themselves."""
+        self._exit_grace = 0.0
 
     def _listen(self) -> socket.socket:
         family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
