@@ -16,6 +16,7 @@ from . import events as happened
 from .actions import Action, ClusterSpec, Ending, Outcome
 from .errors import (
     Interrupted,
+    MasterError,
     ResourcesError,
     StartTimeout,
     TaskFailed,
@@ -384,6 +385,8 @@ class ClusterState:
 
     def _too_late(self) -> TFMesosError:
         awaited = f"not started after {self._start_timeout:g} s: {self._what_is_awaited()}"
+        if not self._subscribed:
+            return MasterError(awaited)
         return ResourcesError(awaited) if self._waiting() else StartTimeout(awaited)
 
     def _what_is_awaited(self) -> str:

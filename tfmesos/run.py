@@ -19,6 +19,7 @@ from . import events as happened
 from . import masters, payload, wire
 from .actions import Action, ClusterSpec, Outcome
 from .client import MesosClient
+from .client_patience import Timing
 from .console import Console
 from .errors import ResourcesError, TFMesosError
 from .lifecycle import ClusterState, Phase
@@ -26,7 +27,7 @@ from .masters import Masters
 from .offers import Seat
 from .rendezvous import Rendezvous
 from .spec import LaunchConfig, Task
-from .task_info import command_info, framework_info, task_info
+from .task_info import FAILOVER_TIMEOUT, command_info, framework_info, task_info
 from .translate import translate
 
 log = logging.getLogger(__name__)
@@ -36,6 +37,7 @@ Json = dict[str, Any]
 RUNNER_GRACE = 30.0  # seconds a runner looks for a lost launcher before it gives up
 LOCAL_GRACE = 2.0  # the same on this machine, where a lost launcher has ended
 CONNECT_TIMEOUT = 20.0  # seconds a runner tries to reach the launcher at first
+MASTER_PATIENCE = 8.0  # seconds to find a master at first
 LONG_REFUSAL = 3600.0
 STATUS_EVERY = 0.1  # seconds between two versions of the live line, at least
 
@@ -103,7 +105,14 @@ class Run:
             self._emit,
             credential=self._credential,
             on_state=lambda line: self._console.say(line),
+            timing=self._patience(),
         )
+
+    def _patience(self) -> Timing:
+        """Look for a first master a little less long than for everything together."""
+        timeout = self.config.start_timeout
+        give_up_after = MASTER_PATIENCE if timeout is None else 0.9 * timeout
+        return Timing(give_up_after=give_up_after, reconnect_for=FAILOVER_TIMEOUT)
 
     async def _find_master(self, stack: AsyncExitStack) -> Masters:
         if not self.config.is_local:
