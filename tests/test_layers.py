@@ -22,7 +22,7 @@ PURE = {
 IO = {
     *("process", "loop", "child", "link", "output", "servant", "serve"),  # of the runner
     *("masters", "client", "client_answers", "client_calls", "client_patience"),
-    *("rendezvous", "console"),
+    *("rendezvous", "console", "here"),
 }
 SHELL = {
     *("config", "run", "scheduler", "server", "preview", "flags", "tfrun"),

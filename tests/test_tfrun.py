@@ -324,3 +324,30 @@ def test_two_runs_share_one_mesos_that_stands_alone():
         master.send_signal(signal.SIGINT)
         assert master.wait(20) == 130
         master.stdout.close()
+
+
+HERE = "[ {job_name} = ps ] && exec sleep 600; [ {task_index} = 1 ] || { read line; echo $line; }"
+
+
+def test_the_local_chief_reads_the_keyboard_and_writes_to_the_screen_itself():
+    done = subprocess.run(
+        [sys.executable, "-m", "tfmesos", "--local-chief", "-w", "2", "-s", "1", "--", HERE],
+        input="typed\n",
+        capture_output=True,
+        text=True,
+        env=environment(),
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout) == (0, "typed\n")
+
+
+def test_the_end_of_the_local_chief_is_reported_like_any_other():
+    done = tfrun("--local-chief", "-w", 1, "--", "sh", "-c", "exit 5")
+    assert done.returncode == 5
+    assert done.stderr == "tfrun: worker:0 exited with 5 on this machine\n"
+
+
+def test_the_local_chief_is_stopped_with_the_others():
+    script = "[ {task_index} = 1 ] && exit 6; sleep 600"
+    done = tfrun("--local-chief", "-w", 2, "--", "sh", "-c", script)
+    assert done.returncode == 6 and "worker:0 (was killed by SIGTERM)" in done.stderr

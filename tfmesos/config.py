@@ -42,6 +42,7 @@ def make_config(
     logs: str | None = None,
     start_timeout: float | None = None,
     advertise: str | None = None,
+    local_chief: bool = False,
 ) -> LaunchConfig:
     """Merge what the caller gave with the environment and the defaults; SpecError if wrong."""
     parsed = tuple(parse_jobs(jobs))
@@ -72,6 +73,7 @@ def make_config(
         logs=_logs(parsed) if logs is None else LogChoice.parse(logs, tasks),
         start_timeout=start_timeout,
         advertise=parse_address("advertise", advertise) if advertise else None,
+        local_chief=local_chief,
     )
 
 

@@ -131,6 +131,7 @@ def settings_of(args: argparse.Namespace) -> dict[str, Any]:
         "logs": _logs(args),
         "start_timeout": args.start_timeout,
         "advertise": args.advertise,
+        "local_chief": args.local_chief,
     }
 
 
@@ -192,6 +193,11 @@ def _add_tasks(group: argparse._ArgumentGroup) -> None:
         default="",
         metavar="JOBS",
         help="jobs that run a bare TensorFlow server instead of the command, such as ps,worker",
+    )
+    add(
+        "--local-chief",
+        action="store_true",
+        help="run the chief (or worker 0) right here in this terminal, the others remotely",
     )
     add(
         "cmd",

@@ -64,8 +64,11 @@ class ClusterState:
         *,
         start_timeout: float | None = None,
         jitter: Callable[[], float] = lambda: 0.5,
+        here: tuple[Task, str, str] | None = None,  # a task beside us, its id and address
     ) -> None:
         self.members = Roster(tasks, run_id)
+        if here is not None:
+            self.members.seat_here(*here)
         self.phase = Phase.GATHERING
         self.cluster: ClusterSpec = {}
         self.is_ready = False
@@ -141,8 +144,8 @@ class ClusterState:
         self._gang.forget()
         again, self._subscribed = self._subscribed, True
         if not again:
-            return [said]
-        live = tuple((m.task_id, m.agent_id) for m in self.members if m.is_live)
+            return [said, *self._start_when_complete()]  # nobody is waited for if all are here
+        live = tuple((m.task_id, m.agent_id) for m in self.members if m.is_live and m.agent_id)
         quiet = [] if self._waiting() else [do.Suppress()]
         return [said, *([do.Reconcile(live)] if live else []), *quiet]
 

@@ -92,6 +92,17 @@ def kill_session(leader: int, patience: float = 2.0) -> bool:
     return True
 
 
+def signal_marked(variable: str, number: int) -> None:
+    """Signal every living process of ours that has *variable* (``NAME=value``) set.
+
+    For processes that share our session, and so cannot be told apart by theirs.
+    """
+    mark = variable.encode()
+    for pid in _pids():
+        if pid != os.getpid() and mark in _environment(pid).split(b"\0"):
+            _signal(pid, number)
+
+
 def exit_code(returncode: int) -> int:
     """The shell's number for a Popen returncode: 137 for -9, everything else as it is."""
     return 128 - returncode if returncode < 0 else returncode
@@ -99,12 +110,23 @@ def exit_code(returncode: int) -> int:
 
 def _members(leaders: Collection[int]) -> dict[int, int]:
     """Living process -> leader of its session, where that is one of *leaders*."""
-    try:
-        pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
-    except FileNotFoundError:
-        return {}  # not Linux: the process groups are all that can be reached
-    sessions = ((pid, _session(pid)) for pid in pids)
+    sessions = ((pid, _session(pid)) for pid in _pids())
     return {pid: sid for pid, sid in sessions if sid in leaders and sid and _is_alive(pid)}
+
+
+def _pids() -> list[int]:
+    try:
+        return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+    except FileNotFoundError:
+        return []  # not Linux: the process groups are all that can be reached
+
+
+def _environment(pid: int) -> bytes:
+    try:
+        with open("/proc/{}/environ".format(pid), "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
 
 
 def _is_alive(pid: int) -> bool:

@@ -80,8 +80,18 @@ class Roster:
         """Note where *task* goes, under a task id of its own for every attempt."""
         member = self._members[task.name]
         member.agent_id, member.hostname = agent_id, hostname
-        member.task_id = f"{self._run_id}-{task.job.name}-{task.index}-{member.attempt}"
-        self._by_id[member.task_id] = member
+        task_id = f"{self._run_id}-{task.job.name}-{task.index}-{member.attempt}"
+        return self._launched(member, task_id)
+
+    def seat_here(self, task: Task, task_id: str, address: str) -> None:
+        """*task* runs beside the launcher: it needs no place, and is as good as registered."""
+        member = self._launched(self._members[task.name], task_id)
+        member.hostname, member.address = "this machine", address
+        self.move(member, Stage.REGISTERED)
+
+    def _launched(self, member: Member, task_id: str) -> Member:
+        member.task_id = task_id
+        self._by_id[task_id] = member
         self.move(member, Stage.LAUNCHED)
         return member
 

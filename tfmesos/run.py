@@ -10,9 +10,9 @@ import json
 import logging
 import secrets
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack
-from typing import Any
+from typing import Any, TypeVar
 
 from . import actions as do
 from . import events as happened
@@ -21,8 +21,9 @@ from .actions import Action, ClusterSpec, Outcome
 from .client import MesosClient
 from .client_patience import Timing
 from .console import Console
-from .errors import ResourcesError, TFMesosError
-from .lifecycle import ClusterState, Phase
+from .errors import Interrupted, ResourcesError, TFMesosError
+from .here import Here
+from .lifecycle import ClusterState
 from .masters import Masters
 from .offers import Seat
 from .rendezvous import Rendezvous
@@ -33,12 +34,14 @@ from .translate import translate
 log = logging.getLogger(__name__)
 
 Json = dict[str, Any]
+T = TypeVar("T")
 
 RUNNER_GRACE = 30.0  # seconds a runner looks for a lost launcher before it gives up
 LOCAL_GRACE = 2.0  # the same on this machine, where a lost launcher has ended
 CONNECT_TIMEOUT = 20.0  # seconds a runner tries to reach the launcher at first
 MASTER_PATIENCE = 8.0  # seconds to find a master at first
 LONG_REFUSAL = 3600.0
+CTRL_C_TWICE = 2.0  # seconds within which a second Ctrl-C is meant for us
 STATUS_EVERY = 0.1  # seconds between two versions of the live line, at least
 
 
@@ -57,8 +60,13 @@ class Run:
         self._events: asyncio.Queue[happened.Event] = asyncio.Queue()
         self._calls: asyncio.Queue[Callable[[], Awaitable[bool]]] = asyncio.Queue()
         self._outcome: Outcome | None = None
+        self._stopped, self._stopped_with = asyncio.Event(), ("", 0)
         self._hurried = False
+        self._interrupted_at = float("-inf")
         self._next_status = 0.0
+        self._here: Here | None = None  # the task in this terminal
+        self._here_work: list[asyncio.Task[None]] = []
+        self._group: asyncio.TaskGroup
         self._client: MesosClient
         self._rendezvous: Rendezvous
         self._state: ClusterState
@@ -68,27 +76,42 @@ class Run:
 
     def request_stop(self, reason: str, exit_code: int) -> None:
         """End the run: in good order the first time, at once the second time."""
-        self._hurried = self._state.phase is Phase.STOPPING
+        self._hurried = self._stopped.is_set()
+        self._stopped_with = reason, exit_code
+        self._stopped.set()
         self._events.put_nowait(happened.StopRequested(reason, exit_code))
+
+    def interrupt(self) -> None:
+        """Ctrl-C. A task in this terminal got it, too, and may go on; pressed twice it is ours."""
+        now = asyncio.get_running_loop().time()
+        is_repeated, self._interrupted_at = now - self._interrupted_at < CTRL_C_TWICE, now
+        if is_repeated or self._here is None or not self._here.is_running:
+            self.request_stop("interrupted", Interrupted.exit_code)
 
     async def go(self) -> Outcome:
         """Live the whole run, and return how it ended. Nothing is left of it then."""
         loop = asyncio.get_running_loop()
-        self._state = ClusterState(
-            self.config.tasks,
-            self.id,
-            loop.time(),
-            start_timeout=self.config.start_timeout,
-            jitter=secrets.SystemRandom().random,
-        )
+        started_at = loop.time()
         async with AsyncExitStack() as stack:
             try:
                 await self._open(stack)
             except TFMesosError as error:
                 return Outcome(error=error)
+            self._state = self._new_state(started_at)
             outcome = await self._live()
         self._console.status("")
         return outcome
+
+    def _new_state(self, now: float) -> ClusterState:
+        here = self._here
+        return ClusterState(
+            self.config.tasks,
+            self.id,
+            now,
+            start_timeout=self.config.start_timeout,
+            jitter=secrets.SystemRandom().random,
+            here=None if here is None else (here.task, here.task_id, here.address),
+        )
 
     # Setting up
 
@@ -99,6 +122,10 @@ class Run:
             Rendezvous(self.id, self._secret, self._events.put_nowait, self._output, grace=grace)
         )
         self._launcher = await self._listen(leaders)
+        if self.config.local_chief:
+            host, _ = wire.split_address(self._launcher)
+            self._here = Here(self.config.chief, self.id, host)
+            stack.callback(self._here.close)
         self._client = MesosClient(
             leaders,
             framework_info(self.config, self.id, socket.gethostname()),
@@ -149,20 +176,34 @@ class Run:
             return wire.join_address(host, port)
         host = "127.0.0.1"
         if not self.config.is_local:
-            (leader, *_) = await leaders.candidates()
-            host = await asyncio.to_thread(masters.local_address_towards, leader)
+            host = await self._unless_stopped(_address_towards(leaders))
         return wire.join_address(*await self._rendezvous.listen(host, 0))
+
+    async def _unless_stopped(self, work: Coroutine[Any, Any, T]) -> T:
+        """Names and ZooKeepers may take long to answer; a stop need not wait for them."""
+        answer, stop = asyncio.ensure_future(work), asyncio.ensure_future(self._stopped.wait())
+        try:
+            await asyncio.wait({answer, stop}, return_when=asyncio.FIRST_COMPLETED)
+            if answer.done():
+                return answer.result()
+            raise Interrupted(*self._stopped_with)
+        finally:
+            answer.cancel()
+            stop.cancel()
 
     # Living
 
     async def _live(self) -> Outcome:
-        async with asyncio.TaskGroup() as group:
-            workers = [group.create_task(self._subscribe()), group.create_task(self._call())]
+        async with asyncio.TaskGroup() as self._group:
+            workers = [self._spawn(self._subscribe()), self._spawn(self._call())]
             outcome = await self._loop()
             await self._leave()
-            for worker in workers:
+            for worker in [*workers, *self._here_work]:
                 worker.cancel()
         return outcome
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        return self._group.create_task(work)
 
     async def _loop(self) -> Outcome:
         clock = asyncio.get_running_loop().time
@@ -244,6 +285,8 @@ class Run:
                 self._rendezvous.send(task_id, {**message, "forward": task in self.config.logs})
             case do.Start():
                 self._start(action)
+            case do.StopRunner(task_id, grace) if self._here and task_id == self._here.task_id:
+                self._here_work.append(self._spawn(self._here.stop(grace)))
             case do.StopRunner(task_id, grace, reason):
                 stop = {"type": "stop", "grace": grace, "reason": reason}
                 self._rendezvous.send(task_id, stop)
@@ -270,6 +313,10 @@ class Run:
     def _start(self, start: do.Start) -> None:
         frames: dict[Any, bytes] = {}  # many tasks get the same message: encode it once
         for task_id, task in start.tasks:
+            if self._here is not None and task_id == self._here.task_id:
+                message = start_message(self.config, task, start.cluster)
+                self._here_work.append(self._spawn(self._run_here(self._here, message)))
+                continue
             forward = task in self.config.logs
             copy_to = self.config.forward_addresses.get(task.mesos_name)
             key = (task.job.name, forward, copy_to)
@@ -277,6 +324,16 @@ class Run:
                 message = start_message(self.config, task, start.cluster)
                 frames[key] = wire.encode({**message, "forward": forward, "copy_to": copy_to})
             self._rendezvous.send(task_id, frames[key])
+
+    async def _run_here(self, here: Here, message: Json) -> None:
+        self._events.put_nowait(happened.TaskReady(here.task_id))
+        code, reason = await here.run(message)
+        self._events.put_nowait(happened.TaskExited(here.task_id, code, reason))
+
+
+async def _address_towards(leaders: Masters) -> str:
+    (leader, *_) = await leaders.candidates()
+    return await asyncio.to_thread(masters.local_address_towards, leader)
 
 
 def runner_settings(

@@ -258,6 +258,7 @@ class LaunchConfig:
     logs: LogChoice = EVERY_LOG
     start_timeout: float | None = None
     advertise: tuple[str, int] | None = None
+    local_chief: bool = False  # run the chief, or worker 0, as a child of the launcher
 
     def __post_init__(self) -> None:
         if self.containerizer not in (None, *CONTAINERIZERS):
@@ -281,6 +282,13 @@ class LaunchConfig:
     @property
     def tasks(self) -> tuple[Task, ...]:
         return tuple(task for job in self.jobs for task in job.tasks)
+
+    @property
+    def chief(self) -> Task:
+        """The task that leads: the chief's, else worker 0, else the first of all."""
+        by_name = {task.name: task for task in reversed(self.tasks)}
+        named = (by_name.get(name) for name in ("chief:0", "worker:0"))
+        return next((task for task in named if task), self.tasks[0])
 
     @property
     def is_local(self) -> bool:

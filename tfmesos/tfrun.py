@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .console import Console
     from .spec import LaunchConfig
 
-_SIGNALS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
+_SIGNALS = {signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
 _NOBODY_READS = 128 + signal.SIGPIPE
 
 
@@ -75,6 +75,7 @@ async def _go(config: LaunchConfig, console: Console) -> Outcome:
 
     run = Run(config, console)
     loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGINT, run.interrupt)
     for number, word in _SIGNALS.items():
         loop.add_signal_handler(number, run.request_stop, word, 128 + number)
     console.on_closed = partial(

@@ -1,0 +1,87 @@
+"""Bare TensorFlow servers: jobs without a command."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.commands import environment, tfrun
+from tests.conftest import living_children
+from tfmesos import Job, TaskFailed, cluster
+
+pytest.importorskip("tensorflow", reason="TensorFlow is not installed: pip install tfmesos[tf]")
+
+# A TensorFlow that takes no time, to see what happens around it.
+FAKES = {
+    "broken": "raise ImportError('libcudart.so.1 is missing')",
+    "old": "__version__ = '1.0'",
+    "unable": (
+        "class distribute:\n"
+        "    class Server:\n"
+        "        def __init__(self, *args, **more): raise OSError('Address already in use')\n"
+        "class compat:\n"
+        "    class v1:\n"
+        "        ConfigProto = dict\n"
+    ),
+    "crashing": "import os, sys; print('core dumped', file=sys.stderr, flush=True); os.abort()",
+}
+
+
+@pytest.fixture(autouse=True)
+def no_master_in_the_environment(monkeypatch):
+    monkeypatch.delenv("MESOS_MASTER", raising=False)
+    monkeypatch.delenv("DOCKER_IMAGE", raising=False)
+
+
+@pytest.mark.parametrize(
+    "kind, words",
+    [
+        ("broken", "TensorFlow cannot be imported by .* (libcudart.so.1 is missing): install it"),
+        ("old", "TensorFlow 1.0 of .* is too old: it has no tf.distribute.Server; install 2.x"),
+        ("unable", r"no TensorFlow server at 127.0.0.1:\d+ over grpc: Address already in use"),
+        ("crashing", "was killed by SIGABRT"),
+    ],
+)
+def test_a_server_that_cannot_start_says_why_and_fails_the_run(tmp_path, kind, words):
+    (tmp_path / "tensorflow.py").write_text(FAKES[kind])
+    pattern = words.replace("(", r"\(").replace(")", r"\)")
+    with pytest.raises(TaskFailed, match=pattern):
+        with cluster(Job("ps", 2), env={"PYTHONPATH": str(tmp_path)}, quiet=True):
+            pytest.fail("it must not start")
+
+
+def test_a_session_computes_on_every_task_of_the_cluster():
+    code = """
+import os
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+import tensorflow as tf
+from tfmesos import Job, cluster
+with cluster([Job("ps", 1, cpus=0.5), Job("worker", 2, cpus=2)]) as c, tf.Graph().as_default():
+    parts = []
+    for task in sorted(c.targets):
+        with tf.device(task):
+            parts.append(tf.constant(14))
+    with tf.compat.v1.Session(c.targets["/job:worker/task:1"]) as session:
+        print(session.run(tf.add_n(parts)))
+        print(sum(d.name.endswith("CPU:1") for d in session.list_devices()), "second CPUs")
+    print(sorted(c.cluster_spec.as_dict()) == ["ps", "worker"], c.resolver().rpc_layer)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=110, env=environment()
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["42", "2 second CPUs", "True grpc"]
+
+
+def test_a_job_that_is_served_runs_no_command():
+    script = 'test "{job_name}" = worker && echo only workers'
+    done = tfrun("-w", 1, "-s", 1, "--serve", "ps", "--", "sh", "-c", script, timeout=110)
+    assert (done.returncode, done.stdout) == (0, "[worker:0] only workers\n")
+
+
+def test_a_server_that_dies_is_reported_in_the_block():
+    with pytest.raises(TaskFailed, match="ps:0 was killed by SIGKILL"):
+        with cluster(Job("ps", 1), quiet=True) as c:
+            (server,) = [p for p in living_children() if "serve import" in " ".join(p.cmdline())]
+            server.kill()
+            c._ended.result(60)
