@@ -173,9 +173,17 @@ def test_the_report_names_the_culprit_its_last_lines_and_those_who_fell_after_it
     )
 
 
-def test_a_run_that_went_well_needs_no_words():
+def test_a_short_run_that_went_well_needs_no_words():
     page = Page()
     console = Console(page.screen)
-    console.report(Outcome())
+    console.report(Outcome(times=(("running", 4.0),)))
     console.close()
     assert page.all == []
+
+
+def test_of_a_long_run_that_went_well_it_tells_where_the_time_went():
+    page = Page()
+    console = Console(page.screen)
+    console.report(Outcome(times=(("finding the master", 0.04), ("running", 61.0))))
+    console.close()
+    assert page.err == ["tfrun: done in 61.0 s: finding the master 0.0 s, running 61.0 s\n"]

@@ -18,6 +18,7 @@ FORBIDDEN_TO_PURE = {
 PURE = {
     *("errors", "version", "spec", "offers", "actions", "events", "roster", "gang", "lifecycle"),
     *("command", "recordio", "wire", "task_info", "translate", "payload", "outbox"),
+    *("messages", "preview", "doubts", "stopwatch"),
 }
 IO = {
     *("process", "loop", "child", "link", "output", "servant", "serve"),  # of the runner
@@ -25,7 +26,7 @@ IO = {
     *("rendezvous", "console", "here"),
 }
 SHELL = {
-    *("config", "run", "scheduler", "server", "preview", "flags", "tfrun"),
+    *("config", "run", "scheduler", "server", "flags", "tfrun"),
     *("__init__", "__main__"),
 }
 

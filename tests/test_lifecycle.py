@@ -452,6 +452,20 @@ def test_a_runner_that_registers_while_the_run_ends_is_stopped():
     assert isinstance(stop, do.StopRunner)
 
 
+def test_the_outcome_tells_where_the_time_went():
+    run = Run(workers(1))
+    for step in (run.subscribe, run.offer, run.register, run.ready, lambda: run.exit("worker:0")):
+        run.now += 2.0
+        step()
+    assert run.outcome.times == (
+        ("finding the master", 2.0),
+        ("waiting for offers", 2.0),
+        ("starting the tasks", 4.0),
+        ("running", 2.0),
+        ("stopping", 0.0),
+    )
+
+
 IDS = [
     f"run-{job}-{index}-{attempt}"
     for job in ("worker", "ps")

@@ -113,6 +113,7 @@ class Outcome:
     cause: Ending | None = None
     others: tuple[Ending, ...] = ()  # those that failed after the cause
     unstopped: tuple[str, ...] = ()  # tasks that had not ended when we stopped waiting
+    times: tuple[tuple[str, float], ...] = ()  # what took how many seconds, in order
 
     @property
     def ok(self) -> bool:

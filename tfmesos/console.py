@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from .actions import Ending, Outcome
 
 MAX_WAITING = 1024 * 1024  # characters that may wait to be written
+WORTH_TELLING = 5.0  # seconds; of a shorter run only a terminal hears how long it took
 SHOWN = {"debug": 10, "info": 20, "notice": 25, "warning": 30}
 
 _COLOURS = (36, 33, 32, 35, 34, 96, 93, 92, 95, 94)
@@ -115,8 +116,9 @@ class Console:
                 self._changed.notify()
 
     def report(self, outcome: Outcome) -> None:
-        """The truth about the end of the run."""
+        """The truth about the end of the run; of one that went well, where its time went."""
         if outcome.error is None:
+            self._say_times(outcome)
             return
         lines = [str(outcome.error)]
         if outcome.cause is not None:
@@ -128,6 +130,12 @@ class Console:
         if outcome.unstopped:
             lines.append(f"  had not ended yet when we left: {', '.join(outcome.unstopped[:8])}")
         self._put(True, f"{self._prefix}: " + "\n".join(lines) + "\n")
+
+    def _say_times(self, outcome: Outcome) -> None:
+        total = sum(seconds for _, seconds in outcome.times)
+        if self.is_live or total >= WORTH_TELLING:
+            parts = ", ".join(f"{what} {seconds:.1f} s" for what, seconds in outcome.times)
+            self.say(f"done in {total:.1f} s: {parts}")
 
     def close(self, within: float | None = None) -> None:
         """Write what is left. *within* seconds, or however long the reader takes."""

@@ -8,12 +8,12 @@ passes through those of ``roster.Stage``, and goes back to WAITING when it is la
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 
 from . import actions as do
 from . import events as happened
 from .actions import Action, ClusterSpec, Ending, Outcome
+from .doubts import Doubts
 from .errors import (
     Interrupted,
     MasterError,
@@ -24,8 +24,9 @@ from .errors import (
 )
 from .gang import LONG_REFUSAL, Gang
 from .offers import Offer, Place
-from .roster import Member, Roster, Stage
+from .roster import Member, Roster, Stage, deciding
 from .spec import Task
+from .stopwatch import Stopwatch
 from .task_info import KILL_GRACE, describe, is_terminal, status_in
 from .wire import RUNNER_EXITS, join_address
 
@@ -36,7 +37,6 @@ SECOND_OPINION = 3.0  # seconds that Mesos and the runner give each other to rep
 UNREACHABLE_GRACE = 90.0  # seconds before a task behind a lost network counts as lost
 MIN_LIFE = 1.0  # seconds a task may run although those that decide have finished
 STOP_MARGIN = 2.0  # seconds for a killed task to be reported, beyond its grace
-DECIDING_JOBS = ("chief", "master", "worker")
 
 
 class Phase(IntEnum):
@@ -44,15 +44,6 @@ class Phase(IntEnum):
     RUNNING = 2
     STOPPING = 3
     FINISHED = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Doubt:
-    """An end that one side reported and the other has not confirmed yet."""
-
-    reason: str
-    code: int
-    until: float
 
 
 class ClusterState:
@@ -72,8 +63,8 @@ class ClusterState:
         self.phase = Phase.GATHERING
         self.cluster: ClusterSpec = {}
         self.is_ready = False
-        self._doubts: dict[Member, Doubt] = {}
-        self._undecided = _deciding(tasks)
+        self._doubts = Doubts()
+        self._undecided = deciding(tasks)
         self._gang = Gang(jitter)
         self._subscribed = False
         self._start_timeout = start_timeout
@@ -82,6 +73,7 @@ class ClusterState:
         self._stop_by: float | None = None
         self._stopping_with = Outcome()
         self._linger_until: float | None = None
+        self._stopwatch = Stopwatch(now)
 
     def handle(self, event: happened.Event, now: float) -> list[Action]:
         """Take in what happened; return what is to be done, in this order."""
@@ -89,7 +81,7 @@ class ClusterState:
             return []
         match event:
             case happened.Subscribed():
-                return self._subscribe(event)
+                return self._subscribe(event, now)
             case happened.Disconnected(reason):
                 self._gang.forget()
                 return [do.Say(f"lost the master: {reason}", "warning")]
@@ -121,10 +113,9 @@ class ClusterState:
         """When ``Ticked`` is due at the latest."""
         if self.phase is Phase.FINISHED:
             return None
-        times: list[float | None] = [doubt.until for doubt in self._doubts.values()]
+        times = [self._doubts.deadline, self._linger_until, self._stop_by]
         if self.phase is Phase.GATHERING:
             times += [self._gang.deadline, self._start_by, self._report_at]
-        times += [self._linger_until, self._stop_by]
         return min((time for time in times if time is not None), default=None)
 
     def summary(self) -> str:
@@ -139,11 +130,12 @@ class ClusterState:
 
     # Getting the tasks placed and started
 
-    def _subscribe(self, event: happened.Subscribed) -> list[Action]:
+    def _subscribe(self, event: happened.Subscribed, now: float) -> list[Action]:
         said = do.Say(f"subscribed to {event.master} as framework {event.framework_id}")
         self._gang.forget()
         again, self._subscribed = self._subscribed, True
         if not again:
+            self._stopwatch.lap("finding the master", now)
             return [said, *self._start_when_complete()]  # nobody is waited for if all are here
         live = tuple((m.task_id, m.agent_id) for m in self.members if m.is_live and m.agent_id)
         quiet = [] if self._waiting() else [do.Suppress()]
@@ -162,6 +154,7 @@ class ClusterState:
         if placement.unplaced:
             return declined
         self._gang.forget()
+        self._stopwatch.lap("waiting for offers", now)
         launches = [self._launch(place) for place in placement.places]
         unused = tuple(offer.id for offer in placement.unused)
         spare = [do.Decline(unused, LONG_REFUSAL, "no task is waiting")] if unused else []
@@ -207,6 +200,7 @@ class ClusterState:
         if self.is_ready or not self.members.all_at_least(Stage.READY):
             return []
         self.is_ready = True
+        self._stopwatch.lap("starting the tasks", now)
         return [do.AnnounceReady(self.cluster)]
 
     # Ends of tasks
@@ -218,13 +212,13 @@ class ClusterState:
         if event.state == "TASK_UNREACHABLE":
             return self._unreachable(member, now)
         if not is_terminal(event.state):
-            self._doubts.pop(member, None)
+            self._doubts.settle(member)
             return []
         reason = describe(event.state, event.message, event.reason)
         code = status_in(event.message) or (0 if event.state == "TASK_FINISHED" else 1)
         if member.has_runner and member not in self._doubts:
             # The runner knows more (exit code, last lines) and its report is on its way.
-            self._doubts[member] = Doubt(reason, code, now + SECOND_OPINION)
+            self._doubts.raise_about(member, reason, code, now + SECOND_OPINION)
             return []
         if not member.has_runner and code in RUNNER_EXITS:
             reason = f"{reason}: {RUNNER_EXITS[code]}"
@@ -240,7 +234,8 @@ class ClusterState:
     def _unreachable(self, member: Member, now: float) -> list[Action]:
         if member in self._doubts:
             return []
-        self._doubts[member] = Doubt("was out of reach too long", 1, now + UNREACHABLE_GRACE)
+        until = now + UNREACHABLE_GRACE
+        self._doubts.raise_about(member, "was out of reach too long", 1, until)
         where = f"{member.task.name} on {member.hostname} is out of reach of the master"
         return [do.Say(f"{where}; waiting {UNREACHABLE_GRACE:g} s for its return", "warning")]
 
@@ -263,24 +258,24 @@ class ClusterState:
         member = self.members.live(event.task_id)
         if member is None:
             return []
-        if doubt := self._doubts.get(member):
+        if doubt := self._doubts.about(member):
             return self._end(member, doubt.code, doubt.reason, (), now)
         # Mesos may be about to say why; if it says nothing the task must go all the same.
         reason = f"lost touch with the launcher ({event.reason})"
-        self._doubts[member] = Doubt(reason, 1, now + SECOND_OPINION)
+        self._doubts.raise_about(member, reason, 1, now + SECOND_OPINION)
         return [do.Kill(member.task_id, member.agent_id)]
 
     def _end(
         self, member: Member, code: int, reason: str, tail: tuple[str, ...], now: float
     ) -> list[Action]:
-        self._doubts.pop(member, None)
+        self._doubts.settle(member)
         member.ending = Ending(
             member.task, member.hostname, code, reason, tail, now, member.task_id
         )
         had_started = member.stage >= Stage.STARTED
         self.members.move(member, Stage.ENDED)
         if self.phase is Phase.STOPPING:
-            return self._finish_when_stopped()
+            return self._finish_when_stopped(now)
         if not had_started:
             return self._relaunch(member, now)
         if code != 0 or member.task.job.cmd is None:  # a server serves until it is stopped
@@ -325,12 +320,13 @@ class ClusterState:
 
     def _stop_requested(self, reason: str, exit_code: int, now: float) -> list[Action]:
         if self.phase is Phase.STOPPING:
-            return self._finish()
+            return self._finish(now)
         error = Interrupted(reason, exit_code) if exit_code else None
         return self._stop(Outcome(error=error), now)
 
     def _stop(self, outcome: Outcome, now: float) -> list[Action]:
         """The one way down, for success, failure and interruption alike."""
+        self._stopwatch.lap("running" if self.is_ready else "starting the tasks", now)
         self.phase, self._stopping_with = Phase.STOPPING, outcome
         self._linger_until = None
         self._stop_by = now + KILL_GRACE + STOP_MARGIN
@@ -341,13 +337,14 @@ class ClusterState:
                 todo.append(do.StopRunner(member.task_id, KILL_GRACE, reason))
             elif member.is_live:
                 todo.append(do.Kill(member.task_id, member.agent_id))
-        return [*todo, *self._finish_when_stopped()]
+        return [*todo, *self._finish_when_stopped(now)]
 
-    def _finish_when_stopped(self) -> list[Action]:
-        return [] if self.members.any_live else self._finish()
+    def _finish_when_stopped(self, now: float) -> list[Action]:
+        return [] if self.members.any_live else self._finish(now)
 
-    def _finish(self) -> list[Action]:
+    def _finish(self, now: float) -> list[Action]:
         self.phase = Phase.FINISHED
+        self._stopwatch.lap("stopping", now)
         outcome = self._stopping_with
         others = [
             m.ending
@@ -359,6 +356,7 @@ class ClusterState:
             outcome.cause,
             tuple(sorted(others, key=lambda ending: ending.at)),
             tuple(m.task.name for m in self.members if m.is_live),
+            self._stopwatch.laps,
         )
         return [do.Finish(ends)]
 
@@ -368,13 +366,13 @@ class ClusterState:
         todo: list[Action] = []
         if self.phase is Phase.GATHERING:
             todo += self._tick_gathering(now)
-        for member, doubt in list(self._doubts.items()):
-            if now >= doubt.until and member.is_live:
+        for member, doubt in self._doubts.due(now):
+            if member.is_live:
                 todo += self._end(member, doubt.code, doubt.reason, (), now)
         if self._linger_until is not None and now >= self._linger_until:
             todo += self._stop(Outcome(), now)
         if self._stop_by is not None and now >= self._stop_by and self.phase is Phase.STOPPING:
-            todo += self._finish()
+            todo += self._finish(now)
         return todo
 
     def _tick_gathering(self, now: float) -> list[Action]:
@@ -399,15 +397,6 @@ class ClusterState:
             return self._gang.explain(waiting, len(self.members))
         missing = [f"{m.task.name} on {m.hostname}" for m in self.members if not m.has_runner]
         return f"waiting for {_some(missing)} to report to the launcher"
-
-
-def _deciding(tasks: Sequence[Task]) -> set[Task]:
-    """Those whose success is the success of the run: the chief, else the workers, else all."""
-    commands = {task for task in tasks if task.job.cmd is not None}
-    for name in DECIDING_JOBS:
-        if chosen := {task for task in commands if task.job.name == name}:
-            return chosen
-    return commands
 
 
 def _some(names: Sequence[str], most: int = 5) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 from typing import Any
 
 from . import payload
+from .messages import runner_command, runner_settings
 from .offers import Seat
-from .run import runner_command, runner_settings
 from .spec import LaunchConfig, Resources
 from .task_info import framework_info, task_info
 
@@ -17,7 +16,7 @@ Json = dict[str, Any]
 _HIDDEN = {"TFMESOS_SECRET": "(256 random bits)", payload.VARIABLE: "(the runner, zipped)"}
 
 
-def preview(config: LaunchConfig) -> Json:
+def preview(config: LaunchConfig, hostname: str) -> Json:
     """Framework and tasks as they would be sent; ids of Mesos, ports and secrets are made up."""
     tasks = []
     for task in config.tasks:
@@ -28,7 +27,7 @@ def preview(config: LaunchConfig) -> Json:
         for variable in command["environment"]["variables"]:
             variable["value"] = _HIDDEN.get(variable["name"], variable["value"])
         tasks.append(task_info(config, task_id, "AGENT", seat, command))
-    framework = framework_info(config, "RUN", socket.gethostname())
+    framework = framework_info(config, "RUN", hostname)
     return {"master": config.master, "framework_info": framework, "task_infos": tasks}
 
 

@@ -20,6 +20,7 @@ class Stage(IntEnum):
     ENDED = 6
 
 
+DECIDING_JOBS = ("chief", "master", "worker")
 _WITH_RUNNER = (Stage.REGISTERED, Stage.STARTED, Stage.READY)
 
 
@@ -117,3 +118,12 @@ class Roster:
         for member in self:
             spec.setdefault(member.task.job.name, []).append(member.address)
         return spec
+
+
+def deciding(tasks: Sequence[Task]) -> set[Task]:
+    """Those whose success is the success of the run: the chief, else the workers, else all."""
+    commands = {task for task in tasks if task.job.cmd is not None}
+    for name in DECIDING_JOBS:
+        if chosen := {task for task in commands if task.job.name == name}:
+            return chosen
+    return commands

@@ -6,7 +6,6 @@ It decides nothing. Whatever happens becomes an event; what the state answers is
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import secrets
 import socket
@@ -16,7 +15,7 @@ from typing import Any, TypeVar
 
 from . import actions as do
 from . import events as happened
-from . import masters, payload, wire
+from . import masters, wire
 from .actions import Action, ClusterSpec, Outcome
 from .client import MesosClient
 from .client_patience import Timing
@@ -25,10 +24,16 @@ from .errors import Interrupted, ResourcesError, TFMesosError
 from .here import Here
 from .lifecycle import ClusterState
 from .masters import Masters
-from .offers import Seat
+from .messages import (
+    prepare_message,
+    runner_command,
+    runner_grace,
+    runner_settings,
+    start_message,
+)
 from .rendezvous import Rendezvous
-from .spec import LaunchConfig, Task
-from .task_info import FAILOVER_TIMEOUT, command_info, framework_info, task_info
+from .spec import LaunchConfig
+from .task_info import FAILOVER_TIMEOUT, framework_info, task_info
 from .translate import translate
 
 log = logging.getLogger(__name__)
@@ -36,9 +41,6 @@ log = logging.getLogger(__name__)
 Json = dict[str, Any]
 T = TypeVar("T")
 
-RUNNER_GRACE = 30.0  # seconds a runner looks for a lost launcher before it gives up
-LOCAL_GRACE = 2.0  # the same on this machine, where a lost launcher has ended
-CONNECT_TIMEOUT = 20.0  # seconds a runner tries to reach the launcher at first
 MASTER_PATIENCE = 8.0  # seconds to find a master at first
 LONG_REFUSAL = 3600.0
 CTRL_C_TWICE = 2.0  # seconds within which a second Ctrl-C is meant for us
@@ -117,9 +119,9 @@ class Run:
 
     async def _open(self, stack: AsyncExitStack) -> None:
         leaders = await self._find_master(stack)
-        grace = LOCAL_GRACE if self.config.is_local else RUNNER_GRACE
+        emit, grace = self._events.put_nowait, runner_grace(self.config)
         self._rendezvous = await stack.enter_async_context(
-            Rendezvous(self.id, self._secret, self._events.put_nowait, self._output, grace=grace)
+            Rendezvous(self.id, self._secret, emit, self._output, grace=grace)
         )
         self._launcher = await self._listen(leaders)
         if self.config.local_chief:
@@ -334,51 +336,3 @@ class Run:
 async def _address_towards(leaders: Masters) -> str:
     (leader, *_) = await leaders.candidates()
     return await asyncio.to_thread(masters.local_address_towards, leader)
-
-
-def runner_settings(
-    config: LaunchConfig, run_id: str, launcher: str, task_id: str, seat: Seat
-) -> Json:
-    """What a runner has to know before it can ask for more."""
-    return {
-        "launcher": launcher,
-        "run": run_id,
-        "task": task_id,
-        "job": seat.task.job.name,
-        "index": seat.task.index,
-        "port": seat.port,
-        "grace": LOCAL_GRACE if config.is_local else RUNNER_GRACE,
-        "connect_timeout": CONNECT_TIMEOUT,
-    }
-
-
-def runner_command(config: LaunchConfig, settings: Json, secret: str) -> Json:
-    """The CommandInfo that starts a runner."""
-    environment = {
-        "TFMESOS_RUNNER": json.dumps(settings),
-        "TFMESOS_SECRET": secret,
-        payload.VARIABLE: payload.payload(),
-    }
-    return command_info(payload.bootstrap(config.python), environment)
-
-
-def prepare_message(config: LaunchConfig, task: Task) -> Json:
-    """In what surroundings a task runs."""
-    env = dict(config.inherited_env)
-    if not task.job.gpus:
-        env["CUDA_VISIBLE_DEVICES"] = ""  # a ps must never grab a GPU that is not its own
-    return {"type": "prepare", "env": env, "user_env": dict(config.env), "cwd": config.cwd}
-
-
-def start_message(config: LaunchConfig, task: Task, cluster: ClusterSpec) -> Json:
-    """What a runner is told when everybody is in."""
-    job = task.job
-    return {
-        **prepare_message(config, task),
-        "type": "start",
-        "cluster": cluster,
-        "command": job.cmd,
-        "serve": {"protocol": config.protocol, "cpus": job.cpus, "gpus": job.gpus},
-        "initializer": config.initializer,
-        "finalizer": config.finalizer,
-    }

@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import signal
+import socket
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -53,7 +54,7 @@ def _complain(text: str, code: int) -> int:
 def _dry_run(config: LaunchConfig) -> int:
     from .preview import preview
 
-    json.dump(preview(config), sys.stdout, indent=2)
+    json.dump(preview(config, socket.gethostname()), sys.stdout, indent=2)
     print()
     return 0
 

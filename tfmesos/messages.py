@@ -1,0 +1,71 @@
+"""What the launcher tells its runners: in their task, and when they have registered."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from . import payload
+from .actions import ClusterSpec
+from .offers import Seat
+from .spec import LaunchConfig, Task
+from .task_info import command_info
+
+Json = dict[str, Any]
+
+RUNNER_GRACE = 30.0  # seconds a runner looks for a lost launcher before it gives up
+LOCAL_GRACE = 2.0  # the same on this machine, where a lost launcher has ended
+CONNECT_TIMEOUT = 20.0  # seconds a runner tries to reach the launcher at first
+
+
+def runner_grace(config: LaunchConfig) -> float:
+    """Seconds that runner and launcher look for each other when they have lost touch."""
+    return LOCAL_GRACE if config.is_local else RUNNER_GRACE
+
+
+def runner_settings(
+    config: LaunchConfig, run_id: str, launcher: str, task_id: str, seat: Seat
+) -> Json:
+    """What a runner has to know before it can ask for more."""
+    return {
+        "launcher": launcher,
+        "run": run_id,
+        "task": task_id,
+        "job": seat.task.job.name,
+        "index": seat.task.index,
+        "port": seat.port,
+        "grace": runner_grace(config),
+        "connect_timeout": CONNECT_TIMEOUT,
+    }
+
+
+def runner_command(config: LaunchConfig, settings: Json, secret: str) -> Json:
+    """The CommandInfo that starts a runner."""
+    environment = {
+        "TFMESOS_RUNNER": json.dumps(settings),
+        "TFMESOS_SECRET": secret,
+        payload.VARIABLE: payload.payload(),
+    }
+    return command_info(payload.bootstrap(config.python), environment)
+
+
+def prepare_message(config: LaunchConfig, task: Task) -> Json:
+    """In what surroundings a task runs."""
+    env = dict(config.inherited_env)
+    if not task.job.gpus:
+        env["CUDA_VISIBLE_DEVICES"] = ""  # a ps must never grab a GPU that is not its own
+    return {"type": "prepare", "env": env, "user_env": dict(config.env), "cwd": config.cwd}
+
+
+def start_message(config: LaunchConfig, task: Task, cluster: ClusterSpec) -> Json:
+    """What a runner is told when everybody is in."""
+    job = task.job
+    return {
+        **prepare_message(config, task),
+        "type": "start",
+        "cluster": cluster,
+        "command": job.cmd,
+        "serve": {"protocol": config.protocol, "cpus": job.cpus, "gpus": job.gpus},
+        "initializer": config.initializer,
+        "finalizer": config.finalizer,
+    }

@@ -1,0 +1,18 @@
+"""Where the time of a run goes."""
+
+from __future__ import annotations
+
+
+class Stopwatch:
+    def __init__(self, now: float) -> None:
+        self._last = now
+        self._laps: list[tuple[str, float]] = []
+
+    def lap(self, what: str, now: float) -> None:
+        """All since the last lap went into *what*."""
+        self._laps.append((what, now - self._last))
+        self._last = now
+
+    @property
+    def laps(self) -> tuple[tuple[str, float], ...]:
+        return tuple(self._laps)
