@@ -241,10 +241,11 @@ def test_a_signal_ends_the_run_in_good_order(number, code):
 
 
 def test_a_second_interrupt_ends_it_at_once():
-    script = 'trap "" TERM; trap "echo never" EXIT; echo up; while :; do sleep 0.05; done'
+    script = 'trap "echo I will not" TERM; echo up; while :; do sleep 0.05; done'
     with running_tfrun("-w", 1, "--", "sh", "-c", script) as run:
         read_until(run.stdout, "[worker:0] up")
         run.send_signal(signal.SIGINT)
+        read_until(run.stdout, "[worker:0] I will not")
         run.send_signal(signal.SIGINT)
         _, err = finish(run, 20)
     assert run.returncode == 130 and "had not ended yet when we left: worker:0" in err
@@ -298,28 +299,25 @@ def test_an_unreachable_master_is_named_with_what_was_tried():
     assert "no Mesos master after" in done.stderr and "127.0.0.1:1" in done.stderr
 
 
-def test_two_runs_share_one_mesos_that_stands_alone():
+def test_two_runs_share_one_mesos_that_stands_alone(tmp_path):
+    go = tmp_path / "go"
+    script = f"echo {{worker_hosts}}; until [ -e {go} ]; do sleep 0.05; done"
+    flags = ("--agents", "2", "--resources", "cpus:8;mem:16384;ports:[31000-31999]")
     master = subprocess.Popen(
-        [
-            *(sys.executable, "-m", "tfmesos.local", "--port", "0", "--agents", "2"),
-            *("--resources", "cpus:8;mem:16384;ports:[31000-31999]"),
-        ],
+        [sys.executable, "-m", "tfmesos.local", "--port", "0", *flags],
         stdout=subprocess.PIPE,
         text=True,
         env=environment(),
     )
     try:
         url = re.search(r"http://\S+", master.stdout.readline())[0]
-        script = "echo {task_index} {worker_hosts}; [ {task_index} = 1 ] || sleep 0.5"
-        with (
-            running_tfrun("-m", url, "-w", 2, "--", "sh", "-c", script) as first,
-            running_tfrun("-m", url, "-w", 2, "--", "sh", "-c", script) as second,
-        ):
-            outputs = [finish(run, 30)[0] for run in (first, second)]
-            assert (first.returncode, second.returncode) == (0, 0)
-        addresses = {host for out in outputs for host in re.findall(r"[\d.]+:(\d+)", out)}
-        assert len(addresses) == 4
-        assert all(31000 <= int(port) <= 31999 for port in addresses)
+        command = ("-m", url, "-w", 2, "--", "sh", "-c", script)
+        with running_tfrun(*command) as first, running_tfrun(*command) as second:
+            shown = [read_until(r.stdout, "[worker:0]", "[worker:1]") for r in (first, second)]
+            go.touch()
+            assert [run.wait(30) for run in (first, second)] == [0, 0]
+        ports = {int(port) for port in re.findall(r"127\.0\.0\.1:(\d+)", str(shown))}
+        assert len(ports) == 4 and ports <= set(range(31000, 32000))
     finally:
         master.send_signal(signal.SIGINT)
         assert master.wait(20) == 130
