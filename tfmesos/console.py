@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from .actions import Ending, Outcome
+from .hints import hint
 
 MAX_WAITING = 1024 * 1024  # characters that may wait to be written
 WORTH_TELLING = 5.0  # seconds; of a shorter run only a terminal hears how long it took
@@ -123,7 +124,9 @@ class Console:
         lines = [str(outcome.error)]
         if outcome.cause is not None:
             lines += _last_lines(outcome.cause)
-        if outcome.others:
+            if way_out := hint(outcome.cause.tail):
+                lines.append(f"  hint: {way_out}")
+        if outcome.cause is not None and outcome.others:
             shown = ", ".join(f"{end.task.name} ({end.reason})" for end in outcome.others[:8])
             rest = f" and {len(outcome.others) - 8} more" if len(outcome.others) > 8 else ""
             lines.append(f"  ended after it, or because of it: {shown}{rest}")
@@ -134,7 +137,8 @@ class Console:
     def _say_times(self, outcome: Outcome) -> None:
         total = sum(seconds for _, seconds in outcome.times)
         if self.is_live or total >= WORTH_TELLING:
-            parts = ", ".join(f"{what} {seconds:.1f} s" for what, seconds in outcome.times)
+            long = [(what, seconds) for what, seconds in outcome.times if seconds >= 0.05]
+            parts = ", ".join(f"{what} {seconds:.1f} s" for what, seconds in long)
             self.say(f"done in {total:.1f} s: {parts}")
 
     def close(self, within: float | None = None) -> None:
