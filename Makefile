@@ -5,8 +5,10 @@ BIN := $(VENV)/bin
 
 .PHONY: demo test check format clean
 
-demo: $(VENV)/installed
-	$(BIN)/tfrun -w 2 -s 1 -- $(CURDIR)/$(BIN)/python examples/hello.py
+demo: $(VENV)/installed-for-demo
+	cd examples/mnist && $(CURDIR)/$(BIN)/tfrun -w 2 -s 1 -- $(CURDIR)/$(BIN)/python mnist_replica.py \
+		--ps_hosts {ps_hosts} --worker_hosts {worker_hosts} \
+		--job_name {job_name} --worker_index {task_index}
 
 test: $(VENV)/installed-for-tests
 	misc/check.sh
@@ -26,10 +28,12 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tfmesos needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; name another one: make PYTHON=python3.12")'
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/installed: $(BIN)/python setup.py
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+$(VENV)/installed-for-demo: $(BIN)/python setup.py
+	@echo "installing tfmesos and TensorFlow into $(VENV); the first time this takes a minute or two"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[tf]'
 	@touch $@
 
 $(VENV)/installed-for-tests: $(BIN)/python setup.py
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,zk]'
-	@touch $@ $(VENV)/installed
+	@echo "installing what the tests need into $(VENV); the first time this takes a minute or two"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[tf,zk,test]'
+	@touch $@ $(VENV)/installed-for-demo

@@ -171,6 +171,14 @@ def test_the_last_lines_of_a_failure_are_shown_even_without_logs():
         (["-w", "1", "--logs", "all", "--worker-logs", "0", "--", "x"], "exclude each other"),
         (["-w", "1", "--serve", "ps", "--", "x"], "--serve names no job of this run: 'ps'"),
         (["-w", "1", "--serve", "worker", "--", "x"], "--serve leaves no task to run the command"),
+        (["-w", "1", "--principal", "me", "--", "x"], "--principal 'me' needs a secret file, too"),
+        (["-w", "1", "--secret-file", "/no", "--", "x"], "--secret-file cannot be read: /no"),
+        (["-w", "1", "--token-file", "/dev/null", "--", "x"], "--token-file is empty: /dev/null"),
+        (["-w", "1", "--key-file", "k", "--", "x"], "--key-file needs a certificate file, too"),
+        (
+            ["-w", "1", "-m", "https://127.0.0.1:1", "--ca-file", "/no/ca", "--", "x"],
+            "--ca-file cannot be used: /no/ca",
+        ),
         (["--frobnicate", "--", "x"], "--frobnicate"),
     ],
 )

@@ -72,6 +72,7 @@ class MesosClient:
         emit: Callable[[Json], None],
         *,
         credential: tuple[str, str] | None = None,
+        token: str | None = None,
         ssl_context: ssl.SSLContext | None = None,
         on_state: Callable[[str], None] = lambda line: None,
         timing: Timing | None = None,
@@ -80,7 +81,7 @@ class MesosClient:
         self._masters = masters
         self._info = dict(framework_info)
         self._emit, self._on_state = emit, on_state
-        self._credential, self._ssl_context = credential, ssl_context
+        self._credential, self._token, self._ssl_context = credential, token, ssl_context
         self._timing = timing or Timing()
         self._calls: Calls | None = None  # while subscribed
         self._silence = 0.0  # seconds the stream may stay silent
@@ -167,6 +168,8 @@ class MesosClient:
         if self._credential:
             secret = base64.b64encode(":".join(self._credential).encode()).decode()
             headers["Authorization"] = f"Basic {secret}"
+        elif self._token:
+            headers["Authorization"] = f"token={self._token}"
         return aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(ssl=self._ssl_context or True),
             headers=headers,

@@ -11,6 +11,7 @@ from typing import Any
 from .errors import SpecError
 from .masters import parse as parse_master
 from .spec import (
+    Access,
     Job,
     LaunchConfig,
     LogChoice,
@@ -43,6 +44,12 @@ def make_config(
     start_timeout: float | None = None,
     advertise: str | None = None,
     local_chief: bool = False,
+    principal: str | None = None,
+    secret_file: str | None = None,
+    token_file: str | None = None,
+    ca_file: str | None = None,
+    cert_file: str | None = None,
+    key_file: str | None = None,
 ) -> LaunchConfig:
     """Merge what the caller gave with the environment and the defaults; SpecError if wrong."""
     parsed = tuple(parse_jobs(jobs))
@@ -56,6 +63,16 @@ def make_config(
         jobs=parsed,
         master=master,
         name=name or _default_name(),
+        access=Access(
+            principal=principal or os.environ.get("MESOS_PRINCIPAL") or None,
+            secret=_read_secret(
+                "secret_file", secret_file or os.environ.get("MESOS_SECRET_FILE") or None
+            ),
+            token=_read_secret("token_file", token_file),
+            ca_file=ca_file,
+            cert_file=cert_file,
+            key_file=key_file,
+        ),
         role=role or "*",
         user=getpass.getuser(),
         image=image,
@@ -80,6 +97,20 @@ def make_config(
 def _default_name() -> str:
     """As TFMesos named its frameworks."""
     return " ".join(["[tensorflow]", os.path.abspath(sys.argv[0]), *sys.argv[1:]])
+
+
+def _read_secret(field: str, path: str | None) -> str | None:
+    """Secrets come in files: a command line can be read by everybody on the machine."""
+    if path is None:
+        return None
+    try:
+        with open(path, encoding="utf-8") as file:
+            secret = file.read().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SpecError(None, field, f"cannot be read: {path}: {error}") from error
+    if not secret:
+        raise SpecError(None, field, f"is empty: {path}")
+    return secret
 
 
 def _containerizer(given: str | None) -> str | None:

@@ -38,6 +38,12 @@ FIELD_FLAGS = {
     (None, "start_timeout"): "--start-timeout",
     (None, "advertise"): "--advertise",
     (None, "serve"): "--serve",
+    (None, "principal"): "--principal",
+    (None, "secret_file"): "--secret-file",
+    (None, "token_file"): "--token-file",
+    (None, "ca_file"): "--ca-file",
+    (None, "cert_file"): "--cert-file",
+    (None, "key_file"): "--key-file",
     ("worker", "num"): "-w/--nworker",
     ("ps", "num"): "-s/--nserver",
     ("worker", "cpus"): "-Cw/--worker-cpus",
@@ -132,6 +138,12 @@ def settings_of(args: argparse.Namespace) -> dict[str, Any]:
         "start_timeout": args.start_timeout,
         "advertise": args.advertise,
         "local_chief": args.local_chief,
+        "principal": args.principal,
+        "secret_file": args.secret_file,
+        "token_file": args.token_file,
+        "ca_file": args.ca_file,
+        "cert_file": args.cert_file,
+        "key_file": args.key_file,
     }
 
 
@@ -177,6 +189,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_tasks(parser.add_argument_group("what to run"))
     _add_resources(parser.add_argument_group("resources of each task"))
     _add_place(parser.add_argument_group("where to run it"))
+    _add_access(parser.add_argument_group("how to be let in"))
     _add_container(parser.add_argument_group("in what surroundings"))
     _add_screen(parser.add_argument_group("what you see"))
     return parser
@@ -254,6 +267,16 @@ def _add_place(group: argparse._ArgumentGroup) -> None:
         metavar="SECONDS",
         help="give up when not all tasks run by then (default: wait, and say what for)",
     )
+
+
+def _add_access(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    add("--principal", help="principal for the master (default: $MESOS_PRINCIPAL)")
+    add("--secret-file", metavar="FILE", help="its secret (default: $MESOS_SECRET_FILE)")
+    add("--token-file", metavar="FILE", help="a token to send instead, as DC/OS wants it")
+    add("--ca-file", metavar="FILE", help="certificates to trust for https masters")
+    add("--cert-file", metavar="FILE", help="our own certificate for https masters")
+    add("--key-file", metavar="FILE", help="its key, if it is not in the same file")
 
 
 def _add_container(group: argparse._ArgumentGroup) -> None:

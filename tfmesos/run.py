@@ -16,11 +16,12 @@ from typing import Any, TypeVar
 from . import actions as do
 from . import events as happened
 from . import masters, wire
+from .access import tls_context
 from .actions import Action, ClusterSpec, Outcome
 from .client import MesosClient
 from .client_patience import Timing
 from .console import Console
-from .errors import Interrupted, ResourcesError, TFMesosError
+from .errors import Interrupted, ResourcesError, SpecError, TFMesosError
 from .here import Here
 from .lifecycle import ClusterState
 from .masters import Masters
@@ -91,12 +92,17 @@ class Run:
             self.request_stop("interrupted", Interrupted.exit_code)
 
     async def go(self) -> Outcome:
-        """Live the whole run, and return how it ended. Nothing is left of it then."""
+        """Live the whole run, and return how it ended. Nothing is left of it then.
+
+        Raises SpecError if something was wrong before anything had started.
+        """
         loop = asyncio.get_running_loop()
         started_at = loop.time()
         async with AsyncExitStack() as stack:
             try:
                 await self._open(stack)
+            except SpecError:
+                raise  # the caller's mistake, like those that are found before
             except TFMesosError as error:
                 return Outcome(error=error)
             self._state = self._new_state(started_at)
@@ -133,6 +139,8 @@ class Run:
             framework_info(self.config, self.id, socket.gethostname()),
             self._emit,
             credential=self._credential,
+            token=self.config.access.token,
+            ssl_context=tls_context(self.config.access),
             on_state=lambda line: self._console.say(line),
             timing=self._patience(),
         )
@@ -145,6 +153,9 @@ class Run:
 
     async def _find_master(self, stack: AsyncExitStack) -> Masters:
         if not self.config.is_local:
+            access = self.config.access
+            if access.principal and access.secret:
+                self._credential = (access.principal, access.secret)
             return masters.parse(self.config.master)
         from .local import LocalMesos, this_machine
 

@@ -234,6 +234,28 @@ class LogChoice:
 EVERY_LOG = LogChoice(frozenset({("*", "*")}))
 
 
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How we prove to a master who we are, and how it proves it to us."""
+
+    principal: str | None = None
+    secret: str | None = field(default=None, repr=False)
+    token: str | None = field(default=None, repr=False)
+    ca_file: str | None = None
+    cert_file: str | None = None
+    key_file: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.principal and self.secret is None:
+            raise SpecError(None, "principal", f"{self.principal!r} needs a secret file, too")
+        if self.secret is not None and not self.principal:
+            raise SpecError(None, "secret_file", "needs a principal, too")
+        if self.token and self.principal:
+            raise SpecError(None, "token_file", "and a principal exclude each other: give one")
+        if self.key_file and not self.cert_file:
+            raise SpecError(None, "key_file", "needs a certificate file, too")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchConfig:
     """Everything a run is told, merged once from flags, environment and defaults."""
@@ -241,6 +263,7 @@ class LaunchConfig:
     jobs: tuple[Job, ...]
     master: str = "local"
     name: str = "tfmesos"
+    access: Access = Access()
     role: str = "*"
     user: str = ""
     image: str | None = None

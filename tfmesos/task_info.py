@@ -62,9 +62,11 @@ def status_in(message: str) -> int | None:
 
 def framework_info(config: LaunchConfig, run_id: str, hostname: str) -> Json:
     capabilities = ["GPU_RESOURCES", "PARTITION_AWARE", "TASK_KILLING_STATE", "MULTI_ROLE"]
+    principal = config.access.principal
     return {
         "user": config.user,
         "name": config.name,
+        **({"principal": principal} if principal else {}),
         "roles": [config.role],
         "hostname": hostname,
         "checkpoint": True,

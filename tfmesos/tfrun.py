@@ -65,9 +65,11 @@ def _launch(config: LaunchConfig, *, is_verbose: bool) -> int:
     if is_verbose:
         logging.basicConfig(level=logging.DEBUG, format="%(levelname)s %(name)s: %(message)s")
     console = Console(Screen.of_this_process(), level="debug" if is_verbose else "notice")
-    outcome = asyncio.run(_go(config, console))
-    console.report(outcome)
-    console.close()
+    try:
+        outcome = asyncio.run(_go(config, console))
+        console.report(outcome)
+    finally:
+        console.close()
     return outcome.exit_code
 
 

@@ -1,0 +1,32 @@
+"""TLS towards a master: verification is always on."""
+
+from __future__ import annotations
+
+import ssl
+
+from .errors import SpecError
+from .spec import Access
+
+
+def tls_context(access: Access) -> ssl.SSLContext | None:
+    """None where nothing was said: the certificates of this machine are trusted then."""
+    if not access.ca_file and not access.cert_file:
+        return None
+    context = _context(access.ca_file)
+    if access.cert_file:
+        try:
+            context.load_cert_chain(access.cert_file, access.key_file)
+        except (OSError, ssl.SSLError) as error:
+            raise SpecError(None, "cert_file", _problem(access.cert_file, error)) from error
+    return context
+
+
+def _context(ca_file: str | None) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=ca_file)
+    except (OSError, ssl.SSLError) as error:
+        raise SpecError(None, "ca_file", _problem(str(ca_file), error)) from error
+
+
+def _problem(path: str, error: OSError) -> str:
+    return f"cannot be used: {path}: {error.strerror or error}"
