@@ -23,7 +23,7 @@ PURE = {
 IO = {
     *("process", "loop", "child", "link", "output", "servant", "serve"),  # of the runner
     *("masters", "client", "client_answers", "client_calls", "client_patience"),
-    *("rendezvous", "console", "here", "access"),
+    *("rendezvous", "console", "here", "access", "sandbox"),
 }
 SHELL = {
     *("config", "run", "scheduler", "server", "flags", "tfrun"),

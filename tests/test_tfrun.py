@@ -357,3 +357,10 @@ def test_the_local_chief_is_stopped_with_the_others():
     script = "[ {task_index} = 1 ] && exit 6; sleep 600"
     done = tfrun("--local-chief", "-w", 2, "--", "sh", "-c", script)
     assert done.returncode == 6 and "worker:0 (was killed by SIGTERM)" in done.stderr
+
+
+def test_a_task_that_dies_before_its_runner_can_speak_shows_its_sandbox():
+    done = tfrun("-w", 1, "--python", "/no/such/python", "--", "true")
+    assert done.returncode == 127
+    assert "tfrun: worker:0 exited with 127 on " in done.stderr
+    assert re.search(r"  its last lines:\n    .*/no/such/python: not found\n", done.stderr)

@@ -103,6 +103,8 @@ class Ending:
     tail: tuple[str, ...]
     at: float
     task_id: str
+    agent_url: str = ""
+    sandbox: str = ""  # where to look at it
 
 
 @dataclass(frozen=True, slots=True)

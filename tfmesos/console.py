@@ -231,9 +231,11 @@ def _lost(count: int) -> str:
 
 
 def _last_lines(ending: Ending) -> list[str]:
+    sandbox = [f"  its sandbox: {ending.sandbox}"] if ending.sandbox else []
     if not ending.tail:
-        return []
-    return ["  its last lines:", *(f"    {_tidy(line, is_terminal=True)}" for line in ending.tail)]
+        return sandbox
+    tail = [f"    {_tidy(line, is_terminal=True)}" for line in ending.tail]
+    return ["  its last lines:", *tail, *sandbox]
 
 
 def _columns() -> int:

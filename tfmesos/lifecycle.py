@@ -161,10 +161,7 @@ class ClusterState:
         return [*declined, *launches, *spare, do.Suppress()]
 
     def _launch(self, place: Place) -> Action:
-        seats = tuple(
-            (self.members.launch(seat.task, place.agent_id, place.hostname).task_id, seat)
-            for seat in place.seats
-        )
+        seats = tuple((self.members.launch(seat.task, place).task_id, seat) for seat in place.seats)
         return do.Launch(place.agent_id, place.hostname, tuple(o.id for o in place.offers), seats)
 
     def _register(self, event: happened.TaskRegistered) -> list[Action]:
@@ -270,7 +267,14 @@ class ClusterState:
     ) -> list[Action]:
         self._doubts.settle(member)
         member.ending = Ending(
-            member.task, member.hostname, code, reason, tail, now, member.task_id
+            member.task,
+            member.hostname,
+            code,
+            reason,
+            tail,
+            now,
+            member.task_id,
+            member.agent_url,
         )
         had_started = member.stage >= Stage.STARTED
         self.members.move(member, Stage.ENDED)

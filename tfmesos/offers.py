@@ -35,6 +35,7 @@ class Offer:
     hostname: str
     entries: tuple[Entry, ...]
     attributes: Mapping[str, str] = field(default_factory=dict)
+    agent_url: str = ""  # of the agent's own HTTP endpoints
 
     @classmethod
     def from_json(cls, offer: Json) -> Offer:
@@ -44,6 +45,7 @@ class Offer:
             hostname=offer.get("hostname", offer["agent_id"]["value"]),
             entries=tuple(_entries(offer.get("resources", ()))),
             attributes={a["name"]: _attribute(a) for a in offer.get("attributes", ())},
+            agent_url=_url(offer.get("url", {})),
         )
 
     @property
@@ -61,6 +63,13 @@ def _entries(resources: Iterable[Json]) -> Iterator[Entry]:
             ranges = tuple((r["begin"], r["end"]) for r in resource["ranges"].get("range", ()))
             size = sum(last - first + 1 for first, last in ranges)
             yield Entry(resource["name"], size, resource, ranges)
+
+
+def _url(url: Json) -> str:
+    address = url.get("address", {})
+    host = address.get("ip") or address.get("hostname", "")
+    host = f"[{host}]" if ":" in host else host
+    return f"{url.get('scheme', 'http')}://{host}:{address['port']}" if host else ""
 
 
 def _attribute(attribute: Json) -> str:
@@ -95,6 +104,7 @@ class Place:
 
     agent_id: str
     hostname: str
+    agent_url: str
     offers: Sequence[Offer]
     seats: Sequence[Seat]
 
@@ -123,7 +133,11 @@ def place(tasks: Sequence[Task], offers: Sequence[Offer]) -> Placement:
     for group in _by_size(tasks):
         unplaced += _seat_all(group, agents)
     return Placement(
-        places=[Place(a.id, a.hostname, a.offers, a.seats) for a in agents if a.seats],
+        places=[
+            Place(a.id, a.hostname, a.offers[0].agent_url, a.offers, a.seats)
+            for a in agents
+            if a.seats
+        ],
         unused=[offer for agent in agents if not agent.seats for offer in agent.offers],
         unplaced=unplaced,
     )

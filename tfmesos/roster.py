@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from .actions import Ending
+from .offers import Place
 from .spec import Task
 
 
@@ -34,6 +35,7 @@ class Member:
     task_id: str = ""
     agent_id: str = ""
     hostname: str = ""
+    agent_url: str = ""
     address: str = ""
     ready_at: float = 0.0
     ending: Ending | None = None
@@ -77,10 +79,11 @@ class Roster:
         self._count[stage] += 1
         member.stage = stage
 
-    def launch(self, task: Task, agent_id: str, hostname: str) -> Member:
+    def launch(self, task: Task, place: Place) -> Member:
         """Note where *task* goes, under a task id of its own for every attempt."""
         member = self._members[task.name]
-        member.agent_id, member.hostname = agent_id, hostname
+        member.agent_id, member.hostname = place.agent_id, place.hostname
+        member.agent_url = place.agent_url
         task_id = f"{self._run_id}-{task.job.name}-{task.index}-{member.attempt}"
         return self._launched(member, task_id)
 

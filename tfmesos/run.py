@@ -11,11 +11,12 @@ import secrets
 import socket
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from . import actions as do
 from . import events as happened
-from . import masters, wire
+from . import masters, sandbox, wire
 from .access import tls_context
 from .actions import Action, ClusterSpec, Outcome
 from .client import MesosClient
@@ -209,7 +210,7 @@ class Run:
     async def _live(self) -> Outcome:
         async with asyncio.TaskGroup() as self._group:
             workers = [self._spawn(self._subscribe()), self._spawn(self._call())]
-            outcome = await self._loop()
+            outcome = await self._with_sandbox(await self._loop())
             await self._leave()
             for worker in [*workers, *self._here_work]:
                 worker.cancel()
@@ -240,6 +241,16 @@ class Run:
                 return await self._events.get()
         except TimeoutError:
             return happened.Ticked()
+
+    async def _with_sandbox(self, outcome: Outcome) -> Outcome:
+        """The outcome with the place of the culprit's sandbox, and its end if we had none."""
+        cause, framework_id = outcome.cause, self._client.framework_id
+        if cause is None or not cause.agent_url or framework_id is None:
+            return outcome
+        where = (cause.agent_url, framework_id, cause.task_id)
+        tail = cause.tail or await sandbox.tail(*where, self._credential)
+        shown = "" if self.config.is_local else sandbox.place(*where)  # ours ends with us
+        return replace(outcome, cause=replace(cause, tail=tail, sandbox=shown))
 
     async def _leave(self) -> None:
         """Hand over the calls that are still waiting, then have the framework removed."""

@@ -159,22 +159,7 @@ class LocalMesos:
 
     def sandbox_of(self, task_id: str, framework_id: str | None = None) -> Path | None:
         """The directory of the newest task of that name, running or ended."""
-        state = self._master.state
-        for framework in reversed([*state.completed.values(), *state.frameworks.values()]):
-            if framework_id in (None, framework.id):
-                for task in reversed(framework.all_tasks):
-                    if task.id == task_id:
-                        return self._master.containers.sandbox(task)
-        return None
-
-    def restart_master(self, *, agents_back: bool = True) -> None:
-        """A new master, under a new id, takes over: streams break, tasks go on.
-
-        Unless *agents_back*, its agents stay away until bring_back.
-        """
-        self._master.restart()
-        for hostname in self._agent_ids if agents_back else ():
-            self.bring_back(hostname)
+        return self._master.sandbox_of(task_id, framework_id)
 
     def lose(self, hostname: str) -> None:
         """Cut the agent off: the master gives it up, its tasks go on."""

@@ -6,6 +6,7 @@ import base64
 import binascii
 import hmac
 import json
+import re
 from urllib.parse import parse_qs
 
 from aiohttp import web
@@ -18,6 +19,8 @@ from .records import Framework
 from .resources import Json
 
 MAX_BODY = 64 * 1024 * 1024  # bytes; an ACCEPT of hundreds of tasks is a few MB
+MAX_READ = 64 * 1024  # bytes of one answer
+_OUTPUT = re.compile(r"/frameworks/([^/]+)/executors/([^/]+)/runs/latest/(stdout|stderr)")
 _JSON, _PROTOBUF = "application/json", "application/x-protobuf"
 _ACCEPTABLE = {"*/*", "application/*", _JSON}
 
@@ -44,6 +47,7 @@ class Endpoints:
             for name in views.NAMES:
                 router.add_get(f"{prefix}/{name}", self.view)
         router.add_get("/version", self.version)
+        router.add_get("/files/read", self.read_file)
         router.add_route("*", "/{path:.*}", self.not_found)
 
     async def scheduler(self, request: web.Request) -> web.StreamResponse:
@@ -116,6 +120,22 @@ class Endpoints:
         name = request.path.rpartition("/")[2]
         return _json(views.view(name, self._master.state, self._master.containers.sandbox))
 
+    async def read_file(self, request: web.Request) -> web.Response:
+        """Output of a task in its sandbox, by the virtual path that agents have for it."""
+        if not self._authentic(request):
+            return _unauthorized("mesos-agent-readonly")
+        found = _OUTPUT.fullmatch(request.query.get("path", ""))
+        path = found and self._master.output_of(found[1], found[2], found[3])
+        if not path or not path.is_file():
+            return _text(404, "Failed to find the requested file.\n")
+        offset, length = (_number(request.query.get(name)) for name in ("offset", "length"))
+        if offset < 0:
+            return _json({"data": "", "offset": path.stat().st_size})
+        with path.open("rb") as file:
+            file.seek(offset)
+            data = file.read(min(length, MAX_READ) if length >= 0 else MAX_READ)
+        return _json({"data": data.decode(errors="replace"), "offset": offset})
+
     async def health(self, _request: web.Request) -> web.Response:
         return web.Response()
 
@@ -136,6 +156,10 @@ class Endpoints:
             return True
         wanted = ":".join(self._credential).encode()
         return hmac.compare_digest(_basic(request.headers.get("Authorization", "")), wanted)
+
+
+def _number(text: str | None) -> int:
+    return int(text) if text and text.isascii() and text.isdigit() else -1
 
 
 def _basic(header: str) -> bytes:

@@ -121,6 +121,20 @@ class Master:
     def _tick(self) -> None:
         self.run(self.state.tick(self.now()))
 
+    def sandbox_of(self, task_id: str, framework_id: str | None = None) -> Path | None:
+        """The directory of the newest task of that name, running or ended."""
+        frameworks = [*self.state.completed.values(), *self.state.frameworks.values()]
+        for framework in reversed(frameworks):
+            if framework_id in (None, framework.id):
+                for task in reversed(framework.all_tasks):
+                    if task.id == task_id:
+                        return self.containers.sandbox(task)
+        return None
+
+    def output_of(self, framework_id: str, task_id: str, stream: str) -> Path | None:
+        sandbox = self.sandbox_of(task_id, framework_id)
+        return sandbox and sandbox / stream
+
     async def close(self, grace: float) -> None:
         self._closed = True
         self._arm()
