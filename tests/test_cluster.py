@@ -158,6 +158,25 @@ def test_it_works_inside_a_running_event_loop():
     assert asyncio.run(work()).ok
 
 
+def test_without_waiting_the_block_begins_at_once_and_the_addresses_are_waited_for(tmp_path):
+    go = tmp_path / "go"
+    initializer = {"initializer": f"until [ -e {go} ]; do sleep 0.02; done"}
+    with cluster(Job("worker", 1, cmd="sleep 60"), wait=False, extra_config=initializer) as c:
+        go.touch()
+        assert list(c.targets) == ["/job:worker/task:0"]
+
+
+def test_without_waiting_a_failure_comes_with_the_first_use():
+    with cluster(Job("worker", 1, cmd="exit 3"), wait=False, python="/no/such", quiet=True) as c:
+        with pytest.raises(TaskFailed, match="exited with 127"):
+            c.targets  # noqa: B018
+
+
+def test_a_scheduler_that_was_not_started_says_so():
+    with pytest.raises(RuntimeError, match="has not been started yet"):
+        TFMesosScheduler(Job("worker", 1, cmd="true")).targets  # noqa: B018
+
+
 def test_a_program_that_forgets_to_stop_leaves_nothing_behind():
     code = (
         "from tfmesos.scheduler import Job, TFMesosScheduler\n"

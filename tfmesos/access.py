@@ -1,11 +1,22 @@
-"""TLS towards a master: verification is always on."""
+"""How we show a master who we are; and TLS towards it, with verification always on."""
 
 from __future__ import annotations
 
+import base64
 import ssl
 
 from .errors import SpecError
 from .spec import Access
+
+
+def authorization(
+    credential: tuple[str, str] | None = None, token: str | None = None
+) -> dict[str, str]:
+    """The HTTP header for a principal and its secret, or for a token; none without either."""
+    if credential:
+        encoded = base64.b64encode(":".join(credential).encode()).decode()
+        return {"Authorization": f"Basic {encoded}"}
+    return {"Authorization": f"token={token}"} if token else {}
 
 
 def tls_context(access: Access) -> ssl.SSLContext | None:

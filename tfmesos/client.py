@@ -12,7 +12,6 @@ never from https to http. Bodies are not logged: they hold the secret of the run
 from __future__ import annotations
 
 import asyncio
-import base64
 import json
 import logging
 import ssl
@@ -22,6 +21,7 @@ from typing import Any
 
 import aiohttp
 
+from .access import authorization
 from .client_answers import (
     NotMesos,
     Unreachable,
@@ -165,11 +165,7 @@ class MesosClient:
 
     def _http_session(self) -> aiohttp.ClientSession:
         headers = {"Accept": "application/json", "Content-Type": "application/json"}
-        if self._credential:
-            secret = base64.b64encode(":".join(self._credential).encode()).decode()
-            headers["Authorization"] = f"Basic {secret}"
-        elif self._token:
-            headers["Authorization"] = f"token={self._token}"
+        headers |= authorization(self._credential, self._token)
         return aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(ssl=self._ssl_context or True),
             headers=headers,

@@ -11,6 +11,8 @@ from typing import Any
 
 import aiohttp
 
+from .access import authorization
+
 log = logging.getLogger(__name__)
 
 PATIENCE = 3.0  # seconds
@@ -28,9 +30,9 @@ async def tail(
 ) -> tuple[str, ...]:
     """The last lines of standard error; none if the agent does not tell in time."""
     path = f"{_directory(framework_id, task_id)}/stderr"
-    auth = aiohttp.BasicAuth(*credential) if credential else None
+    headers = authorization(credential)
     try:
-        async with asyncio.timeout(PATIENCE), aiohttp.ClientSession(auth=auth) as session:
+        async with asyncio.timeout(PATIENCE), aiohttp.ClientSession(headers=headers) as session:
             size = int((await _read(session, agent, path))["offset"])
             start = max(0, size - AT_MOST)
             piece = await _read(session, agent, path, offset=start, length=AT_MOST)

@@ -65,13 +65,18 @@ class TFMesosScheduler:
         self._run: Run | None = None
         self._told = False  # has the caller seen how it ended?
 
-    def start(self) -> None:
-        """Bring the cluster up; returns when every task runs. Raises what went wrong."""
+    def start(self, wait: bool = True) -> None:
+        """Bring the cluster up; returns when every task runs. Raises what went wrong.
+
+        Without *wait* it returns at once, and whoever first needs the addresses waits.
+        """
         if self._thread is not None:
             raise RuntimeError("start() was called before: make a new scheduler for a new run")
         self._thread = threading.Thread(target=self._live, name="tfmesos", daemon=True)
         self._thread.start()
         atexit.register(self.stop)
+        if not wait:
+            return
         try:
             self._ready.result()
         except BaseException:
@@ -146,10 +151,10 @@ class TFMesosScheduler:
             pass  # the loop has just been closed: there is nothing left to stop
 
     def _cluster(self) -> ClusterSpec:
+        if self._thread is None:
+            raise RuntimeError("the cluster has not been started yet: call start()")
         if self._ended.done():
             self._raise_failure()
-        if not self._ready.done():
-            raise RuntimeError("the cluster has not been started yet")
         return self._ready.result()
 
     def _raise_failure(self) -> None:
@@ -195,13 +200,14 @@ class TFMesosScheduler:
 
 
 @contextmanager
-def cluster(jobs: Any, **settings: Any) -> Iterator[TFMesosScheduler]:
+def cluster(jobs: Any, *, wait: bool = True, **settings: Any) -> Iterator[TFMesosScheduler]:
     """A running cluster for the length of the block; however that is left, nothing remains.
 
     *jobs* is a Job, a dict, or a list of either; the settings are those of TFMesosScheduler.
+    Without *wait* the block begins at once, and the first use of the addresses waits.
     """
     scheduler = TFMesosScheduler(jobs, **settings)
-    scheduler.start()
+    scheduler.start(wait)
     try:
         yield scheduler
     except BaseException:

@@ -1,0 +1,1 @@
+"""What the launcher costs, measured side by side: ratios of one run, never absolute promises."""
