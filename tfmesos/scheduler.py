@@ -78,9 +78,8 @@ class TFMesosScheduler:
         if not wait:
             return
         try:
-            self._ready.result()
+            self._cluster()
         except BaseException:
-            self._told = True
             self.stop()
             raise
 
@@ -155,7 +154,11 @@ class TFMesosScheduler:
             raise RuntimeError("the cluster has not been started yet: call start()")
         if self._ended.done():
             self._raise_failure()
-        return self._ready.result()
+        try:
+            return self._ready.result()
+        except TFMesosError:
+            self._told = True
+            raise
 
     def _raise_failure(self) -> None:
         error = self._ended.result().error
