@@ -18,7 +18,7 @@ FORBIDDEN_TO_PURE = {
 PURE = {
     *("errors", "version", "spec", "offers", "actions", "events", "roster", "gang", "lifecycle"),
     *("command", "recordio", "wire", "task_info", "translate", "payload", "outbox"),
-    *("messages", "preview", "doubts", "stopwatch", "hints"),
+    *("messages", "preview", "doubts", "stopwatch", "hints", "reconciliation"),
 }
 IO = {
     *("process", "loop", "child", "link", "output", "servant", "serve"),  # of the runner

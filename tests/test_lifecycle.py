@@ -405,6 +405,27 @@ def test_after_a_new_subscription_every_live_task_is_asked_for():
     assert only(do.Reconcile, todo) == [do.Reconcile(((run.id("worker:1"), "agent-of-o1"),))]
 
 
+def test_a_task_nobody_tells_of_is_asked_for_again_with_growing_pauses():
+    run = Run(workers(2)).up()
+    run.subscribe()
+    run.update("worker:0", "TASK_RUNNING")
+    asked = []
+    for _ in range(8):
+        run.now += 1.0
+        asked += [(run.now, a.tasks) for a in only(do.Reconcile, run.wait(0))]
+    only_one = ((run.id("worker:1"), "agent-of-o1"),)
+    assert asked == [(1.0, only_one), (3.0, only_one), (7.0, only_one)]
+    run.update("worker:1", "TASK_RUNNING")
+    assert only(do.Reconcile, run.wait(100)) == []
+
+
+def test_an_operator_who_wants_a_node_back_is_told_that_we_stay():
+    run = Run(workers(1)).up()
+    said, declined = run(happened.InverseOffersReceived(("i1",), ("agent-of-o1",)))
+    assert "take down the node of worker:0" in said.text
+    assert declined == do.DeclineInverse(("i1",), 3600.0)
+
+
 def test_the_start_timeout_reports_what_was_missing():
     run = Run(workers(1, gpus=1), start_timeout=5.0)
     run.subscribe()
@@ -499,6 +520,7 @@ any_event = st.one_of(
     ),
     st.sampled_from(["o1", "o2"]).map(happened.OfferRescinded),
     st.builds(happened.TaskUpdated, ids, st.sampled_from(STATES)),
+    st.just(happened.InverseOffersReceived(("i",), ("agent-of-o1",))),
     st.builds(happened.AgentLost, st.sampled_from(["agent-of-o1", "x"])),
     st.builds(happened.TaskRegistered, ids, st.just("h"), st.just(1)),
     st.builds(happened.TaskReady, ids),

@@ -77,7 +77,13 @@ def test_the_framework_can_see_gpus_and_partitions_and_carries_the_run_id():
     info = framework_info(LaunchConfig(jobs=JOBS, name="n", role="ml", user="me"), "run-1", "host")
     assert (info["name"], info["user"], info["roles"]) == ("n", "me", ["ml"])
     assert {c["type"] for c in info["capabilities"]} == {
-        *("GPU_RESOURCES", "PARTITION_AWARE", "TASK_KILLING_STATE", "MULTI_ROLE")
+        *("GPU_RESOURCES", "PARTITION_AWARE", "TASK_KILLING_STATE", "MULTI_ROLE"),
+        "RESERVATION_REFINEMENT",
+    }
+    assert info["offer_filters"]["ml"] == {
+        "min_allocatable_resources": {
+            "quantities": [{"quantities": {"cpus": {"value": 1.0}, "mem": {"value": 1024.0}}}]
+        }
     }
     assert info["labels"] == {"labels": [{"key": "tfmesos_run", "value": "run-1"}]}
 

@@ -3,7 +3,14 @@
 import json
 from pathlib import Path
 
-from tfmesos.events import AgentLost, Disconnected, OfferRescinded, Subscribed, TaskUpdated
+from tfmesos.events import (
+    AgentLost,
+    Disconnected,
+    InverseOffersReceived,
+    OfferRescinded,
+    Subscribed,
+    TaskUpdated,
+)
 from tfmesos.translate import translate
 
 TRANSCRIPTS = Path(__file__).parent / "transcripts"
@@ -37,6 +44,12 @@ def test_a_rescinded_offer_and_a_lost_agent_are_named():
         OfferRescinded("o")
     )
     assert translate({"type": "FAILURE", "failure": {"agent_id": {"value": "a"}}}) == AgentLost("a")
+
+
+def test_an_inverse_offer_names_its_agent():
+    offer = {"id": {"value": "i"}, "agent_id": {"value": "a"}, "unavailability": {}}
+    event = {"type": "INVERSE_OFFERS", "inverse_offers": {"inverse_offers": [offer]}}
+    assert translate(event) == InverseOffersReceived(("i",), ("a",))
 
 
 def test_a_failed_executor_is_no_lost_agent():

@@ -30,6 +30,14 @@ class Decline:
 
 
 @dataclass(frozen=True, slots=True)
+class DeclineInverse:
+    """Tell the operator that we do not leave."""
+
+    offer_ids: tuple[str, ...]
+    refuse_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Suppress:
     """Ask for no more offers."""
 
@@ -134,6 +142,7 @@ class Finish:
 Action = (
     Launch
     | Decline
+    | DeclineInverse
     | Suppress
     | Revive
     | Kill

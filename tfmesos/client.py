@@ -132,6 +132,13 @@ class MesosClient:
             filters={"refuse_seconds": refuse_seconds},
         )
 
+    async def decline_inverse(self, offer_ids: Iterable[str], refuse_seconds: float) -> bool:
+        return await self.call(
+            "DECLINE_INVERSE_OFFERS",
+            inverse_offer_ids=[{"value": offer_id} for offer_id in offer_ids],
+            filters={"refuse_seconds": refuse_seconds},
+        )
+
     async def suppress(self) -> bool:
         return await self.call("SUPPRESS")
 

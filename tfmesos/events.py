@@ -39,6 +39,14 @@ class OfferRescinded:
 
 
 @dataclass(frozen=True, slots=True)
+class InverseOffersReceived:
+    """The operator asks us to leave these agents, because of their maintenance."""
+
+    offer_ids: tuple[str, ...]
+    agent_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TaskUpdated:
     """A status update of Mesos."""
 
@@ -106,6 +114,7 @@ Event = (
     | MasterGaveUp
     | OffersReceived
     | OfferRescinded
+    | InverseOffersReceived
     | TaskUpdated
     | AgentLost
     | TaskRegistered

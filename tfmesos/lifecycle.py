@@ -24,6 +24,7 @@ from .errors import (
 )
 from .gang import LONG_REFUSAL, Gang
 from .offers import Offer, Place
+from .reconciliation import Reconciliation
 from .roster import Member, Roster, Stage, deciding
 from .spec import Task
 from .stopwatch import Stopwatch
@@ -64,6 +65,7 @@ class ClusterState:
         self.cluster: ClusterSpec = {}
         self.is_ready = False
         self._doubts = Doubts()
+        self._reconciliation = Reconciliation()
         self._undecided = deciding(tasks)
         self._gang = Gang(jitter)
         self._subscribed = False
@@ -92,6 +94,8 @@ class ClusterState:
             case happened.OfferRescinded(offer_id):
                 self._gang.rescind(offer_id)
                 return []
+            case happened.InverseOffersReceived(offer_ids, agent_ids):
+                return self._keep_nodes(offer_ids, agent_ids)
             case happened.TaskUpdated():
                 return self._update(event, now)
             case happened.AgentLost(agent_id):
@@ -113,7 +117,8 @@ class ClusterState:
         """When ``Ticked`` is due at the latest."""
         if self.phase is Phase.FINISHED:
             return None
-        times = [self._doubts.deadline, self._linger_until, self._stop_by]
+        times = [self._doubts.deadline, self._reconciliation.deadline]
+        times += [self._linger_until, self._stop_by]
         if self.phase is Phase.GATHERING:
             times += [self._gang.deadline, self._start_by, self._report_at]
         return min((time for time in times if time is not None), default=None)
@@ -137,9 +142,9 @@ class ClusterState:
         if not again:
             self._stopwatch.lap("finding the master", now)
             return [said, *self._start_when_complete()]  # nobody is waited for if all are here
-        live = tuple((m.task_id, m.agent_id) for m in self.members if m.is_live and m.agent_id)
+        launched = (m for m in self.members if m.is_live and m.agent_id)
         quiet = [] if self._waiting() else [do.Suppress()]
-        return [said, *([do.Reconcile(live)] if live else []), *quiet]
+        return [said, *self._reconciliation.begin(launched, now), *quiet]
 
     def _waiting(self) -> list[Task]:
         return self.members.waiting() if self.phase is Phase.GATHERING else []
@@ -203,6 +208,7 @@ class ClusterState:
     # Ends of tasks
 
     def _update(self, event: happened.TaskUpdated, now: float) -> list[Action]:
+        self._reconciliation.heard_of(event.task_id)
         member = self.members.live(event.task_id)
         if member is None:
             return self._end_stray(event)
@@ -241,6 +247,15 @@ class ClusterState:
         if not names:
             return []
         return [do.Say(f"the agent of {', '.join(names)} is lost to the master", "warning")]
+
+    def _keep_nodes(self, offer_ids: tuple[str, ...], agent_ids: Sequence[str]) -> list[Action]:
+        """A training cannot move: tell the user, and the operator that we stay."""
+        names = [m.task.name for m in self.members if m.is_live and m.agent_id in agent_ids]
+        declined = do.DeclineInverse(offer_ids, LONG_REFUSAL)
+        if not names:
+            return [declined]
+        text = f"the operator wants to take down the node of {_some(names)}; we go on there"
+        return [do.Say(text, "warning"), declined]
 
     def _exit(self, event: happened.TaskExited, now: float) -> list[Action]:
         member = self.members.live(event.task_id)
@@ -367,7 +382,7 @@ class ClusterState:
     # Time
 
     def _tick(self, now: float) -> list[Action]:
-        todo: list[Action] = []
+        todo = self._reconciliation.ask_if_due(now)
         if self.phase is Phase.GATHERING:
             todo += self._tick_gathering(now)
         for member, doubt in self._doubts.due(now):

@@ -296,6 +296,8 @@ class Run:
             case do.Decline(offer_ids, refuse_seconds, reason):
                 log.debug("declined %d offers: %s", len(offer_ids), reason)
                 self._calls.put_nowait(lambda: client.decline(offer_ids, refuse_seconds))
+            case do.DeclineInverse(offer_ids, refuse_seconds):
+                self._calls.put_nowait(lambda: client.decline_inverse(offer_ids, refuse_seconds))
             case do.Suppress():
                 self._calls.put_nowait(client.suppress)
             case do.Revive():

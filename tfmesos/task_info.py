@@ -15,6 +15,15 @@ FAILOVER_TIMEOUT = 100.0  # seconds, as TFMesos: how long tasks outlive a lost l
 KILL_GRACE = 5.0  # seconds between SIGTERM and SIGKILL
 
 
+CAPABILITIES = (
+    "GPU_RESOURCES",
+    "MULTI_ROLE",
+    "PARTITION_AWARE",
+    "RESERVATION_REFINEMENT",
+    "TASK_KILLING_STATE",
+)
+
+
 class StateMeaning(NamedTuple):
     is_terminal: bool
     sentence: str  # after the task's name
@@ -61,7 +70,6 @@ def status_in(message: str) -> int | None:
 
 
 def framework_info(config: LaunchConfig, run_id: str, hostname: str) -> Json:
-    capabilities = ["GPU_RESOURCES", "PARTITION_AWARE", "TASK_KILLING_STATE", "MULTI_ROLE"]
     principal = config.access.principal
     return {
         "user": config.user,
@@ -71,9 +79,20 @@ def framework_info(config: LaunchConfig, run_id: str, hostname: str) -> Json:
         "hostname": hostname,
         "checkpoint": True,
         "failover_timeout": FAILOVER_TIMEOUT,
-        "capabilities": [{"type": name} for name in capabilities],
+        "capabilities": [{"type": name} for name in CAPABILITIES],
+        "offer_filters": {config.role: {"min_allocatable_resources": _smallest(config)}},
         "labels": {"labels": [{"key": "tfmesos_run", "value": run_id}]},
     }
+
+
+def _smallest(config: LaunchConfig) -> Json:
+    """What an offer must hold to be of any use: all that one task needs. Old masters ignore it."""
+    needs = {job.needs for job in config.jobs if job.tasks}
+    scalars = [
+        {name: {"value": amount / 1000} for name, amount in one.items() if amount}
+        for one in sorted(needs, key=str)
+    ]
+    return {"quantities": [{"quantities": quantities} for quantities in scalars]}
 
 
 def task_info(config: LaunchConfig, task_id: str, agent_id: str, seat: Seat, command: Json) -> Json:
