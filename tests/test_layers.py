@@ -21,7 +21,16 @@ PURE = {
     *("messages", "preview", "doubts", "stopwatch", "hints", "reconciliation"),
 }
 IO = {
-    *("process", "loop", "child", "link", "output", "servant", "serve"),  # of the runner
+    *(
+        "process",
+        "loop",
+        "child",
+        "link",
+        "output",
+        "servant",
+        "serve",
+        "reservation",
+    ),  # of the runner
     *("masters", "client", "client_answers", "client_calls", "client_patience"),
     *("rendezvous", "console", "here", "access", "sandbox"),
 }

@@ -8,11 +8,11 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import socket
 from collections.abc import Mapping
 from typing import Any
 
 from . import command, process
+from .reservation import family_of, reserve
 from .spec import Task
 from .wire import join_address
 
@@ -24,10 +24,7 @@ class Here:
 
     def __init__(self, task: Task, run_id: str, host: str) -> None:
         self.task, self.task_id = task, f"{run_id}-{task.job.name}-{task.index}-here"
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        self._reservation = socket.socket(family, socket.SOCK_STREAM)
-        self._reservation.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self._reservation.bind(("", 0))
+        self._reservation = reserve(family_of(host))
         self.address = join_address(host, self._reservation.getsockname()[1])
         self._mark = f"TFMESOS_HERE={self.task_id}"  # by which all that it starts is found
         self._process: asyncio.subprocess.Process | None = None

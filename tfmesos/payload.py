@@ -26,6 +26,7 @@ NODE_MODULES = (
     "outbox",
     "output",
     "process",
+    "reservation",
     "servant",
     "serve",
     "server",

@@ -78,6 +78,11 @@ class Run:
         self._credential: tuple[str, str] | None = None
         self._scratch: str | None = None  # the embedded Mesos's directory
 
+    @property
+    def host(self) -> str:
+        """Under which the tasks can reach this process."""
+        return wire.split_address(self._launcher)[0]
+
     def request_stop(self, reason: str, exit_code: int) -> None:
         """End the run: in good order the first time, at once the second time."""
         self._hurried = self._stopped.is_set()
@@ -132,8 +137,7 @@ class Run:
         )
         self._launcher = await self._listen(leaders)
         if self.config.local_chief:
-            host, _ = wire.split_address(self._launcher)
-            self._here = Here(self.config.chief, self.id, host)
+            self._here = Here(self.config.chief, self.id, self.host)
             stack.callback(self._here.close)
         self._client = MesosClient(
             leaders,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import socket
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -14,8 +15,10 @@ from .actions import ClusterSpec, Outcome
 from .config import make_config
 from .console import Console, Screen
 from .errors import Interrupted, TFMesosError
+from .reservation import family_of, reserve
 from .run import Run
 from .spec import Job, LaunchConfig
+from .wire import join_address
 
 __all__ = ["Job", "Outcome", "TFMesosScheduler", "cluster"]
 
@@ -63,6 +66,7 @@ class TFMesosScheduler:
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._run: Run | None = None
+        self._reservation: socket.socket | None = None  # of this process's own address
         self._told = False  # has the caller seen how it ended?
 
     def start(self, wait: bool = True) -> None:
@@ -106,12 +110,28 @@ class TFMesosScheduler:
         return tf.train.ClusterSpec(self.cluster_def)
 
     def resolver(self) -> Any:
-        """A cluster resolver for tf.distribute, with this process as the coordinator."""
+        """A cluster resolver for tf.distribute, with this process as the coordinator.
+
+        TensorFlow would call us ``localhost``; tasks on other machines need our real address.
+        """
         import tensorflow as tf
 
-        return tf.distribute.cluster_resolver.SimpleClusterResolver(
-            self.cluster_spec, rpc_layer=self.config.protocol
+        resolvers = tf.distribute.cluster_resolver
+        spec = {**self.cluster_def}
+        spec.setdefault("chief", [self._own_address()])
+        return resolvers.SimpleClusterResolver(
+            tf.train.ClusterSpec(spec),
+            task_type="chief",
+            task_id=0,
+            rpc_layer=self.config.protocol,
         )
+
+    def _own_address(self) -> str:
+        """An address of this process that the tasks can reach, held for TensorFlow to listen at."""
+        assert self._run is not None  # there is a cluster
+        if self._reservation is None:
+            self._reservation = reserve(family_of(self._run.host))
+        return join_address(self._run.host, self._reservation.getsockname()[1])
 
     def finished(self) -> bool:
         """Has the run ended well? Raises what went wrong if it has not."""
@@ -139,6 +159,8 @@ class TFMesosScheduler:
             raise
         finally:
             atexit.unregister(self.stop)
+            if self._reservation is not None:
+                self._reservation.close()
 
     def _request_stop(self, reason: str, exit_code: int) -> None:
         loop, run = self._loop, self._run

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import sys
 
 from . import command, process, wire
@@ -18,6 +17,7 @@ from .link import Link, Settings
 from .loop import Loop
 from .outbox import Outbox
 from .output import Copy, Output
+from .reservation import reserve
 from .servant import Servant
 
 TYPE_CHECKING = False
@@ -86,7 +86,7 @@ class Runner:
         if not self._link.connected:
             return self._stopped("was stopped before it reached the launcher")
         try:
-            reservation = _reserve(self._link.family, self._settings.port)
+            reservation = reserve(self._link.family, self._settings.port)
         except OSError as error:
             reason = "could not have port {}: {}".format(self._settings.port, error.strerror)
             return self._report(Outcome(wire.PORT_TAKEN, reason), [])
@@ -270,22 +270,6 @@ def _directory(message: wire.Message) -> str:
     """Where the launcher was started, if there is such a place here; else the sandbox."""
     cwd = message.get("cwd")
     return cwd if cwd and os.path.isdir(cwd) else os.getcwd()
-
-
-def _reserve(family: int, port: int) -> socket.socket:
-    """Hold *port* (0: any) so that nobody else gets it until the command listens there.
-
-    Bound but not listening, and with SO_REUSEADDR: a server that sets the same option, as
-    TensorFlow's does, can bind beside it.
-    """
-    reservation = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        reservation.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        reservation.bind(("", port))
-    except OSError:
-        reservation.close()
-        raise
-    return reservation
 
 
 def _ended(returncode: int) -> Outcome:
