@@ -85,11 +85,11 @@ def test_a_task_is_left_out_only_when_no_agent_has_room_for_it(wanted, given_off
     result = place(wanted, given_offers)
     free = {}
     for offer in given_offers:
-        free[offer.agent_id] = free.get(offer.agent_id, Resources()) + offer.total
+        free[offer.agent_id] = free.get(offer.agent_id, Resources()).plus(offer.total)
     with_ports = {o.agent_id for o in given_offers for e in o.entries if e.name == "ports"}
     for found in result.places:
         for seat in found.seats:
-            free[found.agent_id] -= seat.task.job.needs
+            free[found.agent_id] = free[found.agent_id].minus(seat.task.job.needs)
     for task in result.unplaced:
         for agent, left in free.items():
             assert left.shortage(task.job.needs) or agent in with_ports
@@ -132,6 +132,13 @@ def test_reserved_resources_are_taken_first_and_keep_their_role():
         (r["role"], r["scalar"]["value"]) for r in found.seats[0].resources if r["name"] == "cpus"
     ]
     assert cpus == [("ml", 0.5), ("*", 0.5)]
+
+
+def test_disk_is_taken_when_it_is_asked_for():
+    offer = an_offer(more=[scalar("disk", 100)])
+    assert place(workers(1, disk=200).tasks, [offer]).placed == 0
+    (found,) = place(workers(1, disk=60).tasks, [offer]).places
+    assert scalar("disk", 60.0) in found.seats[0].resources
 
 
 def test_revocable_resources_are_not_counted():

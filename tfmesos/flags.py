@@ -49,6 +49,10 @@ FIELD_FLAGS = {
     ("worker", "cpus"): "-Cw/--worker-cpus",
     ("worker", "gpus"): "-Gw/--worker-gpus",
     ("worker", "mem"): "-Mw/--worker-mem",
+    ("worker", "disk"): "--worker-disk",
+    ("ps", "disk"): "--server-disk",
+    ("chief", "disk"): "--chief-disk",
+    ("evaluator", "disk"): "--evaluator-disk",
     ("ps", "cpus"): "-Cs/--server-cpus",
     ("ps", "gpus"): "-Gs/--server-gpus",
     ("ps", "mem"): "-Ms/--server-mem",
@@ -89,13 +93,9 @@ def jobs_of(args: argparse.Namespace) -> list[Job]:
             None, "cmd", "is missing: give it at the end, tfrun -w 2 -- python train.py"
         )
     cmd = args.cmd[0] if len(args.cmd) == 1 else tuple(args.cmd)
-    worker = {"cpus": args.worker_cpus, "mem": args.worker_mem, "gpus": args.worker_gpus}
-    server = {"cpus": args.server_cpus, "mem": args.server_mem, "gpus": args.server_gpus}
+    worker, server = _amounts_of(args, "worker"), _amounts_of(args, "server")
     like_worker = {
-        role: {
-            k: v if (own := getattr(args, f"{role}_{k}")) is None else own
-            for k, v in worker.items()
-        }
+        role: {**worker, **{k: v for k, v in _amounts_of(args, role).items() if v is not None}}
         for role in ("chief", "evaluator")
     }
     jobs = [
@@ -106,6 +106,10 @@ def jobs_of(args: argparse.Namespace) -> list[Job]:
     ]
     served = _served(args.serve, [job for job in jobs if job.num])
     return [replace(job, cmd=None) if job.name in served else job for job in jobs if job.num]
+
+
+def _amounts_of(args: argparse.Namespace, role: str) -> dict[str, Any]:
+    return {kind: getattr(args, f"{role}_{kind}") for kind in ("cpus", "mem", "gpus", "disk")}
 
 
 def _served(text: str, jobs: Sequence[Job]) -> set[str]:
@@ -222,27 +226,30 @@ def _add_tasks(group: argparse._ArgumentGroup) -> None:
 
 
 def _add_resources(group: argparse._ArgumentGroup) -> None:
-    add = group.add_argument
-    for short, name, what in (("w", "worker", "a worker"), ("s", "server", "a ps")):
-        _amounts(add, f"{short}", name, what, DEFAULT_CPUS, DEFAULT_MEM, 0)
-    for role in ("chief", "evaluator"):
-        _amounts(add, "", role, f"the {role}", None, None, None)
+    _add_amounts(group, "w", "worker", "a worker")
+    _add_amounts(group, "s", "server", "a ps")
+    _add_amounts(group, "", "chief", "the chief")
+    _add_amounts(group, "", "evaluator", "the evaluator")
 
 
-def _amounts(add: Any, short: str, name: str, what: str, cpus: Any, mem: Any, gpus: Any) -> None:
-    def names(letter: str, long: str) -> list[str]:
-        return [*([f"-{letter}{short}"] if short else []), f"--{name}-{long}"]
-
-    default = " (default %(default)g)" if short else " (default: as a worker)"
-    add(*names("C", "cpus"), type=float, default=cpus, metavar="N", help=f"cpus of {what}{default}")
-    add(*names("G", "gpus"), type=int, default=gpus, metavar="N", help=f"gpus of {what}{default}")
-    add(
-        *names("M", "mem"),
-        type=float,
-        default=mem,
-        metavar="MIB",
-        help=f"memory of {what}, in MiB{default}",
-    )
+def _add_amounts(group: argparse._ArgumentGroup, short: str, name: str, what: str) -> None:
+    """Four flags for one role; without short forms its defaults are those of a worker."""
+    amounts: list[tuple[str, str, Any, float, str]] = [
+        ("C", "cpus", float, DEFAULT_CPUS, "cpus of"),
+        ("G", "gpus", int, 0, "gpus of"),
+        ("M", "mem", float, DEFAULT_MEM, "memory, in MiB, of"),
+        ("", "disk", float, 0.0, "disk space, in MiB, of"),
+    ]
+    for letter, kind, type_, default, words in amounts:
+        names = [f"-{letter}{short}"] if letter and short else []
+        group.add_argument(
+            *names,
+            f"--{name}-{kind}",
+            type=type_,
+            default=default if short else None,
+            metavar="MIB" if "MiB" in words else "N",
+            help=f"{words} {what} (default{' %(default)g' if short else ': as a worker'})",
+        )
 
 
 def _add_place(group: argparse._ArgumentGroup) -> None:

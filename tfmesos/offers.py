@@ -82,7 +82,7 @@ def _attribute(attribute: Json) -> str:
 
 
 def _total(entries: Iterable[Entry]) -> Resources:
-    sums = {"cpus": 0, "mem": 0, "gpus": 0}
+    sums = dict.fromkeys(Resources._fields, 0)
     for entry in entries:
         if entry.name in sums:
             sums[entry.name] += entry.amount
@@ -210,12 +210,12 @@ class _Agent:
 
     def seat(self, task: Task) -> None:
         needs = task.job.needs
-        taken = [part for name, amount in needs.items() for part in self._take(name, amount)]
+        taken = [part for name, amount in needs.named() for part in self._take(name, amount)]
         port = None
         if self._has_ports:
             port, part = self._take_port()
             taken.append(part)
-        self.free -= needs
+        self.free = self.free.minus(needs)
         self.seats.append(Seat(task, tuple(taken), port))
 
     def _take(self, name: str, amount: int) -> Iterator[Json]:

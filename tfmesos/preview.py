@@ -32,7 +32,7 @@ def preview(config: LaunchConfig, hostname: str) -> Json:
 
 
 def _resources(needs: Resources, role: str) -> Iterator[Json]:
-    for name, amount in needs.items():
+    for name, amount in needs.named():
         if amount:
             scalar = {"value": amount / 1000}
             allocated = {"role": role}

@@ -164,18 +164,27 @@ class Run:
             return masters.parse(self.config.master)
         from .local import LocalMesos, this_machine
 
-        jobs = self.config.jobs
-        cpus, mem = (sum(getattr(j, f) * len(j.tasks) for j in jobs) for f in ("cpus", "mem"))
-        agent, is_overcommitted = this_machine(cpus, mem)
+        wanted = self._wanted_here()
+        agent, is_overcommitted = this_machine(
+            cpus_at_least=wanted["cpus"], mem_at_least=wanted["mem"], disk_at_least=wanted["disk"]
+        )
         self._check_gpus(agent.resources)
         if is_overcommitted:
-            total = f"cpus {cpus:g}, mem {mem:g}"
-            self._console.say(f"the tasks ask for more than this machine has ({total})", "info")
+            total = ", ".join(f"{name} {amount:g}" for name, amount in wanted.items())
+            self._console.say(f"the tasks ask for more than this machine has: {total}", "info")
         self._credential = (self.id, secrets.token_hex(32))
         mesos = await stack.enter_async_context(LocalMesos([agent], credential=self._credential))
         stack.callback(lambda: mesos.hurry() if self._hurried else None)
         self._scratch = str(mesos.directory)
         return masters.parse(mesos.url)
+
+    def _wanted_here(self) -> dict[str, float]:
+        """What all tasks together ask of this machine."""
+        jobs = self.config.jobs
+        return {
+            kind: sum(getattr(job, kind) * len(job.tasks) for job in jobs)
+            for kind in ("cpus", "mem", "disk")
+        }
 
     def _check_gpus(self, resources: str) -> None:
         """GPUs cannot be promised beyond what there is, so the wait would never end."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 from .errors import SpecError
 
@@ -22,38 +22,38 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")  # what TensorFlow accepts as a job
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-@dataclass(frozen=True, slots=True)
-class Resources:
+class Resources(NamedTuple):
     """Amounts in thousandths, as exact as Mesos itself counts scalars."""
 
     cpus: int = 0
     mem: int = 0
     gpus: int = 0
+    disk: int = 0
 
     @classmethod
-    def of(cls, cpus: float = 0, mem: float = 0, gpus: float = 0) -> Resources:
-        return cls(*(round(amount * 1000) for amount in (cpus, mem, gpus)))
+    def of(cls, cpus: float = 0, mem: float = 0, gpus: float = 0, disk: float = 0) -> Resources:
+        return cls(*(round(amount * 1000) for amount in (cpus, mem, gpus, disk)))
 
-    def __add__(self, other: Resources) -> Resources:
-        return Resources(self.cpus + other.cpus, self.mem + other.mem, self.gpus + other.gpus)
+    def plus(self, other: Resources) -> Resources:
+        return Resources(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
 
-    def __sub__(self, other: Resources) -> Resources:
-        return Resources(self.cpus - other.cpus, self.mem - other.mem, self.gpus - other.gpus)
+    def minus(self, other: Resources) -> Resources:
+        return Resources(*(mine - theirs for mine, theirs in zip(self, other, strict=True)))
 
-    def items(self) -> Iterable[tuple[str, int]]:
-        return (("cpus", self.cpus), ("mem", self.mem), ("gpus", self.gpus))
+    def named(self) -> Iterable[tuple[str, int]]:
+        return zip(self._fields, self, strict=True)
 
     def shortage(self, needs: Resources) -> str:
         """What these resources lack of *needs*, in words; empty when they suffice."""
         lacking = (
             f"{name} {have / 1000:g} < {need / 1000:g}"
-            for (name, have), (_, need) in zip(self.items(), needs.items(), strict=True)
+            for (name, have), need in zip(self.named(), needs, strict=True)
             if have < need
         )
         return ", ".join(lacking)
 
     def __str__(self) -> str:
-        shown = (f"{n} {v / 1000:g}" for n, v in self.items() if v or n != "gpus")
+        shown = (f"{n} {v / 1000:g}" for n, v in self.named() if v or n in ("cpus", "mem"))
         return ", ".join(shown)
 
 
@@ -73,11 +73,12 @@ class Job:
     gpus: int = 0
     cmd: str | Sequence[str] | None = None
     start: int = 0
+    disk: float = 0.0  # MiB
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
             raise SpecError(str(self.name), "name", "must be letters, digits and _ only")
-        for name in ("num", "cpus", "mem", "gpus", "start"):
+        for name in ("num", "cpus", "mem", "gpus", "start", "disk"):
             self._require_number(name)
         for name in ("num", "gpus", "start"):
             value = getattr(self, name)
@@ -89,6 +90,7 @@ class Job:
             self.mem >= MIN_MEM, "mem", f"must be at least {MIN_MEM:g} (MiB), got {self.mem:g}"
         )
         self._require(self.gpus >= 0, "gpus", f"must not be negative, got {self.gpus}")
+        self._require(self.disk >= 0, "disk", f"must not be negative, got {self.disk:g}")
         self._require(
             0 <= self.start <= self.num, "start", f"must be from 0 to num, got {self.start}"
         )
@@ -124,7 +126,7 @@ class Job:
 
     @property
     def needs(self) -> Resources:
-        return Resources.of(self.cpus, self.mem, self.gpus)
+        return Resources.of(self.cpus, self.mem, self.gpus, self.disk)
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,7 +89,7 @@ def _smallest(config: LaunchConfig) -> Json:
     """What an offer must hold to be of any use: all that one task needs. Old masters ignore it."""
     needs = {job.needs for job in config.jobs if job.tasks}
     scalars = [
-        {name: {"value": amount / 1000} for name, amount in one.items() if amount}
+        {name: {"value": amount / 1000} for name, amount in one.named() if amount}
         for one in sorted(needs, key=str)
     ]
     return {"quantities": [{"quantities": quantities} for quantities in scalars]}
