@@ -35,7 +35,7 @@ IO = {
     *("rendezvous", "console", "here", "access", "sandbox"),
 }
 SHELL = {
-    *("config", "run", "scheduler", "server", "flags", "tfrun"),
+    *("config", "embedded", "run", "scheduler", "server", "flags", "tfrun"),
     *("__init__", "__main__"),
 }
 
@@ -88,6 +88,6 @@ def test_the_embedded_mesos_shares_no_decision_with_the_launcher():
         assert shared <= {"recordio", "process", "errors"}, path.name
 
 
-def test_only_the_run_knows_the_embedded_mesos():
+def test_only_one_module_knows_the_embedded_mesos():
     knowing = {name for name in modules() if "local" in ours(PACKAGE / f"{name}.py")}
-    assert knowing == {"run"}
+    assert knowing == {"embedded"}

@@ -22,7 +22,7 @@ from .actions import Action, ClusterSpec, Outcome
 from .client import MesosClient
 from .client_patience import Timing
 from .console import Console
-from .errors import Interrupted, ResourcesError, SpecError, TFMesosError
+from .errors import Interrupted, SpecError, TFMesosError
 from .here import Here
 from .lifecycle import ClusterState
 from .masters import Masters
@@ -162,39 +162,15 @@ class Run:
             if access.principal and access.secret:
                 self._credential = (access.principal, access.secret)
             return masters.parse(self.config.master)
-        from .local import LocalMesos, this_machine
+        from .embedded import embedded_mesos  # not needed with a master, and not cheap
 
-        wanted = self._wanted_here()
-        agent, is_overcommitted = this_machine(
-            cpus_at_least=wanted["cpus"], mem_at_least=wanted["mem"], disk_at_least=wanted["disk"]
+        mesos, self._credential = embedded_mesos(
+            self.config, self.id, lambda text: self._console.say(text, "info")
         )
-        self._check_gpus(agent.resources)
-        if is_overcommitted:
-            total = ", ".join(f"{name} {amount:g}" for name, amount in wanted.items())
-            self._console.say(f"the tasks ask for more than this machine has: {total}", "info")
-        self._credential = (self.id, secrets.token_hex(32))
-        mesos = await stack.enter_async_context(LocalMesos([agent], credential=self._credential))
+        await stack.enter_async_context(mesos)
         stack.callback(lambda: mesos.hurry() if self._hurried else None)
         self._scratch = str(mesos.directory)
         return masters.parse(mesos.url)
-
-    def _wanted_here(self) -> dict[str, float]:
-        """What all tasks together ask of this machine."""
-        jobs = self.config.jobs
-        return {
-            kind: sum(getattr(job, kind) * len(job.tasks) for job in jobs)
-            for kind in ("cpus", "mem", "disk")
-        }
-
-    def _check_gpus(self, resources: str) -> None:
-        """GPUs cannot be promised beyond what there is, so the wait would never end."""
-        wanted = sum(job.gpus * len(job.tasks) for job in self.config.jobs)
-        offered = dict(part.split(":", 1) for part in resources.split(";")).get("gpus", "0")
-        if wanted > float(offered):
-            raise ResourcesError(
-                f"the tasks ask for {wanted} gpus, this machine has {offered}: "
-                "ask for fewer, or name a Mesos master that has them"
-            )
 
     async def _listen(self, leaders: Masters) -> str:
         if self.config.advertise is not None:

@@ -25,7 +25,7 @@ def this_machine(
 ) -> tuple[AgentConfig, bool]:
     """The agent for this machine, and whether it promises more than there is.
 
-    Memory and disk in MiB, *ports* like "31000-32000". GPUs are never promised beyond what there is,
+    Memory and disk in MiB, *ports* like "31000-32000". GPUs are not promised beyond what there is,
     unless *gpus_at_least* says so: a job that wants one and gets none would fail much later.
     """
     cpus, mem, gpus, disk = float(cpu_count()), memory(), gpu_count(), free_disk()
