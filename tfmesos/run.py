@@ -22,9 +22,9 @@ from .actions import Action, ClusterSpec, Outcome
 from .client import MesosClient
 from .client_patience import Timing
 from .console import Console
-from .errors import Interrupted, SpecError, TFMesosError
+from .errors import Interrupted, MasterError, SpecError, TFMesosError
 from .here import Here
-from .lifecycle import ClusterState
+from .lifecycle import ClusterState, Phase
 from .masters import Masters
 from .messages import (
     prepare_message,
@@ -68,6 +68,7 @@ class Run:
         self._hurried = False
         self._interrupted_at = float("-inf")
         self._next_status = 0.0
+        self._shown_phase: Phase | None = None
         self._here: Here | None = None  # the task in this terminal
         self._here_work: list[asyncio.Task[None]] = []
         self._group: asyncio.TaskGroup
@@ -220,8 +221,9 @@ class Run:
         return self._outcome
 
     def _show_status(self, now: float) -> None:
-        if self._console.is_live and now >= self._next_status:
-            self._next_status = now + STATUS_EVERY
+        is_new_phase = self._state.phase is not self._shown_phase
+        if self._console.is_live and (is_new_phase or now >= self._next_status):
+            self._next_status, self._shown_phase = now + STATUS_EVERY, self._state.phase
             self._console.status(self._state.summary())
 
     async def _next_event(self) -> happened.Event:
@@ -237,7 +239,9 @@ class Run:
         if cause is None or not cause.agent_url or framework_id is None:
             return outcome
         where = (cause.agent_url, framework_id, cause.task_id)
-        tail = cause.tail or await sandbox.tail(*where, self._credential)
+        # A secret for the master is not for its agents; of ours they are one.
+        credential = self._credential if self.config.is_local else None
+        tail = cause.tail or await sandbox.tail(*where, credential)
         shown = "" if self.config.is_local else sandbox.place(*where)  # ours ends with us
         return replace(outcome, cause=replace(cause, tail=tail, sandbox=shown))
 
@@ -259,7 +263,11 @@ class Run:
 
     def _emit(self, event: Json) -> None:
         log.debug("from Mesos: %s", event.get("type"))
-        translated = translate(event)
+        try:
+            translated = translate(event)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            text = f"the master sent an event that makes no sense: {event.get('type')}: {error!r}"
+            translated = happened.MasterGaveUp(MasterError(text))
         if translated is not None:
             self._events.put_nowait(translated)
 
