@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -52,6 +53,24 @@ def running_tfrun(*args, **options):
         for stream in (process.stdout, process.stderr):
             if stream:
                 stream.close()
+
+
+@contextmanager
+def standing_mesos(*flags):
+    """The URL of an embedded Mesos that runs alone."""
+    master = subprocess.Popen(
+        [sys.executable, "-m", "tfmesos.local", "--port", "0", *flags],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=environment(),
+    )
+    try:
+        yield re.search(r"http://\S+", master.stdout.readline())[0]
+    finally:
+        master.terminate()
+        assert master.wait(20) == 143
+        master.stdout.close()
 
 
 def finish(process, timeout=TIMEOUT):

@@ -101,6 +101,11 @@ def test_bad_jobs_are_refused_before_anything_starts():
         ({"containerizer_type": "lxc"}, "containerizer_type must be MESOS or DOCKER"),
         ({"volumes": {"/a": "b"}}, "volumes must name absolute paths"),
         ({"extra_config": {"x": "y"}}, "extra_config knows initializer and finalizer"),
+        ({"volumes": 5}, "volumes must be a dict or a list"),
+        ({"start_timeout": "x"}, "start_timeout must be above 0, got 'x'"),
+        ({"logs": ["ps"]}, "logs must be a text, got ['ps']"),
+        ({"forward_addresses": {"x": 5}}, "forward_addresses must be pairs of host and port"),
+        ({"python": 5}, "python must be a text, got 5"),
     ],
 )
 def test_bad_settings_name_their_field(settings, message):
@@ -175,6 +180,25 @@ def test_without_waiting_a_failure_comes_with_the_first_use():
 def test_a_scheduler_that_was_not_started_says_so():
     with pytest.raises(RuntimeError, match="has not been started yet"):
         TFMesosScheduler(Job("worker", 1, cmd="true")).targets  # noqa: B018
+
+
+@pytest.mark.parametrize("_attempt", range(3))
+def test_a_block_that_is_left_at_once_ends_at_once(_attempt):
+    with cluster(Job("worker", 1, cmd="sleep 600"), wait=False):
+        pass
+
+
+def test_no_jobs_at_all_are_refused():
+    with pytest.raises(SpecError, match="jobs must be a Job, a dict, or a list of these, got None"):
+        with cluster(None):
+            pytest.fail("it must not start")
+
+
+def test_a_job_that_skips_indices_keeps_the_others():
+    script = "echo {task_index} {worker_hosts} [$TF_CONFIG]"
+    with cluster(Job("worker", 3, start=1, cmd=script), logs="none") as c:
+        assert list(c.targets) == ["/job:worker/task:1", "/job:worker/task:2"]
+        assert c.wait(30).ok
 
 
 def test_a_program_that_forgets_to_stop_leaves_nothing_behind():

@@ -90,10 +90,13 @@ def test_piped_lines_are_passed_on_as_they_are():
     assert "".join(page.out) == "[a:0] \x1b[2Jx\ty\n"
 
 
-def test_of_a_progress_bar_the_last_state_is_shown():
+def test_of_a_progress_bar_a_terminal_gets_the_last_state_and_a_file_everything():
+    page = Page(colour_out=True)
+    show(page, ("a:0", "stdout", ["10%\r50%\r100%\r"], 0))
+    assert "".join(page.out) == "\x1b[36m[a:0]\x1b[0m 100%\n"
     page = Page()
     show(page, ("a:0", "stdout", ["10%\r50%\r100%\r"], 0))
-    assert "".join(page.out) == "[a:0] 100%\n"
+    assert "".join(page.out) == "[a:0] 10%\r50%\r100%\n"
 
 
 def test_the_live_line_gives_way_to_output_and_comes_back():
@@ -136,11 +139,11 @@ def test_a_slow_reader_holds_up_the_output_and_nothing_else():
 def test_a_closed_reader_is_reported_once():
     told = []
     console = Console(ClosedPage().screen)
-    console.on_closed = lambda: told.append("closed")
+    console.on_failure = lambda error: told.append(type(error))
     asyncio.run(console.output("a:0", "stdout", ["x"], 0))
     asyncio.run(console.output("a:0", "stdout", ["y"], 0))
     console.close()
-    assert told == ["closed"]
+    assert told == [BrokenPipeError]
 
 
 def test_only_what_the_level_allows_is_said():

@@ -147,12 +147,15 @@ def test_offers_are_void_once_the_master_is_lost():
 
 def test_a_wait_says_what_it_is_for():
     run = Run(workers(2, cpus=4))
-    said = [a.text for a in only(do.Say, run.wait(FIRST_REPORT))]
+    said = only(do.Say, run.wait(FIRST_REPORT))
     run.subscribe()
+    said += only(do.Say, run.wait(10))
     run.offer(an_offer("o1", cpus=6))
-    said += [a.text for a in only(do.Say, run.wait(10))]
-    assert said == [
+    said += only(do.Say, run.wait(10))
+    assert {one.level for one in said} == {"notice"}
+    assert [one.text for one in said] == [
         "waiting for the master",
+        "0 of 2 tasks placed; worker:0 needs cpus 4, mem 1024; no offer seen that is big enough",
         "0 of 2 tasks placed; worker:0 needs cpus 4, mem 1024; "
         "largest offer seen: cpus 6, mem 8192 on host-of-o1",
     ]
@@ -377,6 +380,21 @@ def test_a_runner_that_is_lost_is_killed_and_fails_the_run():
     run.wait(SECOND_OPINION)
     text = "worker:0 lost touch with the launcher (connection reset) on host-of-o1"
     assert str(run.outcome.error) == text
+
+
+def test_a_lost_runner_stays_the_cause_although_mesos_kills_its_task_then():
+    run = Run(workers(1)).up()
+    run(happened.RunnerLost(run.id("worker:0"), "nothing was heard of it for 20 s"))
+    run.update("worker:0", "TASK_KILLING")
+    run.update("worker:0", "TASK_KILLED", "Command terminated with signal Killed")
+    assert "nothing was heard of it for 20 s" in str(run.outcome.error)
+
+
+def test_a_task_that_mesos_calls_finished_before_the_start_is_launched_again():
+    run = Run(workers(1))
+    run.subscribe()
+    run.offer()
+    assert run.update("worker:0", "TASK_FINISHED")[-1] == do.Revive()
 
 
 def test_a_task_out_of_reach_may_come_back():

@@ -304,7 +304,17 @@ def test_sigterm_stops_the_command_and_is_reported(tmp_path):
         "trap '' TERM; echo; sleep 60; sleep 60",
         lambda _, theirs: theirs.process.send_signal(signal.SIGTERM),
     )
-    assert (code, *the_exit(ours)) == (137, 137, "was killed by SIGKILL (signal 9)")
+    reason = "was ended by its agent: it was killed by SIGKILL (signal 9)"
+    assert (code, *the_exit(ours)) == (137, 137, reason)
+
+
+def test_a_command_that_ends_well_when_the_agent_ends_it_has_failed_all_the_same(tmp_path):
+    ours, code, _ = until_stopped(
+        tmp_path,
+        "trap 'exit 0' TERM; echo; while :; do sleep 0.05; done",
+        lambda _, theirs: theirs.process.send_signal(signal.SIGTERM),
+    )
+    assert (code, *the_exit(ours)) == (143, 143, "was ended by its agent: it exited with 0")
 
 
 def test_signals_of_a_terminal_are_for_the_launcher_to_decide(tmp_path):
@@ -332,7 +342,8 @@ def test_a_task_stopped_before_it_started_exits_at_once(tmp_path, how):
                 await ours.saw(TaskExited)
                 return the_exit(ours), await theirs.exited()
 
-    assert asyncio.run(main()) == ((143, "was stopped before it started"), 143)
+    (code, reason), ended_with = asyncio.run(main())
+    assert (code, ended_with) == (143, 143) and "was stopped before it started" in reason
 
 
 def test_a_runner_that_still_looks_for_its_launcher_can_be_stopped(tmp_path):

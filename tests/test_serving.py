@@ -73,6 +73,12 @@ with cluster([Job("ps", 1, cpus=0.5), Job("worker", 2, cpus=2)]) as c, tf.Graph(
     assert done.stdout.splitlines() == ["42", "2 second CPUs", "True grpc"]
 
 
+def test_a_server_need_not_be_the_first_of_its_job():
+    with cluster([Job("worker", 3, start=2)], quiet=True) as c:
+        assert list(c.targets) == ["/job:worker/task:2"]
+        assert c.cluster_spec.task_indices("worker") == [2]
+
+
 def test_a_job_that_is_served_runs_no_command():
     script = 'test "{job_name}" = worker && echo only workers'
     done = tfrun("-w", 1, "-s", 1, "--serve", "ps", "--", "sh", "-c", script, timeout=110)

@@ -4,12 +4,22 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
+from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
-from tests.commands import environment, finish, read_until, running_tfrun, tfrun
+from tests.commands import (
+    environment,
+    finish,
+    read_until,
+    running_tfrun,
+    standing_mesos,
+    tfrun,
+)
 from tfmesos.version import __version__
 
 
@@ -156,7 +166,7 @@ def test_the_last_lines_of_a_failure_are_shown_even_without_logs():
         (["-w", "1", "-Cw", "0", "--", "x"], "-Cw/--worker-cpus must be above 0, got 0"),
         (["-w", "1", "-Mw", "1", "--", "x"], "-Mw/--worker-mem must be at least 32 (MiB), got 1"),
         (["-w", "1", "-Gw", "0.5", "--", "x"], "argument -Gw/--worker-gpus: invalid int value"),
-        (["-w", "1"], "cmd is missing"),
+        (["-w", "1"], "the command is missing"),
         (["-w", "1", "--logs", "boss", "--", "x"], "--logs names no job of this run: 'boss'"),
         (["-w", "1", "-V", "/a", "--", "x"], "-V/--volume must be HOST:CONTAINER[:ro|rw], got"),
         (["-w", "1", "-V", "/a:/b", "--", "x"], "-V/--volume /a:/b needs an image"),
@@ -167,6 +177,16 @@ def test_the_last_lines_of_a_failure_are_shown_even_without_logs():
         (["-w", "1", "-e", "/no/such", "--", "x"], "-e/--extra-config cannot be read: /no/such"),
         (["-w", "1", "-C", "lxc", "--", "x"], "-C/--containerizer-type must be MESOS or DOCKER"),
         (["-w", "1", "--start-timeout", "0", "--", "x"], "--start-timeout must be above 0, got 0"),
+        (["-w", "1", "--start-timeout", "nan", "--", "x"], "--start-timeout must be above 0, got"),
+        (["-w", "1", "--image", "i", "--", "x"], "--image 'i' needs a Mesos master"),
+        (
+            ["-m", "h", "-w", "1", "-Gw", "1", "--image", "i", "-C", "docker", "--", "x"],
+            "-C/--containerizer-type DOCKER cannot give GPUs to a task yet: use MESOS",
+        ),
+        (
+            ["-w", "1", "-s", "1", "--local-chief", "--serve", "worker", "--", "x"],
+            "--local-chief needs a command, and worker:0 is a bare server",
+        ),
         (["-w", "1", "--advertise", "a b", "--", "x"], "--advertise must be HOST or HOST:PORT"),
         (["-w", "1", "--logs", "all", "--worker-logs", "0", "--", "x"], "exclude each other"),
         (["-w", "1", "--serve", "ps", "--", "x"], "--serve names no job of this run: 'ps'"),
@@ -209,7 +229,7 @@ def test_more_gpus_than_this_machine_has_is_said_at_once(tmp_path):
 def test_dry_run_prints_what_would_be_sent_and_keeps_the_secret():
     done = tfrun(
         *("-w", 1, "-s", 1, "--image", "me/train", "-C", "docker", "-V", "/a:/b:ro", "--dry-run"),
-        *("-f", "-r", "ml", "-n", "my run", "--", "python", "x.py"),
+        *("-m", "mesos-master", "-f", "-r", "ml", "-n", "my run", "--", "python", "x.py"),
     )
     assert done.returncode == 0
     sent = json.loads(done.stdout)
@@ -256,7 +276,7 @@ def test_a_second_interrupt_ends_it_at_once():
         read_until(run.stdout, "[worker:0] I will not")
         run.send_signal(signal.SIGINT)
         _, err = finish(run, 20)
-    assert run.returncode == 130 and "had not ended yet when we left: worker:0" in err
+    assert run.returncode == 130 and "ended without waiting for worker:0" in err
 
 
 def test_a_killed_launcher_leaves_nothing_behind():
@@ -311,25 +331,14 @@ def test_two_runs_share_one_mesos_that_stands_alone(tmp_path):
     go = tmp_path / "go"
     script = f"echo {{worker_hosts}}; until [ -e {go} ]; do sleep 0.05; done"
     flags = ("--agents", "2", "--resources", "cpus:8;mem:16384;ports:[31000-31999]")
-    master = subprocess.Popen(
-        [sys.executable, "-m", "tfmesos.local", "--port", "0", *flags],
-        stdout=subprocess.PIPE,
-        text=True,
-        env=environment(),
-    )
-    try:
-        url = re.search(r"http://\S+", master.stdout.readline())[0]
+    with standing_mesos(*flags) as url:
         command = ("-m", url, "-w", 2, "--", "sh", "-c", script)
         with running_tfrun(*command) as first, running_tfrun(*command) as second:
             shown = [read_until(r.stdout, "[worker:0]", "[worker:1]") for r in (first, second)]
             go.touch()
             assert [run.wait(30) for run in (first, second)] == [0, 0]
-        ports = {int(port) for port in re.findall(r"127\.0\.0\.1:(\d+)", str(shown))}
-        assert len(ports) == 4 and ports <= set(range(31000, 32000))
-    finally:
-        master.send_signal(signal.SIGINT)
-        assert master.wait(20) == 130
-        master.stdout.close()
+    ports = {int(port) for port in re.findall(r"127\.0\.0\.1:(\d+)", str(shown))}
+    assert len(ports) == 4 and ports <= set(range(31000, 32000))
 
 
 HERE = "[ {job_name} = ps ] && exec sleep 600; [ {task_index} = 1 ] || { read line; echo $line; }"
@@ -356,7 +365,7 @@ def test_the_end_of_the_local_chief_is_reported_like_any_other():
 def test_the_local_chief_is_stopped_with_the_others():
     script = "[ {task_index} = 1 ] && exit 6; sleep 600"
     done = tfrun("--local-chief", "-w", 2, "--", "sh", "-c", script)
-    assert done.returncode == 6 and "worker:0 (was killed by SIGTERM)" in done.stderr
+    assert done.returncode == 6 and "worker:0 (was killed by SIGTERM" in done.stderr
 
 
 def test_a_task_that_dies_before_its_runner_can_speak_shows_its_sandbox():
@@ -364,3 +373,129 @@ def test_a_task_that_dies_before_its_runner_can_speak_shows_its_sandbox():
     assert done.returncode == 127
     assert "tfrun: worker:0 exited with 127 on " in done.stderr
     assert re.search(r"  its last lines:\n    .*/no/such/python: not found\n", done.stderr)
+
+
+def test_ctrl_c_in_a_pipeline_is_as_orderly_as_without(tmp_path):
+    """The reader dies of it, too; that is no second Ctrl-C."""
+    saved = tmp_path / "saved"
+    script = f'trap "sleep 0.5; touch {saved}; exit 0" TERM; while :; do echo x; sleep 0.05; done'
+    with running_tfrun("-w", 1, "--", "sh", "-c", script) as run:
+        read_until(run.stdout, "x")
+        run.send_signal(signal.SIGINT)
+        run.stdout.close()
+        assert run.wait(20) == 130
+    assert saved.exists()
+
+
+def test_a_daemon_that_left_its_session_does_not_outlive_the_run():
+    done = tfrun("-w", 1, "--", "sh", "-c", "setsid sleep 600 & echo up")
+    assert (done.returncode, done.stdout) == (0, "[worker:0] up\n")
+
+
+def test_a_killed_launcher_takes_its_local_chief_with_it():
+    script = "echo up; sleep 600"
+    with running_tfrun("-w", 2, "--local-chief", "--", "sh", "-c", script) as run:
+        read_until(run.stdout, "[worker:1] up")
+        run.kill()
+
+
+def test_bytes_that_are_no_text_arrive_as_they_are():
+    done = subprocess.run(
+        [sys.executable, "-m", "tfmesos", "-w", "1", "--", "printf", "%s", b"\xff"],
+        capture_output=True,
+        env=environment(),
+        timeout=60,
+    )
+    assert done.returncode == 0 and done.stdout.startswith(b"[worker:0] ")
+
+
+def test_a_port_that_is_taken_is_named():
+    with socket.create_server(("0.0.0.0", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        done = tfrun("-w", 1, "--advertise", address, "--", "true")
+    assert done.returncode == 2
+    assert f"tfrun: --advertise {address}: cannot listen there" in done.stderr
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "localhost"])
+def test_tasks_find_the_launcher_where_it_says_it_is(host):
+    done = tfrun("-w", 1, "--advertise", host, "--start-timeout", 30, "--", "echo", "found")
+    assert (done.returncode, done.stdout) == (0, "[worker:0] found\n")
+
+
+def test_a_directory_that_is_gone_is_named(tmp_path):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    done = subprocess.run(
+        ["sh", "-c", f"rmdir {gone}; exec {sys.executable} -m tfmesos -w 1 -- true"],
+        cwd=gone,
+        capture_output=True,
+        text=True,
+        env=environment(PYTHONPATH=str(Path(__file__).parent.parent)),
+        timeout=60,
+    )
+    assert done.returncode == 2
+    assert "the current directory does not exist any more" in done.stderr
+
+
+def test_an_ignored_hangup_stays_ignored():
+    script = (
+        f"trap '' HUP; exec {sys.executable} -m tfmesos -w 1 -- sh -c 'echo up; read x; echo on'"
+    )
+    go = subprocess.Popen(
+        ["sh", "-c", script], stdout=subprocess.PIPE, text=True, env=environment(), bufsize=1
+    )
+    with go:
+        read_until(go.stdout, "[worker:0] up")
+        go.send_signal(signal.SIGHUP)
+        assert go.wait(20) == 0
+
+
+def test_output_that_cannot_be_written_is_said_with_its_reason():
+    with open("/dev/full", "w") as full:
+        with running_tfrun("-w", 1, "--", "yes", "x", stdout=full) as run:
+            assert run.wait(20) == 74
+            assert "the output cannot be written: " in run.stderr.read()
+
+
+@pytest.mark.parametrize("closing", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_standard_streams_do_no_harm(closing, tmp_path):
+    proof = tmp_path / "proof"
+    script = f"{sys.executable} -m tfmesos -w 1 -- sh -c 'echo x; touch {proof}' {closing}"
+    done = subprocess.run(["sh", "-c", script], capture_output=True, env=environment(), timeout=60)
+    assert done.returncode == 0 and proof.exists()
+
+
+def test_a_dry_run_that_nobody_reads_is_no_fault():
+    script = (
+        f"{sys.executable} -m tfmesos --dry-run -w 200 -- true | head -1; exit ${{PIPESTATUS[0]}}"
+    )
+    done = subprocess.run(
+        ["bash", "-c", script], capture_output=True, text=True, env=environment(), timeout=60
+    )
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_of_several_masters_the_first_need_not_exist():
+    with standing_mesos() as url:
+        done = tfrun("-m", f"no-such-host.invalid,{url}", "-w", 1, "--", "echo", "found")
+    assert (done.returncode, done.stdout) == (0, "[worker:0] found\n")
+
+
+def test_the_console_is_the_only_writer_when_the_master_dies():
+    with ExitStack() as stack:
+        with standing_mesos() as url:
+            script = "echo up; sleep 600"
+            run = stack.enter_context(running_tfrun("-m", url, "-w", 1, "--", "sh", "-c", script))
+            read_until(run.stdout, "[worker:0] up")
+        read_until(run.stderr, "tfrun: lost the master")
+        run.send_signal(signal.SIGINT)
+        _, err = finish(run, 30)
+    assert all(line.startswith(("tfrun: ", "  ")) for line in err.splitlines())
+
+
+def test_two_runs_that_each_need_two_thirds_finish_one_after_the_other():
+    with standing_mesos("--agents", "3", "--resources", "cpus:1;mem:1024") as url:
+        command = ("-m", url, "-w", 2, "--", "sleep", "0.3")
+        with running_tfrun(*command) as first, running_tfrun(*command) as second:
+            assert [run.wait(60) for run in (first, second)] == [0, 0]

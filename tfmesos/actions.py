@@ -97,7 +97,7 @@ class AnnounceReady:
 @dataclass(frozen=True, slots=True)
 class Say:
     text: str
-    level: str = "info"  # or "debug", "warning"
+    level: str = "info"  # or "debug", "notice", "warning"
 
 
 @dataclass(frozen=True, slots=True)

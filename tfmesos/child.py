@@ -24,11 +24,11 @@ class Guard:
     It reads the sessions that begin and end from a pipe; the runner's death closes that.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, mark: Mapping[str, str]) -> None:
         read_end, self._pipe = os.pipe()
         self._pid = os.fork()
         if self._pid == 0:
-            _stand_guard(read_end)
+            _stand_guard(read_end, mark)
         os.close(read_end)
 
     def began(self, leader: int) -> None:
@@ -48,7 +48,7 @@ class Guard:
             pass  # somebody killed the guard; the command can do without
 
 
-def _stand_guard(pipe: int) -> None:
+def _stand_guard(pipe: int, mark: Mapping[str, str]) -> None:
     """Never returns."""
     try:
         os.setsid()
@@ -60,6 +60,8 @@ def _stand_guard(pipe: int) -> None:
             sessions = _unfinished(lines)
         for leader in sessions:
             process.kill_session(leader)
+        if sessions:
+            process.signal_marked(mark, signal.SIGKILL)
     finally:
         os._exit(0)
 

@@ -187,7 +187,7 @@ class MesosClient:
             try:
                 await self._try_each(session, patience)
             except _Lost as loss:
-                log.warning("lost the master: %s; subscribing again", loss)
+                log.info("lost the master: %s; subscribing again", loss)
                 self._emit({"type": "DISCONNECTED", "reason": str(loss)})
                 patience = patience.renewed(loss.lived)
                 await asyncio.sleep(patience.next_delay())

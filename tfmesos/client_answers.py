@@ -102,6 +102,8 @@ def trouble_with(base: str, error: Exception, limit: float) -> Unreachable:
 def reason_of(error: Exception) -> str:
     if isinstance(error, aiohttp.ClientConnectorError):
         error = error.os_error
+    if isinstance(error, aiohttp.ClientPayloadError):
+        return "the connection was closed"
     if isinstance(error, OSError) and not isinstance(error, ssl.SSLError) and error.errno:
         return os.strerror(error.errno) if error.errno > 0 else str(error.strerror)
     hint = next((hint for mark, hint in _TLS_HINTS.items() if mark in str(error)), "")

@@ -41,18 +41,19 @@ def argv(command: Command, values: Mapping[str, str]) -> list[str]:
     return [substitute(argument, values) for argument in command]
 
 
-def tf_config(cluster: Cluster, job: str, index: int) -> str | None:
+def tf_config(cluster: Cluster, job: str, index: int, is_whole: bool = True) -> str | None:
     """The TF_CONFIG of one task, or None for a run of a single task.
 
+    None, too, where not the whole cluster is ours: it has no way to leave out indices.
     An evaluator is no member of the cluster it evaluates: TensorFlow wants it only as `task`.
     """
-    if sum(len(addresses) for addresses in cluster.values()) < 2:
+    if not is_whole or sum(len(addresses) for addresses in cluster.values()) < 2:
         return None
     training = {name: list(hosts) for name, hosts in cluster.items() if name != "evaluator"}
     return json.dumps({"cluster": training, "task": {"type": job, "index": index}})
 
 
-def environment(cluster: Cluster, job: str, index: int) -> dict[str, str]:
+def environment(cluster: Cluster, job: str, index: int, is_whole: bool = True) -> dict[str, str]:
     """The variables every command of a run gets."""
     values = placeholders(cluster, job, index)
     variables = {
@@ -63,7 +64,7 @@ def environment(cluster: Cluster, job: str, index: int) -> dict[str, str]:
         "TFMESOS_TASK_INDEX": str(index),
         "TFMESOS_DISTRIBUTED": "1",
     }
-    config = tf_config(cluster, job, index)
+    config = tf_config(cluster, job, index, is_whole)
     if config is not None:
         variables["TF_CONFIG"] = config
     return variables

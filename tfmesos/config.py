@@ -20,6 +20,7 @@ from .spec import (
     parse_jobs,
     parse_volumes,
 )
+from .wire import join_address
 
 # What a plain process on another node needs of ours; Mesos itself gives it a fixed PATH.
 _SHARED_WITH_NODES = ("PATH", "PYTHONPATH")
@@ -52,6 +53,10 @@ def make_config(
     key_file: str | None = None,
 ) -> LaunchConfig:
     """Merge what the caller gave with the environment and the defaults; SpecError if wrong."""
+    _check_types(
+        text=dict(role=role, master=master, name=name, image=image, python=python, logs=logs),
+        flag=dict(force_pull_image=force_pull_image, local_chief=local_chief),
+    )
     parsed = tuple(parse_jobs(jobs))
     master = master or os.environ.get("MESOS_MASTER") or "local"
     image = image or os.environ.get("DOCKER_IMAGE") or None
@@ -62,7 +67,7 @@ def make_config(
     return LaunchConfig(
         jobs=parsed,
         master=master,
-        name=name or _default_name(),
+        name=_clean(name or _default_name()),
         access=Access(
             principal=principal or os.environ.get("MESOS_PRINCIPAL") or None,
             secret=_read_secret(
@@ -81,7 +86,7 @@ def make_config(
         volumes=parse_volumes(volumes),
         env=_checked_env(env or {}),
         inherited_env=_inherited(is_local=master == "local", image=image),
-        cwd=os.getcwd(),
+        cwd=_current_directory(),
         python=python or ("python3" if image else sys.executable),
         initializer=initializer,
         finalizer=finalizer,
@@ -92,6 +97,28 @@ def make_config(
         advertise=parse_address("advertise", advertise) if advertise else None,
         local_chief=local_chief,
     )
+
+
+def _check_types(text: Mapping[str, object], flag: Mapping[str, object]) -> None:
+    for name, value in text.items():
+        if value is not None and not isinstance(value, str):
+            raise SpecError(None, name, f"must be a text, got {value!r}")
+    for name, value in flag.items():
+        if not isinstance(value, bool):
+            raise SpecError(None, name, f"must be True or False, got {value!r}")
+
+
+def _clean(text: str) -> str:
+    """Bytes of a command line that are no text, made visible: Mesos takes only text."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _current_directory() -> str:
+    try:
+        return os.getcwd()
+    except OSError as error:
+        problem = "does not exist any more: change to another directory first"
+        raise SpecError(None, "the current directory", problem) from error
 
 
 def _default_name() -> str:
@@ -148,7 +175,16 @@ def _is_text(value: str) -> bool:
 
 def _addresses(given: Mapping[str, Any]) -> dict[str, str]:
     """TFMesos took pairs of host and port; a text is fine, too."""
-    return {
-        task: address if isinstance(address, str) else f"{address[0]}:{address[1]}"
-        for task, address in given.items()
-    }
+    return {task: _one_address(address) for task, address in given.items()}
+
+
+def _one_address(given: Any) -> str:
+    match given:
+        case str():
+            host, port = parse_address("forward_addresses", given)
+        case (str(host), int(port)):
+            pass
+        case _:
+            problem = f"must be pairs of host and port, got {given!r}"
+            raise SpecError(None, "forward_addresses", problem)
+    return join_address(host, port)

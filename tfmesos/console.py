@@ -7,6 +7,7 @@ When too much is waiting to be written, ``output`` waits, and the runners keep t
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import re
 import sys
@@ -68,6 +69,23 @@ def _print(stream: object, text: str) -> None:
     print(text, end="", file=stream, flush=True)  # type: ignore[call-overload]
 
 
+class _LogHandler(logging.Handler):
+    def __init__(self, console: Console) -> None:
+        super().__init__()
+        self._console = console
+
+    def emit(self, record: logging.LogRecord) -> None:
+        level = "warning" if record.levelno >= logging.WARNING else "debug"
+        self._console.say(record.getMessage(), level)
+
+
+def log_to(console: Console, level: str) -> None:
+    """Have everything that tfmesos logs said on this console, from *level* on."""
+    logger = logging.getLogger("tfmesos")
+    logger.addHandler(_LogHandler(console))
+    logger.setLevel(logging.DEBUG if level == "debug" else logging.WARNING)
+
+
 class Console:
     def __init__(
         self,
@@ -77,7 +95,8 @@ class Console:
         level: str = "notice",
     ) -> None:
         self._screen, self._prefix, self._level = screen, prefix, SHOWN[level]
-        self.on_closed: Callable[[], object] | None = None  # nobody reads our standard output
+        self.on_failure: Callable[[Exception], object] | None = None  # of standard output
+        self.kept = ""  # what became of lines that are left out
         self._colours: dict[str, int] = {}
         self._queue: deque[tuple[bool, str]] = deque()  # (to standard error?, text)
         self._waiting = 0  # characters in the queue
@@ -97,7 +116,9 @@ class Console:
         prefix = self._task_prefix(name, colour)
         text = "".join(f"{prefix}{_tidy(line, is_terminal=colour)}\n" for line in lines)
         if dropped:
-            self._put(True, f"{self._task_prefix(name, self._screen.colour_err)}{_lost(dropped)}\n")
+            prefix_err = self._task_prefix(name, self._screen.colour_err)
+            lost = f"({dropped} lines left out here: they came too fast{self.kept})"
+            self._put(True, f"{prefix_err}{lost}\n")
         self._put(is_err, text)
         await self._wait_for_room()
 
@@ -131,7 +152,7 @@ class Console:
             rest = f" and {len(outcome.others) - 8} more" if len(outcome.others) > 8 else ""
             lines.append(f"  ended after it, or because of it: {shown}{rest}")
         if outcome.unstopped:
-            lines.append(f"  had not ended yet when we left: {', '.join(outcome.unstopped[:8])}")
+            lines.append(f"  ended without waiting for {', '.join(outcome.unstopped[:8])}")
         self._put(True, f"{self._prefix}: " + "\n".join(lines) + "\n")
 
     def _say_times(self, outcome: Outcome) -> None:
@@ -203,10 +224,10 @@ class Console:
     def _write_one(self, is_err: bool, text: str) -> None:
         try:
             (self._screen.err if is_err else self._screen.out)(text)
-        except (OSError, ValueError):  # closed by its reader, or by the program itself
-            if not is_err and self.on_closed is not None:
-                tell, self.on_closed = self.on_closed, None
-                tell()
+        except (OSError, ValueError) as error:  # closed by its reader, or by the program itself
+            if not is_err and self.on_failure is not None:
+                tell, self.on_failure = self.on_failure, None
+                tell(error)
 
 
 def _joined(batch: deque[tuple[bool, str]]) -> list[tuple[bool, str]]:
@@ -221,13 +242,10 @@ def _joined(batch: deque[tuple[bool, str]]) -> list[tuple[bool, str]]:
 
 
 def _tidy(line: str, *, is_terminal: bool) -> str:
-    """A line as it would look in the end: of a progress bar only its last state."""
-    line = line.rstrip("\r").rpartition("\r")[2]
-    return _UNSAFE.sub("", line) if is_terminal else line
-
-
-def _lost(count: int) -> str:
-    return f"({count} lines left out here: they came too fast; the sandbox has them all)"
+    """What a terminal may get of a line: of a progress bar its last state, no tricks."""
+    if not is_terminal:
+        return line.rstrip("\r")
+    return _UNSAFE.sub("", line.rstrip("\r").rpartition("\r")[2])
 
 
 def _last_lines(ending: Ending) -> list[str]:

@@ -16,6 +16,7 @@ class Doubt:
     reason: str
     code: int
     until: float
+    is_partition: bool = False  # the task may be well, only out of reach
 
 
 class Doubts:
@@ -25,8 +26,8 @@ class Doubts:
     def __contains__(self, member: Member) -> bool:
         return member in self._open
 
-    def raise_about(self, member: Member, reason: str, code: int, until: float) -> None:
-        self._open[member] = Doubt(reason, code, until)
+    def raise_about(self, member: Member, doubt: Doubt) -> None:
+        self._open[member] = doubt
 
     def about(self, member: Member) -> Doubt | None:
         return self._open.get(member)

@@ -69,7 +69,11 @@ class Gang:
     def explain(self, waiting: Sequence[Task], total: int) -> str:
         """What the wait is for, in words."""
         if self._largest is None:
-            return f"waiting for offers: none of {_count(total, 'task')} has a place yet"
+            (first, *_) = waiting
+            return (
+                f"0 of {_count(total, 'task')} placed; {first.name} needs {first.job.needs}; "
+                "no offer seen that is big enough"
+            )
         placement = self.fit(waiting)
         size, hostname = self._largest
         placed = total - len(placement.unplaced)

@@ -1,6 +1,7 @@
 """A task that runs as our own child, attached to the terminal, while the others are remote.
 
-It stays in our process group: so it can read the keyboard, and Ctrl-C and Ctrl-Z reach it.
+It stays in our process group: so it can read the keyboard, and Ctrl-C and Ctrl-Z reach it. All
+that it starts is found by a variable in its environment.
 """
 
 from __future__ import annotations
@@ -8,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Mapping
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from . import command, process
@@ -18,20 +21,41 @@ from .wire import join_address
 
 Json = dict[str, Any]
 
+_HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_GUARD = """
+import signal, sys, time
+sys.path.insert(0, sys.argv[1])
+from tfmesos.process import signal_marked
+mark = {"TFMESOS_TASK_ID": sys.argv[2]}
+if not sys.stdin.read():
+    signal_marked(mark, signal.SIGTERM)
+    time.sleep(2)
+    signal_marked(mark, signal.SIGKILL)
+"""
+
 
 class Here:
     """The task, its address, and its process once it has been started."""
 
-    def __init__(self, task: Task, run_id: str, host: str) -> None:
+    def __init__(self, task: Task, run_id: str, host: str, say: Callable[[str], None]) -> None:
         self.task, self.task_id = task, f"{run_id}-{task.job.name}-{task.index}-here"
+        self._say = say
         self._reservation = reserve(family_of(host))
         self.address = join_address(host, self._reservation.getsockname()[1])
-        self._mark = f"TFMESOS_HERE={self.task_id}"  # by which all that it starts is found
+        self._mark = {"TFMESOS_TASK_ID": self.task_id}
+        self._guard = self._post_guard()
         self._process: asyncio.subprocess.Process | None = None
         self._stopping = False
 
+    def _post_guard(self) -> subprocess.Popen[bytes]:
+        """A process that ends the task if we are killed: its standard input ends with us."""
+        argv = [sys.executable, "-I", "-S", "-c", _GUARD, _HOME, self.task_id]
+        return process.start(argv, stdin=subprocess.PIPE)
+
     def close(self) -> None:
         self._reservation.close()
+        process.signal_marked(self._mark, signal.SIGKILL)
+        self._guard.communicate(b"relieved")
 
     @property
     def is_running(self) -> bool:
@@ -41,8 +65,8 @@ class Here:
         """Initializer, command and finalizer; returns the exit code and what to say of it."""
         who = (start["cluster"], self.task.job.name, self.task.index)
         values = command.placeholders(*who)
-        mark = dict([self._mark.split("=")])
-        env = command.merged(os.environ, command.environment(*who), start["user_env"], mark)
+        given = command.environment(*who, is_whole=not start["starts"])
+        env = command.merged(os.environ, start["env"], given, start["user_env"], self._mark)
         code, reason = 0, ""
         if start["initializer"]:
             code, reason = await self._step(command.argv(start["initializer"], values), env)
@@ -50,7 +74,7 @@ class Here:
         if not code and not self._stopping:
             code, reason = await self._step(command.argv(start["command"], values), env)
         if start["finalizer"]:
-            await self._step(command.argv(start["finalizer"], values), env)
+            await self._finalize(command.argv(start["finalizer"], values), env)
         return code, reason or "was stopped before its command"
 
     async def stop(self, grace: float) -> None:
@@ -59,17 +83,17 @@ class Here:
         await asyncio.sleep(grace)
         process.signal_marked(self._mark, signal.SIGKILL)
 
+    async def _finalize(self, argv: list[str], env: Mapping[str, str]) -> None:
+        code, reason = await self._step(argv, env)
+        if code:
+            self._say(f"the finalizer of {self.task.name} {reason}")
+
     async def _step(self, argv: list[str], env: Mapping[str, str]) -> tuple[int, str]:
         try:
             self._process = await asyncio.create_subprocess_exec(*argv, env=env)
-        except OSError as error:
-            return 127, f"could not be started: {argv[0]}: {error.strerror}"
+        except (OSError, ValueError) as error:
+            return process.could_not_start(argv[0], error)
         try:
-            returncode = await self._process.wait()
+            return process.ending(await self._process.wait())
         finally:
             process.signal_marked(self._mark, signal.SIGKILL)
-        if returncode < 0:
-            return process.exit_code(
-                returncode
-            ), f"was killed by {signal.Signals(-returncode).name}"
-        return returncode, f"exited with {returncode}"

@@ -13,7 +13,7 @@ from enum import IntEnum
 from . import actions as do
 from . import events as happened
 from .actions import Action, ClusterSpec, Ending, Outcome
-from .doubts import Doubts
+from .doubts import Doubt, Doubts
 from .errors import (
     Interrupted,
     MasterError,
@@ -214,15 +214,19 @@ class ClusterState:
             return self._end_stray(event)
         if event.state == "TASK_UNREACHABLE":
             return self._unreachable(member, now)
+        doubt = self._doubts.about(member)
         if not is_terminal(event.state):
-            self._doubts.settle(member)
+            if doubt and doubt.is_partition:
+                self._doubts.settle(member)
             return []
         reason = describe(event.state, event.message, event.reason)
         code = status_in(event.message) or (0 if event.state == "TASK_FINISHED" else 1)
-        if member.has_runner and member not in self._doubts:
+        if member.has_runner and doubt is None:
             # The runner knows more (exit code, last lines) and its report is on its way.
-            self._doubts.raise_about(member, reason, code, now + SECOND_OPINION)
+            self._doubts.raise_about(member, Doubt(reason, code, now + SECOND_OPINION))
             return []
+        if doubt and event.state == "TASK_KILLED":
+            reason, code = doubt.reason, doubt.code  # by us, and we know better why
         if not member.has_runner and code in RUNNER_EXITS:
             reason = f"{reason}: {RUNNER_EXITS[code]}"
         return self._end(member, code, reason, (), now)
@@ -238,7 +242,8 @@ class ClusterState:
         if member in self._doubts:
             return []
         until = now + UNREACHABLE_GRACE
-        self._doubts.raise_about(member, "was out of reach too long", 1, until)
+        doubt = Doubt("was out of reach too long", 1, until, is_partition=True)
+        self._doubts.raise_about(member, doubt)
         where = f"{member.task.name} on {member.hostname} is out of reach of the master"
         return [do.Say(f"{where}; waiting {UNREACHABLE_GRACE:g} s for its return", "warning")]
 
@@ -274,7 +279,7 @@ class ClusterState:
             return self._end(member, doubt.code, doubt.reason, (), now)
         # Mesos may be about to say why; if it says nothing the task must go all the same.
         reason = f"lost touch with the launcher ({event.reason})"
-        self._doubts.raise_about(member, reason, 1, now + SECOND_OPINION)
+        self._doubts.raise_about(member, Doubt(reason, 1, now + SECOND_OPINION))
         return [do.Kill(member.task_id, member.agent_id)]
 
     def _end(
@@ -400,7 +405,7 @@ class ClusterState:
         todo: list[Action] = []
         if now >= self._report_at:
             self._report_at = now + REPORT_EVERY
-            todo.append(do.Say(self._what_is_awaited()))
+            todo.append(do.Say(self._what_is_awaited(), "notice"))
         return [*todo, *self._gang.release_if_due(now)]
 
     def _too_late(self) -> TFMesosError:

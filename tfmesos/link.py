@@ -29,6 +29,7 @@ class Settings:
         self.secret = secret
         self.launcher = wire.split_address(values["launcher"])
         self.run, self.task = str(values["run"]), str(values["task"])
+        self.mark = {"TFMESOS_TASK_ID": self.task}  # on all that the task starts
         self.job, self.index = str(values["job"]), int(values["index"])
         self.port = int(values.get("port") or 0)  # 0: any free one
         self.scratch = values.get("scratch")  # to remove if the launcher dies and cannot

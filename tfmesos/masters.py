@@ -144,7 +144,7 @@ def local_address_towards(url_or_host: str, port: int = MASTER_PORT) -> str:
             probe.connect(address)
             return str(probe.getsockname()[0])
     except OSError as error:
-        raise MasterError(f"no route to {target[0]}: {error.strerror or error}") from error
+        raise MasterError(f"cannot find {target[0]}: {error.strerror or error}") from error
 
 
 def _parse_zookeeper(rest: str) -> ZooKeeperMasters:

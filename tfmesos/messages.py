@@ -64,6 +64,7 @@ def start_message(config: LaunchConfig, task: Task, cluster: ClusterSpec) -> Jso
         **prepare_message(config, task),
         "type": "start",
         "cluster": cluster,
+        "starts": {job.name: job.start for job in config.jobs if job.start},
         "command": job.cmd,
         "serve": {"protocol": config.protocol, "cpus": job.cpus, "gpus": job.gpus},
         "initializer": config.initializer,

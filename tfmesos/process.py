@@ -92,15 +92,35 @@ def kill_session(leader: int, patience: float = 2.0) -> bool:
     return True
 
 
-def signal_marked(variable: str, number: int) -> None:
-    """Signal every living process of ours that has *variable* (``NAME=value``) set.
+def signal_marked(mark: Mapping[str, str], number: int) -> None:
+    """Signal every living process of ours that has these variables in its environment.
 
-    For processes that share our session, and so cannot be told apart by theirs.
+    For those that left the session of their task, and those that never had one.
     """
-    mark = variable.encode()
+    wanted = {"{}={}".format(name, value).encode() for name, value in mark.items()}
     for pid in _pids():
-        if pid != os.getpid() and mark in _environment(pid).split(b"\0"):
+        if pid != os.getpid() and wanted.issubset(_environment(pid).split(b"\0")):
             _signal(pid, number)
+
+
+def ending(returncode: int) -> tuple[int, str]:
+    """The exit code and the words for a Popen returncode."""
+    if returncode >= 0:
+        return returncode, "exited with {}".format(returncode)
+    try:
+        name = signal.Signals(-returncode).name
+    except ValueError:
+        name = "a signal"
+    return exit_code(returncode), "was killed by {} (signal {})".format(name, -returncode)
+
+
+def could_not_start(name: str, error: Exception) -> tuple[int, str]:
+    """As a shell says it: 127 for a command that is not there, 126 for one that cannot run."""
+    if isinstance(error, FileNotFoundError):
+        return 127, "could not be started: no such command: {}".format(name)
+    if isinstance(error, PermissionError):
+        return 126, "could not be started: not executable: {}".format(name)
+    return 126, "could not be started: {}: {}".format(name, error)
 
 
 def exit_code(returncode: int) -> int:

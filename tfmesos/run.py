@@ -9,7 +9,7 @@ import asyncio
 import logging
 import secrets
 import socket
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -46,6 +46,9 @@ T = TypeVar("T")
 MASTER_PATIENCE = 8.0  # seconds to find a master at first
 LONG_REFUSAL = 3600.0
 CTRL_C_TWICE = 2.0  # seconds within which a second Ctrl-C is meant for us
+RETRY_EVERY = 0.5  # seconds between two attempts to find the way to a master
+NOBODY_READS = 128 + 13  # as if by SIGPIPE
+EX_IOERR = 74
 STATUS_EVERY = 0.1  # seconds between two versions of the live line, at least
 
 
@@ -91,6 +94,14 @@ class Run:
         self._stopped.set()
         self._events.put_nowait(happened.StopRequested(reason, exit_code))
 
+    def output_failed(self, error: Exception) -> None:
+        """Nobody reads our output any more, or it cannot be written. An end is an end already."""
+        if not self._stopped.is_set():
+            if isinstance(error, BrokenPipeError):
+                self.request_stop("nobody reads the output any more", NOBODY_READS)
+            else:
+                self.request_stop(f"the output cannot be written: {error}", EX_IOERR)
+
     def interrupt(self) -> None:
         """Ctrl-C. A task in this terminal got it, too, and may go on; pressed twice it is ours."""
         now = asyncio.get_running_loop().time()
@@ -132,13 +143,15 @@ class Run:
 
     async def _open(self, stack: AsyncExitStack) -> None:
         leaders = await self._find_master(stack)
+        if not self.config.is_local:  # where the sandboxes go with us
+            self._console.kept = "; the sandbox has them all"
         emit, grace = self._events.put_nowait, runner_grace(self.config)
         self._rendezvous = await stack.enter_async_context(
             Rendezvous(self.id, self._secret, emit, self._output, grace=grace)
         )
         self._launcher = await self._listen(leaders)
         if self.config.local_chief:
-            self._here = Here(self.config.chief, self.id, self.host)
+            self._here = Here(self.config.chief, self.id, self.host, self._console.say)
             stack.callback(self._here.close)
         self._client = MesosClient(
             leaders,
@@ -175,13 +188,32 @@ class Run:
 
     async def _listen(self, leaders: Masters) -> str:
         if self.config.advertise is not None:
-            host, port = self.config.advertise
-            _, port = await self._rendezvous.listen("", port)
-            return wire.join_address(host, port)
+            return await self._listen_for_all(*self.config.advertise)
         host = "127.0.0.1"
         if not self.config.is_local:
-            host = await self._unless_stopped(_address_towards(leaders))
+            host = await self._unless_stopped(self._address_towards(leaders))
         return wire.join_address(*await self._rendezvous.listen(host, 0))
+
+    async def _listen_for_all(self, host: str, port: int) -> str:
+        """Listen at every address of ours: *host* may be that of a gate before this machine."""
+        try:
+            _, port = await self._rendezvous.listen("::" if ":" in host else "0.0.0.0", port)
+        except OSError as error:
+            problem = f"{wire.join_address(host, port)}: cannot listen there: {error.strerror}"
+            raise SpecError(None, "advertise", problem) from error
+        return wire.join_address(host, port)
+
+    async def _address_towards(self, leaders: Masters) -> str:
+        """Our address as a master sees it; names may take a while to be found."""
+        clock = asyncio.get_running_loop().time
+        end = clock() + self._patience().give_up_after
+        while True:
+            try:
+                return await _first_address(await leaders.candidates())
+            except MasterError:
+                if clock() + RETRY_EVERY > end:
+                    raise
+            await asyncio.sleep(RETRY_EVERY)
 
     async def _unless_stopped(self, work: Coroutine[Any, Any, T]) -> T:
         """Names and ZooKeepers may take long to answer; a stop need not wait for them."""
@@ -354,6 +386,11 @@ class Run:
         self._events.put_nowait(happened.TaskExited(here.task_id, code, reason))
 
 
-async def _address_towards(leaders: Masters) -> str:
-    (leader, *_) = await leaders.candidates()
-    return await asyncio.to_thread(masters.local_address_towards, leader)
+async def _first_address(candidates: Sequence[str]) -> str:
+    problems = []
+    for candidate in candidates:
+        try:
+            return await asyncio.to_thread(masters.local_address_towards, candidate)
+        except MasterError as error:
+            problems.append(str(error))
+    raise MasterError("; ".join(problems))

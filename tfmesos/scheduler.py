@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import logging
 import socket
 import threading
 from collections.abc import Iterator
@@ -19,6 +20,8 @@ from .reservation import family_of, reserve
 from .run import Run
 from .spec import Job, LaunchConfig
 from .wire import join_address
+
+logging.getLogger("tfmesos").addHandler(logging.NullHandler())  # the program decides
 
 __all__ = ["Job", "Outcome", "TFMesosScheduler", "cluster"]
 
@@ -66,6 +69,8 @@ class TFMesosScheduler:
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._run: Run | None = None
+        self._lock = threading.Lock()  # for the three around it
+        self._stop_wanted: tuple[str, int] | None = None
         self._reservation: socket.socket | None = None  # of this process's own address
         self._told = False  # has the caller seen how it ended?
 
@@ -95,11 +100,10 @@ class TFMesosScheduler:
     @property
     def targets(self) -> dict[str, str]:
         """Task name -> where a tf.compat.v1.Session finds it."""
-        protocol = self.config.protocol
-        addresses = {job: iter(found) for job, found in self._cluster().items()}
         return {
-            task.mesos_name: f"{protocol}://{next(addresses[task.job.name])}"
-            for task in self.config.tasks
+            f"/job:{job}/task:{index}": f"{self.config.protocol}://{address}"
+            for job, addresses in self._indexed().items()
+            for index, address in addresses.items()
         }
 
     @property
@@ -107,7 +111,7 @@ class TFMesosScheduler:
         """The cluster as a tf.train.ClusterSpec."""
         import tensorflow as tf
 
-        return tf.train.ClusterSpec(self.cluster_def)
+        return tf.train.ClusterSpec(self._indexed())
 
     def resolver(self) -> Any:
         """A cluster resolver for tf.distribute, with this process as the coordinator.
@@ -117,14 +121,22 @@ class TFMesosScheduler:
         import tensorflow as tf
 
         resolvers = tf.distribute.cluster_resolver
-        spec = {**self.cluster_def}
-        spec.setdefault("chief", [self._own_address()])
+        spec = self._indexed()
+        spec.setdefault("chief", {0: self._own_address()})
         return resolvers.SimpleClusterResolver(
             tf.train.ClusterSpec(spec),
             task_type="chief",
             task_id=0,
             rpc_layer=self.config.protocol,
         )
+
+    def _indexed(self) -> dict[str, dict[int, str]]:
+        """Job -> index -> address: a job need not begin with index 0."""
+        starts = {job.name: job.start for job in self.config.jobs}
+        return {
+            job: {starts[job] + i: address for i, address in enumerate(addresses)}
+            for job, addresses in self._cluster().items()
+        }
 
     def _own_address(self) -> str:
         """An address of this process that the tasks can reach, held for TensorFlow to listen at."""
@@ -163,9 +175,11 @@ class TFMesosScheduler:
                 self._reservation.close()
 
     def _request_stop(self, reason: str, exit_code: int) -> None:
-        loop, run = self._loop, self._run
+        with self._lock:
+            self._stop_wanted = (reason, exit_code)
+            loop, run = self._loop, self._run
         if loop is None or run is None or self._ended.done():
-            return
+            return  # it will be stopped as soon as it is there, or has ended already
         try:
             loop.call_soon_threadsafe(run.request_stop, reason, exit_code)
         except RuntimeError:
@@ -208,9 +222,13 @@ class TFMesosScheduler:
             console.close()
 
     async def _go(self, console: Console) -> Outcome:
-        self._loop = asyncio.get_running_loop()
-        self._run = Run(self.config, console, on_ready=self._ready.set_result)
-        return await self._run.go()
+        run = Run(self.config, console, on_ready=self._ready.set_result)
+        with self._lock:
+            self._loop, self._run = asyncio.get_running_loop(), run
+            wanted = self._stop_wanted
+        if wanted is not None:
+            run.request_stop(*wanted)
+        return await run.go()
 
     def _end(self, outcome: Outcome) -> None:
         if not self._ready.done():

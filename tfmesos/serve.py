@@ -53,17 +53,24 @@ def import_tensorflow() -> Any:
 
 def start(tf: Any, task: dict[str, Any]) -> Any:
     """The server of *task*, listening."""
+    cluster = {job: _indexed(job, task) for job in task["cluster"]}
     devices = {"CPU": max(1, int(task["cpus"])), "GPU": int(task["gpus"])}
     try:
         return tf.distribute.Server(
-            task["cluster"],
+            cluster,
             job_name=task["job"],
             task_index=task["index"],
             protocol=task["protocol"],
             config=tf.compat.v1.ConfigProto(device_count=devices),
         )
     except Exception as error:  # TensorFlow has no common base for what can go wrong here
-        address = task["cluster"][task["job"]][task["index"]]
+        address = cluster[task["job"]][task["index"]]
         text = "no TensorFlow server at {} over {}: {}"
         words = str(error).strip().splitlines() or [type(error).__name__]
         raise CannotServe(text.format(address, task["protocol"], words[0])) from error
+
+
+def _indexed(job: str, task: dict[str, Any]) -> dict[int, str]:
+    """Index -> address of the tasks of *job*, which need not begin with 0."""
+    first = task["starts"].get(job, 0)
+    return {first + i: address for i, address in enumerate(task["cluster"][job])}

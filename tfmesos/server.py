@@ -52,11 +52,12 @@ class Runner:
         self._child: Child | None = None
         self._servant: Servant | None = None
         self._stop_grace: float | None = None  # seconds from SIGTERM to SIGKILL, once stopping
+        self._evicted = False  # was it the agent, and not the launcher, who ended us?
         self._dismissed = False
 
     def run(self) -> int:
         """Live, and return the exit code."""
-        self._loop.on_signal(signal.SIGTERM, self._stop)
+        self._loop.on_signal(signal.SIGTERM, self._evict)
         for number in (signal.SIGINT, signal.SIGHUP):  # a terminal's; the launcher decides
             self._loop.on_signal(number, lambda: None)
         try:
@@ -121,7 +122,7 @@ class Runner:
         if servant.is_ready:
             self._outbox.add({"type": "ready"})
         self._loop.run_until(lambda: servant.child.ended)
-        outcome = _ended(servant.child.returncode)
+        outcome = Outcome(*process.ending(servant.child.returncode))
         if servant.error:
             outcome = Outcome(outcome.code or 1, "cannot serve: " + servant.error)
         return self._report(outcome, self._output.tail.lines())
@@ -129,8 +130,9 @@ class Runner:
     def _hire(self, message: wire.Message) -> None:
         """Start the process of the server now: importing TensorFlow takes it seconds."""
         self._output.forward = bool(message.get("forward", True))
-        self._guard = Guard()
-        env = command.merged(os.environ, message.get("env") or {}, message.get("user_env") or {})
+        self._guard = Guard(self._settings.mark)
+        layers = (message.get("env") or {}, message.get("user_env") or {}, self._settings.mark)
+        env = command.merged(os.environ, *layers)
         self._servant = Servant(self._loop, env, _directory(message), self._output.take)
         self._child = self._servant.child
         self._guard.began(self._child.pid)
@@ -140,7 +142,7 @@ class Runner:
         return self._servant is not None and self._servant.child.ended
 
     def _prepare(self, cwd: str) -> None:
-        self._guard = Guard()
+        self._guard = Guard(self._settings.mark)
         self._output.forward = bool(self._start.get("forward", True))
         if self._start.get("cwd") not in (None, cwd):
             text = "no directory {} on this node; running in {}"
@@ -181,7 +183,7 @@ class Runner:
         try:
             child = Child(self._loop, argv, env, cwd, self._output.take)
         except (OSError, ValueError) as error:
-            return _not_started(argv[0], error)
+            return Outcome(*process.could_not_start(argv[0], error))
         assert self._guard is not None
         self._guard.began(child.pid)
         if announce:
@@ -190,12 +192,16 @@ class Runner:
         self._loop.run_until(lambda: child.ended)
         self._child = None
         self._guard.ended(child.pid)
-        return _ended(child.returncode)
+        return Outcome(*process.ending(child.returncode))
 
     def _report(self, outcome: Outcome, tail: list[str]) -> Outcome:
         """Tell the launcher how it ended, and wait until it knows."""
+        process.signal_marked(self._settings.mark, signal.SIGKILL)  # daemons that left the session
         if self._output.copy is not None:
             self._output.copy.close()
+        if self._evicted:  # a command that ends well then has not done its work all the same
+            reason = "was ended by its agent: it " + outcome.reason
+            outcome = Outcome(outcome.code or STOPPED, reason)
         reason = outcome.reason.encode("utf-8", "backslashreplace").decode("utf-8")
         report = {"type": "exit", "code": outcome.code, "reason": reason, "tail": tail}
         self._outbox.add(report)
@@ -222,6 +228,10 @@ class Runner:
             self._stop(float(message["grace"]))
         elif kind == "bye":
             self._dismissed = True
+
+    def _evict(self) -> None:
+        self._evicted = self._evicted or not self._stopping
+        self._stop()
 
     def _stop(self, grace: float | None = None) -> None:
         """Stop what runs. Called again, it can only become faster."""
@@ -250,8 +260,9 @@ def what_to_run(start: wire.Message, settings: Settings) -> tuple[list[str], dic
     env = command.merged(
         os.environ,
         start.get("env") or {},
-        command.environment(*task),
+        command.environment(*task, is_whole=not start.get("starts")),
         start.get("user_env") or {},
+        settings.mark,
     )
     return argv, env, _directory(start)
 
@@ -260,6 +271,7 @@ def what_to_serve(start: wire.Message, settings: Settings) -> dict[str, object]:
     """What the TensorFlow server of this task is told."""
     return {
         "cluster": start["cluster"],
+        "starts": start.get("starts") or {},
         "job": settings.job,
         "index": settings.index,
         **start["serve"],
@@ -270,26 +282,6 @@ def _directory(message: wire.Message) -> str:
     """Where the launcher was started, if there is such a place here; else the sandbox."""
     cwd = message.get("cwd")
     return cwd if cwd and os.path.isdir(cwd) else os.getcwd()
-
-
-def _ended(returncode: int) -> Outcome:
-    code = process.exit_code(returncode)
-    if returncode >= 0:
-        return Outcome(code, "exited with {}".format(code))
-    try:
-        name = signal.Signals(-returncode).name
-    except ValueError:
-        name = "a signal"
-    return Outcome(code, "was killed by {} (signal {})".format(name, -returncode))
-
-
-def _not_started(name: str, error: Exception) -> Outcome:
-    """As a shell says it: 127 for a command that is not there, 126 for one that cannot run."""
-    if isinstance(error, FileNotFoundError):
-        return Outcome(127, "could not be started: no such command: {}".format(name))
-    if isinstance(error, PermissionError):
-        return Outcome(126, "could not be started: not executable: {}".format(name))
-    return Outcome(126, "could not be started: {}: {}".format(name, error))
 
 
 def _complain(text: str) -> None:

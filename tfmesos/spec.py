@@ -145,6 +145,8 @@ class Task:
 
 def parse_jobs(jobs: Job | Mapping[str, Any] | Iterable[Job | Mapping[str, Any]]) -> list[Job]:
     """The jobs of a run, given as TFMesos took them: a Job, a dict, or a list of either."""
+    if not isinstance(jobs, Iterable) and not isinstance(jobs, Job):
+        raise SpecError(None, "jobs", f"must be a Job, a dict, or a list of these, got {jobs!r}")
     given = [jobs] if isinstance(jobs, (Job, Mapping)) else list(jobs)
     parsed = [job if isinstance(job, Job) else _job_from_dict(job) for job in given]
     names = [job.name for job in parsed]
@@ -195,6 +197,9 @@ class Volume:
 
 def parse_volumes(volumes: Mapping[str, str] | Iterable[str | Volume]) -> tuple[Volume, ...]:
     """Volumes as TFMesos's dict of host path to container path, or as HOST:CONTAINER texts."""
+    if isinstance(volumes, str) or not isinstance(volumes, Iterable):
+        problem = f"must be a dict or a list of HOST:CONTAINER[:ro|rw], got {volumes!r}"
+        raise SpecError(None, "volumes", problem)
     if isinstance(volumes, Mapping):
         volumes = [f"{host}:{container}" for host, container in volumes.items()]
     return tuple(v if isinstance(v, Volume) else Volume.parse(v) for v in volumes)
@@ -290,8 +295,11 @@ class LaunchConfig:
             raise SpecError(
                 None, "containerizer_type", f"must be MESOS or DOCKER, got {self.containerizer!r}"
             )
-        if self.start_timeout is not None and self.start_timeout <= 0:
-            raise SpecError(None, "start_timeout", f"must be above 0, got {self.start_timeout:g}")
+        self._check_timeout()
+        self._check_image()
+        if self.local_chief and self.chief.job.cmd is None:
+            problem = f"needs a command, and {self.chief.name} is a bare server"
+            raise SpecError(None, "local_chief", problem)
         for key in self.env:
             if not _ENV_NAME.fullmatch(key):
                 raise SpecError(None, "env", f"needs a variable name before =, got {key!r}")
@@ -303,6 +311,23 @@ class LaunchConfig:
                     f"{volume.host}:{volume.container} needs an image: "
                     "without one a task sees the node's own files",
                 )
+
+    def _check_timeout(self) -> None:
+        timeout = self.start_timeout
+        if timeout is None:
+            return
+        if not isinstance(timeout, (int, float)) or not 0 < timeout < float("inf"):
+            raise SpecError(None, "start_timeout", f"must be above 0, got {timeout!r}")
+
+    def _check_image(self) -> None:
+        if self.image is None:
+            return
+        if self.is_local:
+            problem = f"{self.image!r} needs a Mesos master: the embedded Mesos runs no images yet"
+            raise SpecError(None, "image", problem)
+        if self.containerizer == "DOCKER" and any(job.gpus for job in self.jobs):
+            problem = "DOCKER cannot give GPUs to a task yet: use MESOS"
+            raise SpecError(None, "containerizer_type", problem)
 
     @property
     def tasks(self) -> tuple[Task, ...]:

@@ -1,70 +1,100 @@
-"""The command line: argv -> LaunchConfig -> Run -> exit code."""
+"""The command line: argv -> LaunchConfig -> Run -> exit code.
+
+Imports wait until they are needed, and until an interrupt can be told in one line.
+"""
 
 from __future__ import annotations
 
-import asyncio
-import json
-import logging
+import os
 import signal
-import socket
 import sys
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from . import flags
 from .errors import Interrupted, SpecError, TFMesosError
 
 if TYPE_CHECKING:
+    import argparse
+
     from .actions import Outcome
     from .console import Console
     from .spec import LaunchConfig
 
-_SIGNALS = {signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
-_NOBODY_READS = 128 + signal.SIGPIPE
+_STOP_SIGNALS = {signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
+_EX_SOFTWARE = 70
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run tfrun; returns its exit code."""
+    _open_standard_streams()
     try:
-        args = flags.parse(sys.argv[1:] if argv is None else argv)
-        return run(args)
+        from . import flags
+
+        return run(flags.parse(sys.argv[1:] if argv is None else argv))
     except SpecError as error:
         return _complain(flags.in_flags(error), error.exit_code)
     except TFMesosError as error:
         return _complain(str(error), error.exit_code)
     except KeyboardInterrupt:
         return _complain("interrupted", Interrupted.exit_code)
+    except Exception as error:
+        sys.excepthook(type(error), error, error.__traceback__)
+        return _complain(f"a fault in tfmesos, please report it: {error!r}", _EX_SOFTWARE)
 
 
-def run(args: object) -> int:
+def run(args: argparse.Namespace) -> int:
+    from . import flags
     from .config import make_config
 
-    config = make_config(flags.jobs_of(args), **flags.settings_of(args))  # type: ignore[arg-type]
-    if getattr(args, "dry_run", False):
+    config = make_config(flags.jobs_of(args), **flags.settings_of(args))
+    if args.dry_run:
         return _dry_run(config)
-    return _launch(config, is_verbose=getattr(args, "verbose", False))
+    return _launch(config, level="debug" if args.verbose else "notice")
+
+
+def _open_standard_streams() -> None:
+    """Whoever closed them did not mean our sockets to take their places."""
+    for fd in (0, 1, 2):
+        try:
+            os.fstat(fd)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free: this one
 
 
 def _complain(text: str, code: int) -> int:
-    print(f"tfrun: {text}", file=sys.stderr)
+    try:
+        print(f"tfrun: {text}", file=sys.stderr)
+    except (OSError, AttributeError):
+        pass  # nobody to tell
     return code
 
 
 def _dry_run(config: LaunchConfig) -> int:
-    from .preview import preview
+    import json
+    import socket
 
-    json.dump(preview(config, socket.gethostname()), sys.stdout, indent=2)
-    print()
+    from .console import Screen
+    from .preview import preview
+    from .run import NOBODY_READS
+
+    text = json.dumps(preview(config, socket.gethostname()), indent=2)
+    try:
+        Screen.of_this_process().out(f"{text}\n")
+    except BrokenPipeError:
+        return NOBODY_READS
+    except OSError as error:
+        raise TFMesosError(f"the output cannot be written: {error.strerror}") from error
     return 0
 
 
-def _launch(config: LaunchConfig, *, is_verbose: bool) -> int:
-    from .console import Console, Screen
+def _launch(config: LaunchConfig, *, level: str) -> int:
+    import asyncio
 
-    if is_verbose:
-        logging.basicConfig(level=logging.DEBUG, format="%(levelname)s %(name)s: %(message)s")
-    console = Console(Screen.of_this_process(), level="debug" if is_verbose else "notice")
+    from .console import Console, Screen, log_to
+
+    console = Console(Screen.of_this_process(), level=level)
+    log_to(console, level)
     try:
         outcome = asyncio.run(_go(config, console))
         console.report(outcome)
@@ -74,14 +104,18 @@ def _launch(config: LaunchConfig, *, is_verbose: bool) -> int:
 
 
 async def _go(config: LaunchConfig, console: Console) -> Outcome:
+    import asyncio
+
     from .run import Run
 
     run = Run(config, console)
     loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGINT, run.interrupt)
-    for number, word in _SIGNALS.items():
-        loop.add_signal_handler(number, run.request_stop, word, 128 + number)
-    console.on_closed = partial(
-        loop.call_soon_threadsafe, run.request_stop, "nobody reads the output", _NOBODY_READS
-    )
+    console.on_failure = lambda error: loop.call_soon_threadsafe(run.output_failed, error)
+    handlers = {signal.SIGINT: run.interrupt} | {
+        number: partial(run.request_stop, word, 128 + number)
+        for number, word in _STOP_SIGNALS.items()
+    }
+    for number, handler in handlers.items():
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup, or a shell's background
+            loop.add_signal_handler(number, handler)
     return await run.go()

@@ -114,6 +114,7 @@ def test_a_taken_port_is_one_clear_line():
     assert text == "tfmesos.local: the port is taken; choose another with --port, or 0 for any\n"
 
 
-def test_open_to_the_network_without_a_credential_is_worth_a_warning():
-    with running("--host", "0.0.0.0") as (process, _url):
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+def test_open_to_anybody_without_a_credential_is_worth_a_warning(host):
+    with running("--host", host) as (process, _url):
         assert "warning" in process.stderr.readline()

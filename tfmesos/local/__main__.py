@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import errno
-import ipaddress
 import signal
 import socket
 import sys
@@ -73,10 +72,6 @@ def build(args: argparse.Namespace) -> LocalMesos:
     if args.agents < 1:
         raise SpecError(None, "agents", f"must be at least 1, got {args.agents}")
     credential = _credential(args.credential_file)
-    if credential is None and not _is_loopback(args.host):
-        _complain(
-            f"warning: anybody who reaches {args.host} can run commands; see --credential-file"
-        )
     return LocalMesos(
         _agents(args), host=args.host, port=args.port, credential=credential, work_dir=args.work_dir
     )
@@ -109,13 +104,6 @@ def _credential(path: Path | None) -> tuple[str, str] | None:
     return words[0], words[1]
 
 
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
 async def run(mesos: LocalMesos) -> int:
     """Serve until SIGINT or SIGTERM, end every task, and return the exit code for the signal."""
     loop = asyncio.get_running_loop()
@@ -129,6 +117,8 @@ async def run(mesos: LocalMesos) -> int:
         loop.add_signal_handler(number, stop, number)
     async with mesos:
         print(f"Mesos is ready at {mesos.url}", flush=True)
+        if mesos.is_open:
+            _complain("warning: anybody who reaches it can run commands; see --credential-file")
         return 128 + await received
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from .records import Agent, Filter, Framework, Offer, Timing
-from .resources import Resources, total
+from .resources import Json, Resources, total
 
 _MIN_CPUS, _MIN_MEM = 0.01, 32.0  # less than both is not worth an offer
 
@@ -77,9 +77,10 @@ class OfferBook:
     def _choose(self, agent: Agent) -> Claim | None:
         """Of those who may have what is free on *agent* and want it, the one with the least."""
         claims = [claim for claim in self._claims() if _may(claim[0], agent)]
-        if not (claims and agent.reachable and _is_allocatable(free := agent.free)):
+        if not (claims and agent.reachable and (free := agent.free)):
             return None
-        wanted = [claim for claim in claims if _wants(claim, agent, free)]
+        wanted = [claim for claim in claims if _is_enough(claim, free)]
+        wanted = [claim for claim in wanted if _wants(claim, agent, free)]
         whole = total(a.resources for a in self._agents.values())
 
         def wealth(claim: Claim) -> tuple[float, int]:
@@ -104,8 +105,18 @@ class OfferBook:
         )
 
 
-def _is_allocatable(free: Resources) -> bool:
-    return free.scalar("cpus") >= _MIN_CPUS or free.scalar("mem") >= _MIN_MEM
+def _is_enough(claim: Claim, free: Resources) -> bool:
+    """Is it worth an offer? A framework may say for each role what is the least, or leave it."""
+    framework, role = claim
+    filters = framework.info.get("offer_filters", {}).get(role, {})
+    if "min_allocatable_resources" not in filters:
+        return free.scalar("cpus") >= _MIN_CPUS or free.scalar("mem") >= _MIN_MEM
+    alternatives = filters["min_allocatable_resources"].get("quantities", [])
+    return not alternatives or any(_holds(free, one.get("quantities", {})) for one in alternatives)
+
+
+def _holds(free: Resources, quantities: Json) -> bool:
+    return all(free.scalar(name) >= least["value"] for name, least in quantities.items())
 
 
 def _may(framework: Framework, agent: Agent) -> bool:

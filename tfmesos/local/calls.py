@@ -60,7 +60,11 @@ _SCHEMA: dict[str, dict[str, Field]] = {
         "principal": ("string", False),
         "webui_url": ("string", False),
         "capabilities": ("[Capability]", False),
+        "offer_filters": ("{OfferFilters}", False),
     },
+    "OfferFilters": {"min_allocatable_resources": ("MinAllocatableResources", False)},
+    "MinAllocatableResources": {"quantities": ("[Quantities]", False)},
+    "Quantities": {"quantities": ("{Scalar}", False)},
     "Capability": {"type": ("string", False)},
     "Accept": {
         "offer_ids": ("[Id]", False),
@@ -196,6 +200,10 @@ def _convert(value: Any, kind: Any, name: str, where: str, missing: list[str]) -
         _expect(value, "array", name)
         items = enumerate(value)
         return [_convert(v, kind[1:-1], name, f"{where}[{i}]", missing) for i, v in items]
+    if kind.startswith("{"):
+        _expect(value, "object", name)
+        pairs = value.items()
+        return {k: _convert(v, kind[1:-1], name, f"{where}[{k}]", missing) for k, v in pairs}
     if kind in _SCHEMA:
         _expect(value, "object", name)
         return _message(value, kind, f"{where}.", missing)

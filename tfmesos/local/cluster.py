@@ -75,6 +75,11 @@ class LocalMesos:
         return f"http://{host}:{self._port}"
 
     @property
+    def is_open(self) -> bool:
+        """Does it take calls without a credential?"""
+        return self._credential is None
+
+    @property
     def master_id(self) -> str:
         return str(self._master.state.info["id"])
 
