@@ -51,7 +51,9 @@ def test_every_flag_has_its_help():
         assert action.help and action.help != argparse.SUPPRESS
 
 
-@pytest.mark.parametrize("name", ["README.rst", "CHANGELOG.rst", "CONTRIBUTING.rst"])
+@pytest.mark.parametrize(
+    "name", ["README.rst", "CHANGELOG.rst", "CONTRIBUTING.rst", "examples/README.rst"]
+)
 def test_the_documents_are_sound_restructuredtext(name):
     settings = {"report_level": 2, "halt_level": 2, "syntax_highlight": "none"}
     docutils.core.publish_string(
