@@ -35,7 +35,7 @@ setup(
         "zk": ["kazoo>=2.9"],
         "test": TEST,
     },
-    entry_points={"console_scripts": ["tfrun = tfmesos.tfrun:main"]},
+    entry_points={"console_scripts": ["tfrun = tfmesos.tfrun:script"]},
     classifiers=[
         "Environment :: Console",
         "Intended Audience :: Developers",

@@ -1,5 +1,4 @@
-import sys
+from .tfrun import script
 
-from .tfrun import main
-
-sys.exit(main())
+if __name__ == "__main__":
+    script()

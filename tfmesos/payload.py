@@ -45,7 +45,9 @@ _BOOTSTRAP = (
     "f.close();"
     "sys.path.insert(0,z);"
     "from tfmesos.server import main;"
-    "sys.exit(main())"
+    "c=main();"
+    "sys.stderr.flush();"
+    "os._exit(c)"
 )
 
 

@@ -10,7 +10,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from .errors import Interrupted, SpecError, TFMesosError
 
@@ -43,11 +43,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _complain(f"a fault in tfmesos, please report it: {error!r}", _EX_SOFTWARE)
 
 
+def script() -> NoReturn:
+    """What the command ``tfrun`` calls: leaves at once, nothing is left to tidy up."""
+    code = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
 def run(args: argparse.Namespace) -> int:
     from . import flags
     from .config import make_config
 
     config = make_config(flags.jobs_of(args), **flags.settings_of(args))
+    if config.is_local:
+        _leave_out_certificates()
     if args.dry_run:
         return _dry_run(config)
     return _launch(config, level="debug" if args.verbose else "notice")
@@ -60,6 +70,16 @@ def _open_standard_streams() -> None:
             os.fstat(fd)
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # the lowest number that is free: this one
+
+
+def _leave_out_certificates() -> None:
+    """aiohttp reads all certificates of the machine when it is imported, which takes as long as
+    a Python takes to start three times. A run on this machine only does not need any, and a
+    connection that did would be refused.
+    """
+    import ssl
+
+    ssl.SSLContext.load_default_certs = lambda self, purpose=None: None  # type: ignore
 
 
 def _complain(text: str, code: int) -> int:

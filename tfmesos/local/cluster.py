@@ -166,6 +166,15 @@ class LocalMesos:
         """The directory of the newest task of that name, running or ended."""
         return self._master.sandbox_of(task_id, framework_id)
 
+    def restart_master(self, *, agents_back: bool = True) -> None:
+        """A new master, under a new id, takes over: streams break, tasks go on.
+
+        Unless *agents_back*, its agents stay away until bring_back.
+        """
+        self._master.restart()
+        for hostname in self._agent_ids if agents_back else ():
+            self.bring_back(hostname)
+
     def lose(self, hostname: str) -> None:
         """Cut the agent off: the master gives it up, its tasks go on."""
         self._master.run(
