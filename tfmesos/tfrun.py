@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
@@ -46,8 +47,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def script() -> NoReturn:
     """What the command ``tfrun`` calls: leaves at once, nothing is left to tidy up."""
     code = main()
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, AttributeError):  # closed, or there was none from the start
+            stream.flush()
     os._exit(code)
 
 
@@ -83,10 +85,8 @@ def _leave_out_certificates() -> None:
 
 
 def _complain(text: str, code: int) -> int:
-    try:
+    with suppress(OSError):  # nobody to tell
         print(f"tfrun: {text}", file=sys.stderr)
-    except (OSError, AttributeError):
-        pass  # nobody to tell
     return code
 
 
