@@ -408,11 +408,21 @@ def test_a_task_out_of_reach_may_come_back():
     assert run.outcome.ok
 
 
-def test_a_task_out_of_reach_for_too_long_is_lost():
+def test_a_task_out_of_reach_goes_on_as_long_as_its_runner_is_heard():
     run = Run(workers(1)).up()
     run.update("worker:0", "TASK_UNREACHABLE")
-    run.wait(UNREACHABLE_GRACE)
-    assert "out of reach too long" in str(run.outcome.error)
+    run.wait(100 * UNREACHABLE_GRACE)
+    assert run.outcome is None
+    run(happened.RunnerLost(run.id("worker:0"), "nothing was heard of it for 20 s"))
+    assert "out of reach of the master and of the launcher" in str(run.outcome.error)
+
+
+def test_a_task_out_of_reach_that_never_registered_is_launched_again():
+    run = Run(workers(1))
+    run.subscribe()
+    run.offer()
+    run.update("worker:0", "TASK_UNREACHABLE")
+    assert do.Revive() in run.wait(UNREACHABLE_GRACE)
 
 
 def test_after_a_new_subscription_every_live_task_is_asked_for():

@@ -166,5 +166,5 @@ def test_the_way_to_a_loopback_master_starts_on_the_loopback(target):
 
 
 def test_a_host_that_cannot_be_reached_has_no_local_address():
-    with pytest.raises(MasterError, match=r"no route to 255\.255\.255\.255: "):
+    with pytest.raises(MasterError, match=r"cannot find 255\.255\.255\.255: "):
         local_address_towards("255.255.255.255", 5050)

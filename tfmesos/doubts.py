@@ -15,7 +15,7 @@ from .roster import Member
 class Doubt:
     reason: str
     code: int
-    until: float
+    until: float | None  # None: until the other side speaks
     is_partition: bool = False  # the task may be well, only out of reach
 
 
@@ -37,8 +37,9 @@ class Doubts:
 
     def due(self, now: float) -> list[tuple[Member, Doubt]]:
         """Those that nobody has contradicted in time."""
-        return [(m, doubt) for m, doubt in self._open.items() if now >= doubt.until]
+        return [(m, d) for m, d in self._open.items() if d.until is not None and now >= d.until]
 
     @property
     def deadline(self) -> float | None:
-        return min((doubt.until for doubt in self._open.values()), default=None)
+        times = (doubt.until for doubt in self._open.values())
+        return min((time for time in times if time is not None), default=None)

@@ -241,11 +241,12 @@ class ClusterState:
     def _unreachable(self, member: Member, now: float) -> list[Action]:
         if member in self._doubts:
             return []
-        until = now + UNREACHABLE_GRACE
-        doubt = Doubt("was out of reach too long", 1, until, is_partition=True)
-        self._doubts.raise_about(member, doubt)
+        # As long as its runner is heard the task is well, whatever became of its agent.
+        until = None if member.has_runner else now + UNREACHABLE_GRACE
+        self._doubts.raise_about(member, Doubt("was out of reach too long", 1, until, True))
         where = f"{member.task.name} on {member.hostname} is out of reach of the master"
-        return [do.Say(f"{where}; waiting {UNREACHABLE_GRACE:g} s for its return", "warning")]
+        patience = "its runner answers" if until is None else f"waiting {UNREACHABLE_GRACE:g} s"
+        return [do.Say(f"{where}; {patience}", "warning")]
 
     def _agent_lost(self, agent_id: str) -> list[Action]:
         names = [m.task.name for m in self.members if m.is_live and m.agent_id == agent_id]
@@ -275,7 +276,11 @@ class ClusterState:
         member = self.members.live(event.task_id)
         if member is None:
             return []
-        if doubt := self._doubts.about(member):
+        doubt = self._doubts.about(member)
+        if doubt and doubt.is_partition:
+            reason = f"is out of reach of the master and of the launcher ({event.reason})"
+            return self._end(member, doubt.code, reason, (), now)
+        if doubt:
             return self._end(member, doubt.code, doubt.reason, (), now)
         # Mesos may be about to say why; if it says nothing the task must go all the same.
         reason = f"lost touch with the launcher ({event.reason})"

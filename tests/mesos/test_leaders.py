@@ -1,0 +1,99 @@
+"""Who leads: standby masters that redirect, elections, credentials. On a genuine Mesos."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.commands import finish, read_until, running_tfrun, tfrun
+
+from .cluster import QUICK_LOSS, wait_until
+
+BOUND = 60.0  # seconds for a run to end after its leader changed
+
+
+def test_a_standby_master_shows_the_way_to_the_leader(mesos):
+    leader = mesos.start("node-1")
+    standby = mesos.start_candidate(leader.address)
+    wait_until("it redirects", lambda: standby.post("/api/v1/scheduler", {}) == 307)
+    done = tfrun("-m", standby.address, "-w", 1, "--", "echo", "done")
+    assert (done.returncode, done.stdout) == (0, "[worker:0] done\n"), done.stderr
+
+
+def test_of_several_masters_the_first_that_answers_is_taken(mesos):
+    leader = mesos.start("node-1")
+    done = tfrun("-m", f"127.0.0.1:1,{leader.address}", "-w", 1, "--", "echo", "done")
+    assert (done.returncode, done.stdout) == (0, "[worker:0] done\n"), done.stderr
+
+
+@pytest.fixture
+def elected(mesos, zookeeper):
+    """The address for an election between two masters, with two agents that follow it."""
+    address = f"zk://{zookeeper}/mesos"
+    masters = [mesos.start_candidate(address, **QUICK_LOSS) for _ in "12"]
+    wait_until("a master leads", lambda: leader_of(masters))
+    for hostname in ("node-1", "node-2"):
+        mesos.start_agent(hostname, master=address)
+    leader_of(masters).wait_for("node-1", "node-2")
+    return address
+
+
+def leader_of(masters):
+    """It answers for itself; the others redirect, or know no leader yet."""
+    found = [it for it in masters if it.process.poll() is None]
+    return next((it for it in found if it.post("/api/v1/scheduler", {}) == 400), None)
+
+
+def test_tasks_go_on_when_another_master_is_elected(mesos, elected, tmp_path):
+    go = tmp_path / "go"
+    script = f"echo up; until [ -e {go} ]; do sleep 0.05; done; echo done"
+    with running_tfrun("-m", elected, "-w", 2, "-Cw", 4, "--", "sh", "-c", script) as run:
+        read_until(run.stdout, "[worker:0] up", "[worker:1] up")
+        masters = mesos.hosts[:2]
+        leader_of(masters).kill()
+        wait_until("the other one leads", lambda: leader_of(masters))
+        leader_of(masters).wait_for("node-1", "node-2")
+        wait_until("the framework is back", lambda: is_subscribed(leader_of(masters)))
+        go.touch()
+        out, err = finish(run, BOUND)
+    assert (run.returncode, out.count("done")) == (0, 2), err
+
+
+def is_subscribed(master):
+    frameworks = master.get("/master/frameworks").get("frameworks", [])
+    return any(framework["active"] for framework in frameworks)
+
+
+# Credentials
+
+
+@pytest.fixture
+def guarded(mesos, tmp_path):
+    """The address of a master that wants credentials."""
+    credentials = tmp_path / "credentials.json"
+    credentials.write_text(json.dumps({"credentials": [{"principal": "me", "secret": "hush"}]}))
+    credentials.chmod(0o600)
+    flags = {
+        "credentials": str(credentials),
+        "authenticate_http_frameworks": "true",
+        "http_framework_authenticators": "basic",
+    }
+    return mesos.start("node-1", **flags).address
+
+
+def test_with_its_credentials_a_run_is_let_in(guarded, tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_text("hush\n")
+    access = ("--principal", "me", "--secret-file", secret)
+    done = tfrun("-m", guarded, *access, "-w", 1, "--", "echo", "done")
+    assert (done.returncode, done.stdout) == (0, "[worker:0] done\n"), done.stderr
+
+
+def test_without_the_right_credentials_nobody_is_let_in(guarded, tmp_path):
+    wrong = tmp_path / "secret"
+    wrong.write_text("guess\n")
+    for access in ((), ("--principal", "me", "--secret-file", wrong)):
+        done = tfrun("-m", guarded, *access, "-w", 1, "--", "true")
+        assert done.returncode == 69 and done.stderr.count("\n") == 1
+        assert "credentials" in done.stderr and "guess" not in done.stderr
