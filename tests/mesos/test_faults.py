@@ -159,7 +159,9 @@ def test_a_machine_that_comes_back_after_the_run_was_given_up_ends_its_tasks(two
         on_it = freeze_machine(two_nodes, "node-1")
         _, err = finish(run, BOUND)
         assert run.returncode == 1
-        assert re.search(r"tfrun: worker:\d is out of reach of the master and of the launcher", err), err
+        assert re.search(
+            r"tfrun: worker:\d is out of reach of the master and of the launcher", err
+        ), err
         for process in on_it:
             process.resume()
         two_nodes.wait_until_no_task_runs(within=15.0)
