@@ -43,7 +43,9 @@ def test_a_plain_task_says_who_it_is_and_takes_exactly_its_resources():
 
 
 def test_the_mesos_containerizer_gets_the_image_as_an_image():
-    config = LaunchConfig(jobs=JOBS, image="me/train:1", volumes=(Volume("/a", "/b", True),))
+    config = LaunchConfig(
+        jobs=JOBS, master="m", image="me/train:1", volumes=(Volume("/a", "/b", True),)
+    )
     assert container_info(config) == {
         "type": "MESOS",
         "mesos": {
@@ -58,7 +60,9 @@ def test_the_mesos_containerizer_gets_the_image_as_an_image():
 
 
 def test_the_docker_containerizer_shares_the_network_of_its_node():
-    config = LaunchConfig(jobs=JOBS, image="i", containerizer="DOCKER", force_pull_image=True)
+    config = LaunchConfig(
+        jobs=JOBS, master="m", image="i", containerizer="DOCKER", force_pull_image=True
+    )
     container = container_info(config)
     assert container["type"] == "DOCKER"
     assert container["docker"] == {
