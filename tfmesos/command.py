@@ -24,6 +24,14 @@ def placeholders(cluster: Cluster, job: str, index: int) -> dict[str, str]:
     return values
 
 
+def by_index(cluster: Cluster, starts: Mapping[str, int]) -> dict[str, dict[int, str]]:
+    """Job -> index -> address: a job need not begin with index 0."""
+    return {
+        job: {starts.get(job, 0) + i: address for i, address in enumerate(addresses)}
+        for job, addresses in cluster.items()
+    }
+
+
 def substitute(text: str, values: Mapping[str, str]) -> str:
     """Fill ``{name}`` and ``<name>`` for every name in *values*; leave all else alone.
 

@@ -85,13 +85,13 @@ class Gang:
 
     def _note_size(self, offer: Offer) -> None:
         size = offer.total
-        key = (size.gpus, size.cpus, size.mem)
-        if self._largest is None or key > (
-            self._largest[0].gpus,
-            self._largest[0].cpus,
-            self._largest[0].mem,
-        ):
+        if self._largest is None or _rank(size) > _rank(self._largest[0]):
             self._largest = size, offer.hostname
+
+
+def _rank(size: Resources) -> tuple[int, int, int]:
+    """What is rarest counts first."""
+    return size.gpus, size.cpus, size.mem
 
 
 def _one_of_each_size(tasks: Iterable[Task]) -> list[Task]:

@@ -23,6 +23,7 @@ from .client import MesosClient
 from .client_patience import Timing
 from .console import Console
 from .errors import Interrupted, MasterError, SpecError, TFMesosError
+from .gang import LONG_REFUSAL
 from .here import Here
 from .lifecycle import ClusterState, Phase
 from .masters import Masters
@@ -44,7 +45,6 @@ Json = dict[str, Any]
 T = TypeVar("T")
 
 MASTER_PATIENCE = 8.0  # seconds to find a master at first
-LONG_REFUSAL = 3600.0
 CTRL_C_TWICE = 2.0  # seconds within which a second Ctrl-C is meant for us
 RETRY_EVERY = 0.5  # seconds between two attempts to find the way to a master
 NOBODY_READS = 128 + 13  # as if by SIGPIPE

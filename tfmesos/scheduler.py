@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from .actions import ClusterSpec, Outcome
+from .command import by_index
 from .config import make_config
 from .console import Console, Screen
 from .errors import Interrupted, TFMesosError
@@ -131,12 +132,7 @@ class TFMesosScheduler:
         )
 
     def _indexed(self) -> dict[str, dict[int, str]]:
-        """Job -> index -> address: a job need not begin with index 0."""
-        starts = {job.name: job.start for job in self.config.jobs}
-        return {
-            job: {starts[job] + i: address for i, address in enumerate(addresses)}
-            for job, addresses in self._cluster().items()
-        }
+        return by_index(self._cluster(), {job.name: job.start for job in self.config.jobs})
 
     def _own_address(self) -> str:
         """An address of this process that the tasks can reach, held for TensorFlow to listen at."""

@@ -11,6 +11,8 @@ import os
 import socket
 import sys
 
+from .command import by_index
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -53,7 +55,7 @@ def import_tensorflow() -> Any:
 
 def start(tf: Any, task: dict[str, Any]) -> Any:
     """The server of *task*, listening."""
-    cluster = {job: _indexed(job, task) for job in task["cluster"]}
+    cluster = by_index(task["cluster"], task["starts"])
     devices = {"CPU": max(1, int(task["cpus"])), "GPU": int(task["gpus"])}
     try:
         return tf.distribute.Server(
@@ -68,9 +70,3 @@ def start(tf: Any, task: dict[str, Any]) -> Any:
         text = "no TensorFlow server at {} over {}: {}"
         words = str(error).strip().splitlines() or [type(error).__name__]
         raise CannotServe(text.format(address, task["protocol"], words[0])) from error
-
-
-def _indexed(job: str, task: dict[str, Any]) -> dict[int, str]:
-    """Index -> address of the tasks of *job*, which need not begin with 0."""
-    first = task["starts"].get(job, 0)
-    return {first + i: address for i, address in enumerate(task["cluster"][job])}
