@@ -18,7 +18,7 @@ FORBIDDEN_TO_PURE = {
 PURE = {
     *("errors", "version", "spec", "offers", "actions", "events", "roster", "gang", "lifecycle"),
     *("command", "recordio", "wire", "task_info", "translate", "payload", "outbox"),
-    *("messages", "preview", "doubts", "stopwatch", "hints", "reconciliation"),
+    *("containers", "messages", "preview", "doubts", "stopwatch", "hints", "reconciliation"),
 }
 IO = {
     *(

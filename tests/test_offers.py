@@ -107,6 +107,22 @@ def test_cpu_tasks_use_the_gpu_agent_when_nothing_else_is_free():
     assert result.placed == 1
 
 
+def test_gpus_that_have_names_are_handed_out_one_by_one():
+    named = {"name": "gpus", "type": "SET", "set": {"item": ["a", "b", "c"]}, "role": "*"}
+    result = place(workers(2, gpus=2).tasks, [an_offer(more=[named])])
+    (found,) = result.places
+    assert [seat.gpu_ids for seat in found.seats] == [("a", "b")]
+    assert [task.name for task in result.unplaced] == ["worker:1"]
+    (found,) = place(workers(3, gpus=1).tasks, [an_offer(more=[named])]).places
+    assert [seat.gpu_ids for seat in found.seats] == [("a",), ("b",), ("c",)]
+
+
+def test_cpu_tasks_leave_an_agent_whose_gpus_have_names_to_others_too():
+    named = {"name": "gpus", "type": "SET", "set": {"item": ["a"]}, "role": "*"}
+    result = place(servers(1).tasks, [an_offer("gpu", more=[named]), an_offer("cpu")])
+    assert [found.agent_id for found in result.places] == ["agent-of-cpu"]
+
+
 def test_several_offers_of_one_agent_are_used_together():
     small = [an_offer("o1", "a", cpus=1), an_offer("o2", "a", cpus=1)]
     (found,) = place(workers(1, cpus=2).tasks, small).places

@@ -152,6 +152,13 @@ def test_a_directory_that_is_not_there_is_replaced_by_the_sandbox(tmp_path):
     assert note == f"tfmesos: no directory /no/such/place on this node; running in {tmp_path}"
 
 
+def test_a_directory_that_was_asked_for_must_be_there(tmp_path):
+    ours, code, _ = run(tmp_path, "pwd", cwd="/no/such/place", cwd_is_given=True)
+    assert code == 1 and ours.lines() == []
+    reason = "could not be started: no directory /no/such/place (--cwd) on its node"
+    assert the_exit(ours) == (1, reason)
+
+
 def test_the_command_runs_in_the_directory_it_is_told(tmp_path):
     (tmp_path / "there").mkdir()
     ours, _, _ = run(tmp_path, "pwd", cwd=str(tmp_path / "there"))

@@ -2,11 +2,10 @@ import pytest
 
 from tests.builders import an_offer, workers
 from tfmesos.offers import place
-from tfmesos.spec import LaunchConfig, Volume
+from tfmesos.spec import LaunchConfig
 from tfmesos.task_info import (
     STATES,
     command_info,
-    container_info,
     describe,
     framework_info,
     is_terminal,
@@ -40,41 +39,6 @@ def test_a_plain_task_says_who_it_is_and_takes_exactly_its_resources():
         },
         "kill_policy": {"grace_period": {"nanoseconds": 5_000_000_000}},
     }
-
-
-def test_the_mesos_containerizer_gets_the_image_as_an_image():
-    config = LaunchConfig(
-        jobs=JOBS, master="m", image="me/train:1", volumes=(Volume("/a", "/b", True),)
-    )
-    assert container_info(config) == {
-        "type": "MESOS",
-        "mesos": {
-            "image": {"type": "DOCKER", "docker": {"name": "me/train:1"}, "cached": True},
-        },
-        "volumes": [
-            {"host_path": "/etc/passwd", "container_path": "/etc/passwd", "mode": "RO"},
-            {"host_path": "/etc/group", "container_path": "/etc/group", "mode": "RO"},
-            {"host_path": "/a", "container_path": "/b", "mode": "RO"},
-        ],
-    }
-
-
-def test_the_docker_containerizer_shares_the_network_of_its_node():
-    config = LaunchConfig(
-        jobs=JOBS, master="m", image="i", containerizer="DOCKER", force_pull_image=True
-    )
-    container = container_info(config)
-    assert container["type"] == "DOCKER"
-    assert container["docker"] == {
-        "image": "i",
-        "network": "HOST",
-        "force_pull_image": True,
-        "parameters": [{"key": "memory-swap", "value": "-1"}],
-    }
-
-
-def test_without_an_image_there_is_no_container():
-    assert container_info(LaunchConfig(jobs=JOBS)) is None
 
 
 def test_the_framework_can_see_gpus_and_partitions_and_carries_the_run_id():

@@ -165,7 +165,7 @@ def test_the_last_lines_of_a_failure_are_shown_even_without_logs():
         (["-w", "0", "--", "x"], "no task to run: say how many workers with -w/--nworker"),
         (["-w", "1", "-Cw", "0", "--", "x"], "-Cw/--worker-cpus must be above 0, got 0"),
         (["-w", "1", "-Mw", "1", "--", "x"], "-Mw/--worker-mem must be at least 32 (MiB), got 1"),
-        (["-w", "1", "-Gw", "0.5", "--", "x"], "argument -Gw/--worker-gpus: invalid int value"),
+        (["-w", "1", "-Gw", "0.5", "--", "x"], "-Gw/--worker-gpus must be a whole number, got 0.5"),
         (["-w", "1"], "the command is missing"),
         (["-w", "1", "--logs", "boss", "--", "x"], "--logs names no job of this run: 'boss'"),
         (["-w", "1", "-V", "/a", "--", "x"], "-V/--volume must be HOST:CONTAINER[:ro|rw], got"),
@@ -180,9 +180,12 @@ def test_the_last_lines_of_a_failure_are_shown_even_without_logs():
         (["-w", "1", "--start-timeout", "nan", "--", "x"], "--start-timeout must be above 0, got"),
         (["-w", "1", "--image", "i", "--", "x"], "--image 'i' needs a Mesos master"),
         (
-            ["-m", "h", "-w", "1", "-Gw", "1", "--image", "i", "-C", "docker", "--", "x"],
-            "-C/--containerizer-type DOCKER cannot give GPUs to a task yet: use MESOS",
+            ["-w", "1", "-m", "h", "--image", "a b", "--", "x"],
+            "--image must be the name of an image",
         ),
+        (["-w", "1", "--user", "nobody", "--", "x"], "--user 'nobody' needs an image or a Mesos"),
+        (["-w", "1", "--cwd", "here", "--", "x"], "--cwd must be an absolute path, got 'here'"),
+        (["-w", "1", "-V", "/a:b", "--", "x"], "-V/--volume must name absolute paths, got 'b' in"),
         (
             ["-w", "1", "-s", "1", "--local-chief", "--serve", "worker", "--", "x"],
             "--local-chief needs a command, and worker:0 is a bare server",
@@ -224,6 +227,30 @@ def test_more_gpus_than_this_machine_has_is_said_at_once(tmp_path):
     done = tfrun("-w", 2, "-Gw", 1, "--", "true", env={"PATH": path})
     assert done.returncode == 75
     assert "the tasks ask for 2 gpus, this machine has 1" in done.stderr
+
+
+def test_each_task_sees_its_own_gpus_and_a_ps_none(tmp_path):
+    """No driver is here, and that is said, too."""
+    nvidia = tmp_path / "nvidia-smi"
+    nvidia.write_text("#!/bin/sh\nfor i in 0 1 2; do echo GPU $i: Fake '(UUID: GPU-'$i')'; done\n")
+    nvidia.chmod(0o755)
+    env = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "CUDA_VISIBLE_DEVICES": "1,2"}
+    show = ["sh", "-c", "echo sees ${CUDA_VISIBLE_DEVICES:-none}"]
+    done = tfrun("-w", 2, "-Gw", 1, "-s", 1, "--", *show, env=env)
+    assert done.returncode == 0
+    assert "[ps:0] sees none" in done.stdout.splitlines()
+    seen = sorted(line.split()[2] for line in done.stdout.splitlines() if "worker" in line)
+    assert seen == ["GPU-1", "GPU-2"]
+    assert done.stderr.count("no GPU is visible in this task: its node lacks the NVIDIA") == 2
+
+
+def test_nvidia_smi_is_not_asked_when_no_gpu_is_wanted(tmp_path):
+    nvidia = tmp_path / "nvidia-smi"
+    nvidia.write_text(f"#!/bin/sh\ntouch {tmp_path}/asked\n")
+    nvidia.chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    assert tfrun("-w", 1, "--", "true", env={"PATH": path}).returncode == 0
+    assert not (tmp_path / "asked").exists()
 
 
 def test_dry_run_prints_what_would_be_sent_and_keeps_the_secret():

@@ -40,6 +40,8 @@ def make_config(
     env: Mapping[str, str] | None = None,
     extra_config: Mapping[str, str] | None = None,
     image: str | None = None,
+    user: str | None = None,
+    cwd: str | None = None,
     python: str | None = None,
     logs: str | None = None,
     start_timeout: float | None = None,
@@ -54,7 +56,8 @@ def make_config(
 ) -> LaunchConfig:
     """Merge what the caller gave with the environment and the defaults; SpecError if wrong."""
     _check_types(
-        text=dict(role=role, master=master, name=name, image=image, python=python, logs=logs),
+        text=dict(role=role, master=master, name=name, image=image, python=python, logs=logs)
+        | dict(user=user, cwd=cwd),
         flag=dict(force_pull_image=force_pull_image, local_chief=local_chief),
     )
     parsed = tuple(parse_jobs(jobs))
@@ -79,14 +82,16 @@ def make_config(
             key_file=key_file,
         ),
         role=role or "*",
-        user=getpass.getuser(),
+        user=_own_name(),
+        task_user=user or None,
         image=image,
         containerizer=_containerizer(containerizer_type),
         force_pull_image=force_pull_image,
         volumes=parse_volumes(volumes),
         env=_checked_env(env or {}),
         inherited_env=_inherited(is_local=master == "local", image=image),
-        cwd=_current_directory(),
+        cwd=_absolute(cwd) if cwd else _current_directory(),
+        cwd_is_given=bool(cwd),
         python=python or ("python3" if image else sys.executable),
         initializer=initializer,
         finalizer=finalizer,
@@ -111,6 +116,20 @@ def _check_types(text: Mapping[str, object], flag: Mapping[str, object]) -> None
 def _clean(text: str) -> str:
     """Bytes of a command line that are no text, made visible: Mesos takes only text."""
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _own_name() -> str:
+    """In a container a user often has a number only."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return str(os.getuid())
+
+
+def _absolute(cwd: str) -> str:
+    if not cwd.startswith("/"):
+        raise SpecError(None, "cwd", f"must be an absolute path, got {cwd!r}")
+    return cwd
 
 
 def _current_directory() -> str:

@@ -21,9 +21,12 @@ def embedded_mesos(
         for kind in ("cpus", "mem", "disk", "gpus")
     }
     agent, is_overcommitted = this_machine(
-        cpus_at_least=wanted["cpus"], mem_at_least=wanted["mem"], disk_at_least=wanted["disk"]
+        cpus_at_least=wanted["cpus"],
+        mem_at_least=wanted["mem"],
+        disk_at_least=wanted["disk"],
+        look_for_gpus=wanted["gpus"] > 0,
     )
-    _check_gpus(wanted["gpus"], agent.resources)
+    _check_gpus(wanted["gpus"], len(agent.gpu_ids))
     if is_overcommitted:
         total = ", ".join(f"{name} {amount:g}" for name, amount in wanted.items() if amount)
         say(f"the tasks ask for more than this machine has: {total}")
@@ -31,10 +34,9 @@ def embedded_mesos(
     return LocalMesos([agent], credential=credential), credential
 
 
-def _check_gpus(wanted: float, resources: str) -> None:
+def _check_gpus(wanted: float, offered: int) -> None:
     """GPUs cannot be promised beyond what there is, so the wait would never end."""
-    offered = dict(part.split(":", 1) for part in resources.split(";")).get("gpus", "0")
-    if wanted > float(offered):
+    if wanted > offered:
         raise ResourcesError(
             f"the tasks ask for {wanted:g} gpus, this machine has {offered}: "
             "ask for fewer, or name a Mesos master that has them"

@@ -40,6 +40,8 @@ FIELD_FLAGS = {
     (None, "serve"): "--serve",
     (None, "local_chief"): "--local-chief",
     (None, "image"): "--image",
+    (None, "user"): "--user",
+    (None, "cwd"): "--cwd",
     (None, "cmd"): "the command",
     (None, "principal"): "--principal",
     (None, "secret_file"): "--secret-file",
@@ -140,6 +142,8 @@ def settings_of(args: argparse.Namespace) -> dict[str, Any]:
         "env": dict(_variable(text) for text in args.env),
         "extra_config": _extra_config(args.extra_config),
         "image": args.image,
+        "user": args.user,
+        "cwd": args.cwd,
         "python": args.python,
         "logs": _logs(args),
         "start_timeout": args.start_timeout,
@@ -239,7 +243,7 @@ def _add_amounts(group: argparse._ArgumentGroup, short: str, name: str, what: st
     """Four flags for one role; without short forms its defaults are those of a worker."""
     amounts: list[tuple[str, str, Any, float, str]] = [
         ("C", "cpus", float, DEFAULT_CPUS, "cpus of"),
-        ("G", "gpus", int, 0, "gpus of"),
+        ("G", "gpus", float, 0, "gpus of"),
         ("M", "mem", float, DEFAULT_MEM, "memory, in MiB, of"),
         ("", "disk", float, 0.0, "disk space, in MiB, of"),
     ]
@@ -321,6 +325,13 @@ def _add_container(group: argparse._ArgumentGroup) -> None:
         default=[],
         metavar="KEY=VALUE",
         help="set a variable for the command; may be given several times",
+    )
+    add("--user", help="user that runs the tasks (default: you; in Docker the image's)")
+    add(
+        "--cwd",
+        metavar="DIR",
+        help="directory of the command on the nodes (default: this one where it exists, "
+        "else the sandbox)",
     )
     add("--python", help="interpreter on the nodes (default: this one; python3 in an image)")
     add(

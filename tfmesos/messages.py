@@ -39,12 +39,15 @@ def runner_settings(
     }
 
 
-def runner_command(config: LaunchConfig, settings: Json, secret: str) -> Json:
+def runner_command(config: LaunchConfig, settings: Json, secret: str, seat: Seat) -> Json:
     """The CommandInfo that starts a runner."""
+    # An agent that names its GPUs leaves it to us to keep tasks apart.
+    own_gpus = {"CUDA_VISIBLE_DEVICES": ",".join(seat.gpu_ids)} if seat.gpu_ids else {}
     environment = {
         "TFMESOS_RUNNER": json.dumps(settings),
         "TFMESOS_SECRET": secret,
         payload.VARIABLE: payload.payload(),
+        **own_gpus,
     }
     return command_info(payload.bootstrap(config.python), environment)
 
@@ -52,9 +55,33 @@ def runner_command(config: LaunchConfig, settings: Json, secret: str) -> Json:
 def prepare_message(config: LaunchConfig, task: Task) -> Json:
     """In what surroundings a task runs."""
     env = dict(config.inherited_env)
-    if not task.job.gpus:
+    if task.job.gpus:
+        env.pop("CUDA_VISIBLE_DEVICES", None)  # which ones, the agent has said
+    else:
         env["CUDA_VISIBLE_DEVICES"] = ""  # a ps must never grab a GPU that is not its own
-    return {"type": "prepare", "env": env, "user_env": dict(config.env), "cwd": config.cwd}
+    return {
+        "type": "prepare",
+        "env": env,
+        "user_env": dict(config.env),
+        "cwd": config.cwd,
+        "cwd_is_given": config.cwd_is_given,
+        "no_gpu": _without_gpu(config) if task.job.gpus else None,
+    }
+
+
+def _without_gpu(config: LaunchConfig) -> str:
+    """What the runner says if it sees no GPU although its task was given one."""
+    if config.image is None:
+        return "no GPU is visible in this task: its node lacks the NVIDIA driver, or forbids it"
+    if config.containerizer == "DOCKER":
+        way_out = "its node needs the NVIDIA Container Toolkit"
+    else:
+        way_out = (
+            "the Mesos containerizer brings the driver only into an image that sets "
+            "NVIDIA_VISIBLE_DEVICES (ENV NVIDIA_VISIBLE_DEVICES=all in its Dockerfile), "
+            "and only on an agent with the isolator gpu/nvidia"
+        )
+    return f"no GPU is visible in this task: {way_out}"
 
 
 def start_message(config: LaunchConfig, task: Task, cluster: ClusterSpec) -> Json:

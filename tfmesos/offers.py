@@ -63,6 +63,8 @@ def _entries(resources: Iterable[Json]) -> Iterator[Entry]:
             ranges = tuple((r["begin"], r["end"]) for r in resource["ranges"].get("range", ()))
             size = sum(last - first + 1 for first, last in ranges)
             yield Entry(resource["name"], size, resource, ranges)
+        elif "set" in resource and resource["name"] == "gpus":
+            yield Entry("gpus", 1000 * len(resource["set"].get("item", ())), resource)
 
 
 def _url(url: Json) -> str:
@@ -96,6 +98,12 @@ class Seat:
     task: Task
     resources: tuple[Json, ...]
     port: int | None
+
+    @property
+    def gpu_ids(self) -> tuple[str, ...]:
+        """The very GPUs, if the agent offers them by name (as a SET)."""
+        gpus = (part for part in self.resources if part["name"] == "gpus")
+        return tuple(item for part in gpus for item in part.get("set", {}).get("item", ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,9 +230,17 @@ class _Agent:
         for i, entry in enumerate(self._entries):
             part = min(amount, self._left[i]) if entry.name == name else 0
             if part > 0:
-                self._left[i] -= part
                 amount -= part
-                yield {**entry.json, "scalar": {"value": part / 1000}}
+                yield self._cut(entry, self._left[i], part)
+                self._left[i] -= part
+
+    @staticmethod
+    def _cut(entry: Entry, left: int, part: int) -> Json:
+        if "set" not in entry.json:
+            return {**entry.json, "scalar": {"value": part / 1000}}
+        first = (entry.amount - left) // 1000
+        items = entry.json["set"]["item"][first : first + part // 1000]
+        return {**entry.json, "set": {"item": items}}
 
     def _ports_left(self) -> int:
         pairs = zip(self._entries, self._left, strict=True)

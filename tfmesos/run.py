@@ -22,6 +22,7 @@ from .actions import Action, ClusterSpec, Outcome
 from .client import MesosClient
 from .client_patience import Timing
 from .console import Console
+from .containers import choice, doubtful_gpus
 from .errors import Interrupted, MasterError, SpecError, TFMesosError
 from .gang import LONG_REFUSAL
 from .here import Here
@@ -142,6 +143,8 @@ class Run:
     # Setting up
 
     async def _open(self, stack: AsyncExitStack) -> None:
+        if said := choice(self.config):
+            self._console.say(said)
         leaders = await self._find_master(stack)
         if not self.config.is_local:  # where the sandboxes go with us
             self._console.kept = "; the sandbox has them all"
@@ -361,8 +364,10 @@ class Run:
             self._rendezvous.expect(task_id)
             settings = runner_settings(self.config, self.id, self._launcher, task_id, seat)
             settings["scratch"] = self._scratch
-            command = runner_command(self.config, settings, self._secret.hex())
+            command = runner_command(self.config, settings, self._secret.hex(), seat)
             infos.append(task_info(self.config, task_id, launch.agent_id, seat, command))
+        if warning := doubtful_gpus(self.config, [seat for _, seat in launch.seats]):
+            self._console.say(f"{launch.hostname}: {warning}", "warning")
         names = ", ".join(seat.task.name for _, seat in launch.seats)
         self._console.say(f"launching {names} on {launch.hostname}", "info")
         self._calls.put_nowait(lambda: self._client.accept(launch.offer_ids, infos, LONG_REFUSAL))

@@ -106,6 +106,9 @@ class Runner:
     def _work(self) -> Outcome:
         """The initializer, the command and the finalizer, as far as they are given."""
         argv, env, cwd = what_to_run(self._start, self._settings)
+        if self._start.get("cwd_is_given") and cwd != self._start["cwd"]:
+            missing = "no directory {} (--cwd) on its node".format(self._start["cwd"])
+            return self._report(Outcome(1, "could not be started: " + missing), [])
         self._prepare(cwd)
         outcome = self._initialize(env, cwd) or self._step(argv, env, cwd, announce=True)
         tail = self._output.tail.lines()
@@ -147,6 +150,8 @@ class Runner:
         if self._start.get("cwd") not in (None, cwd):
             text = "no directory {} on this node; running in {}"
             self._output.say(text.format(self._start["cwd"], cwd))
+        if self._start.get("no_gpu") and not sees_gpu():
+            self._output.say(self._start["no_gpu"])
         if self._start.get("copy_to"):
             try:
                 self._output.copy = Copy(self._loop, self._start["copy_to"])
@@ -180,6 +185,7 @@ class Runner:
     def _step(
         self, argv: Sequence[str], env: dict[str, str], cwd: str, announce: bool = False
     ) -> Outcome:
+        killed_before = oom_kills()
         try:
             child = Child(self._loop, argv, env, cwd, self._output.take)
         except (OSError, ValueError) as error:
@@ -192,7 +198,10 @@ class Runner:
         self._loop.run_until(lambda: child.ended)
         self._child = None
         self._guard.ended(child.pid)
-        return Outcome(*process.ending(child.returncode))
+        code, reason = process.ending(child.returncode)
+        if code and oom_kills() > killed_before:
+            reason += ": out of memory, its limit is reached"
+        return Outcome(code, reason)
 
     def _report(self, outcome: Outcome, tail: list[str]) -> Outcome:
         """Tell the launcher how it ended, and wait until it knows."""
@@ -282,6 +291,28 @@ def _directory(message: wire.Message) -> str:
     """Where the launcher was started, if there is such a place here; else the sandbox."""
     cwd = message.get("cwd")
     return cwd if cwd and os.path.isdir(cwd) else os.getcwd()
+
+
+def oom_kills() -> int:
+    """How often the kernel killed for memory in our container; 0 where it does not tell."""
+    for name in ("memory.events", "memory/memory.oom_control"):  # cgroups v2 and v1
+        try:
+            with open("/sys/fs/cgroup/" + name) as file:
+                return sum(int(line[9:]) for line in file if line.startswith("oom_kill "))
+        except (OSError, ValueError):
+            pass
+    return 0
+
+
+def sees_gpu() -> bool:
+    """As TensorFlow looks for them: is there a driver, and a device?"""
+    import ctypes
+
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    return any(name.startswith("nvidia") and name[6:].isdigit() for name in os.listdir("/dev"))
 
 
 def _complain(text: str) -> None:

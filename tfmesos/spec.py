@@ -272,14 +272,16 @@ class LaunchConfig:
     name: str = "tfmesos"
     access: Access = Access()
     role: str = "*"
-    user: str = ""
+    user: str = ""  # who launches
+    task_user: str | None = None  # who the tasks run as, if it was said
     image: str | None = None
     containerizer: str | None = None
     force_pull_image: bool = False
     volumes: tuple[Volume, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)  # set for the tasks by the user
     inherited_env: Mapping[str, str] = field(default_factory=dict)  # the launcher's own
-    cwd: str | None = None
+    cwd: str | None = None  # of the command, where the node has it
+    cwd_is_given: bool = False  # by the user: then the node must have it
     python: str = "python3"
     initializer: str | None = None
     finalizer: str | None = None
@@ -297,6 +299,7 @@ class LaunchConfig:
             )
         self._check_timeout()
         self._check_image()
+        self._check_user()
         if self.local_chief and self.chief.job.cmd is None:
             problem = f"needs a command, and {self.chief.name} is a bare server"
             raise SpecError(None, "local_chief", problem)
@@ -322,12 +325,17 @@ class LaunchConfig:
     def _check_image(self) -> None:
         if self.image is None:
             return
+        if any(char.isspace() for char in self.image) or self.image.startswith("-"):
+            raise SpecError(None, "image", f"must be the name of an image, got {self.image!r}")
         if self.is_local:
             problem = f"{self.image!r} needs a Mesos master: the embedded Mesos runs no images yet"
             raise SpecError(None, "image", problem)
-        if self.containerizer == "DOCKER" and any(job.gpus for job in self.jobs):
-            problem = "DOCKER cannot give GPUs to a task yet: use MESOS"
-            raise SpecError(None, "containerizer_type", problem)
+
+    def _check_user(self) -> None:
+        if self.task_user in (None, self.user) or self.image or not self.is_local:
+            return
+        problem = f"{self.task_user!r} needs an image or a Mesos master: here you are {self.user!r}"
+        raise SpecError(None, "user", problem)
 
     @property
     def tasks(self) -> tuple[Task, ...]:

@@ -6,8 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from .containers import container_info
 from .offers import Seat
-from .spec import LaunchConfig, Volume
+from .spec import LaunchConfig
 
 Json = dict[str, Any]
 
@@ -72,7 +73,7 @@ def status_in(message: str) -> int | None:
 def framework_info(config: LaunchConfig, run_id: str, hostname: str) -> Json:
     principal = config.access.principal
     return {
-        "user": config.user,
+        "user": config.task_user or config.user,
         "name": config.name,
         **({"principal": principal} if principal else {}),
         "roles": [config.role],
@@ -105,7 +106,7 @@ def task_info(config: LaunchConfig, task_id: str, agent_id: str, seat: Seat, com
         "command": command,
         "kill_policy": {"grace_period": {"nanoseconds": int(KILL_GRACE * 1e9)}},
     }
-    if container := container_info(config):
+    if container := container_info(config, seat):
         info["container"] = container
     return info
 
@@ -116,37 +117,4 @@ def command_info(shell_command: str, environment: Mapping[str, str]) -> Json:
         "shell": True,
         "value": shell_command,
         "environment": {"variables": variables},
-    }
-
-
-def container_info(config: LaunchConfig) -> Json | None:
-    """None without an image: a plain process sees the node's own files."""
-    if config.image is None:
-        return None
-    shared = (Volume("/etc/passwd", "/etc/passwd", True), Volume("/etc/group", "/etc/group", True))
-    container: Json = {"volumes": [_volume(v) for v in (*shared, *config.volumes)]}
-    if config.containerizer == "DOCKER":
-        return {**container, "type": "DOCKER", "docker": _docker(config)}
-    image = {
-        "type": "DOCKER",
-        "docker": {"name": config.image},
-        "cached": not config.force_pull_image,
-    }
-    return {**container, "type": "MESOS", "mesos": {"image": image}}
-
-
-def _docker(config: LaunchConfig) -> Json:
-    return {
-        "image": config.image,
-        "network": "HOST",
-        "force_pull_image": config.force_pull_image,
-        "parameters": [{"key": "memory-swap", "value": "-1"}],
-    }
-
-
-def _volume(volume: Volume) -> Json:
-    return {
-        "host_path": volume.host,
-        "container_path": volume.container,
-        "mode": "RO" if volume.read_only else "RW",
     }

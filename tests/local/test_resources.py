@@ -100,3 +100,28 @@ def test_the_gpus_of_this_machine_are_those_nvidia_smi_lists(tmp_path, monkeypat
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     assert parse(this_machine()[0].resources).scalar("gpus") == 2
+
+
+@pytest.mark.parametrize(
+    "chosen, visible",
+    [
+        (None, ("GPU-aa", "GPU-ab", "MIG-c")),
+        ("", ()),
+        ("1", ("GPU-ab",)),
+        ("2,0", ("MIG-c", "GPU-aa")),
+        ("GPU-ab,MIG", ("GPU-ab", "MIG-c")),
+        ("0,-1,1", ("GPU-aa",)),
+        ("GPU-a", ()),
+    ],
+)
+def test_gpus_that_cuda_is_kept_from_are_not_offered(tmp_path, monkeypatch, chosen, visible):
+    fake = tmp_path / "nvidia-smi"
+    lines = [f"GPU {i}: X (UUID: {name})" for i, name in enumerate(("GPU-aa", "GPU-ab", "MIG-c"))]
+    fake.write_text("#!/bin/sh\n" + "".join(f"echo '{line}'\n" for line in lines))
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    if chosen is None:
+        monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    else:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", chosen)
+    assert this_machine()[0].gpu_ids == visible

@@ -14,6 +14,7 @@ from pathlib import Path
 from ..errors import SpecError
 from .cluster import AgentConfig, LocalMesos
 from .machine import this_machine
+from .resources import parse
 
 PROG = "tfmesos.local"
 
@@ -78,16 +79,27 @@ def build(args: argparse.Namespace) -> LocalMesos:
 
 
 def _agents(args: argparse.Namespace) -> list[AgentConfig]:
-    texts = args.resources or [this_machine()[0].resources]
+    machine = this_machine()[0]
+    texts = args.resources or [machine.resources]
     names = args.hostname or [socket.gethostname()]
     attributes = args.attributes or [""]
 
     def nth(values: list[str], index: int) -> str:
         return values[min(index, len(values) - 1)]
 
-    return [
-        AgentConfig(nth(names, i), nth(texts, i), nth(attributes, i)) for i in range(args.agents)
-    ]
+    gpus = list(machine.gpu_ids)
+    agents = []
+    for i in range(args.agents):
+        resources = nth(texts, i)
+        own, gpus = _split(gpus, resources)
+        agents.append(AgentConfig(nth(names, i), resources, nth(attributes, i), own))
+    return agents
+
+
+def _split(gpus: list[str], text: str) -> tuple[tuple[str, ...], list[str]]:
+    """The GPUs for an agent with these resources, and those that are left for the next."""
+    count = int(parse(text).scalar("gpus"))
+    return tuple(gpus[:count]), gpus[count:]
 
 
 def _credential(path: Path | None) -> tuple[str, str] | None:

@@ -228,6 +228,7 @@ def environment(task: Task, sandbox: Path) -> dict[str, str]:
         "MESOS_ALLOCATION_ROLE": task.role,
         "MESOS_CHECKPOINT": "1" if task.framework.info.get("checkpoint") else "0",
         "LIBPROCESS_PORT": "0",
+        **({"CUDA_VISIBLE_DEVICES": ",".join(task.gpu_ids)} if task.gpu_ids else {}),
         **{variable["name"]: variable.get("value", "") for variable in given},
     }
 

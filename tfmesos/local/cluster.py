@@ -33,6 +33,7 @@ class AgentConfig:
     hostname: str
     resources: str
     attributes: str = ""
+    gpu_ids: tuple[str, ...] = ()  # of its scalar gpus; each task gets its own ones
 
     def __post_init__(self) -> None:
         resources.parse(self.resources)
@@ -158,7 +159,9 @@ class LocalMesos:
         state, now = self._master.state, self._master.now()
         amount = resources.parse(config.resources)
         attributes = resources.parse_attributes(config.attributes)
-        agent_id, effects = state.add_agent(config.hostname, amount, attributes, now)
+        agent_id, effects = state.add_agent(
+            config.hostname, amount, attributes, now, config.gpu_ids
+        )
         self._agent_ids[config.hostname] = agent_id
         self._master.run(effects)
 

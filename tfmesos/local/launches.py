@@ -62,7 +62,8 @@ class Launches:
 
     def _launch(self, framework: Framework, agent: Agent, role: str, info: Json) -> Task:
         resources = from_json(info.get("resources", []), role)
-        task = Task(info, framework, agent, role, resources, str(self._new_uuid()))
+        gpus = agent.pick_gpus(int(resources.scalar("gpus")))
+        task = Task(info, framework, agent, role, resources, str(self._new_uuid()), gpus)
         framework.tasks[task.id] = agent.tasks[task.container_id] = task
         framework.all_tasks.append(task)
         self._post.effects.append(Launch(task))

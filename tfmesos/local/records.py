@@ -93,6 +93,7 @@ class Agent:
     unreachable_since: float | None = None
     gone: bool = False
     recovering: bool = False  # not heard of since the master was restarted
+    gpu_ids: tuple[str, ...] = ()
     tasks: dict[str, Task] = field(default_factory=dict)  # by container id
     offers: dict[str, Offer] = field(default_factory=dict)
 
@@ -107,6 +108,11 @@ class Agent:
     @property
     def used(self) -> Resources:
         return total(task.resources for task in self.tasks.values())
+
+    def pick_gpus(self, count: int) -> tuple[str, ...]:
+        """That many GPUs that no task has; none if they have no names."""
+        taken = {gpu for task in self.tasks.values() for gpu in task.gpu_ids}
+        return tuple(gpu for gpu in self.gpu_ids if gpu not in taken)[:count]
 
     @property
     def offered(self) -> Resources:
@@ -150,6 +156,7 @@ class Task:
     role: str
     resources: Resources
     container_id: str
+    gpu_ids: tuple[str, ...] = ()
     pid: int | None = None
     killed: bool = False
     state: str = "TASK_STAGING"  # as last sent to the framework

@@ -38,12 +38,18 @@ class MasterState:
     # Agents
 
     def add_agent(
-        self, hostname: str, resources: Resources, attributes: list[Json], now: float
+        self,
+        hostname: str,
+        resources: Resources,
+        attributes: list[Json],
+        now: float,
+        gpu_ids: tuple[str, ...] = (),
     ) -> tuple[str, list[Effect]]:
         agent_id = f"{self.info['id']}-S{self._count('agents')}"
         address = {**self.info["address"], "hostname": hostname}
         url = {"scheme": "http", "address": address, "path": "/slave(1)"}
-        self.agents[agent_id] = Agent(agent_id, hostname, resources, attributes, url, now)
+        agent = Agent(agent_id, hostname, resources, attributes, url, now, gpu_ids=gpu_ids)
+        self.agents[agent_id] = agent
         return agent_id, self._done(now)
 
     def lose_agent(self, agent_id: str, now: float) -> list[Effect]:
