@@ -47,3 +47,8 @@ def test_a_keras_3_model_under_a_strategy_it_does_not_support_ends_soon_with_the
     done = tfrun("-w", 2, "--", sys.executable, script, timeout=110)
     assert done.returncode == 1
     assert "  hint: Keras 3 supports neither MultiWorkerMirroredStrategy nor" in done.stderr
+
+
+def test_of_a_killed_task_it_is_said_who_kills():
+    assert "runs out of memory" in hint(["Killed"], code=137)
+    assert hint(["Killed"], code=1) == ""

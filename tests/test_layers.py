@@ -18,7 +18,8 @@ FORBIDDEN_TO_PURE = {
 PURE = {
     *("errors", "version", "spec", "offers", "actions", "events", "roster", "gang", "lifecycle"),
     *("command", "recordio", "wire", "task_info", "translate", "payload", "outbox"),
-    *("containers", "messages", "preview", "doubts", "stopwatch", "hints", "reconciliation"),
+    *("containers", "messages", "preview", "stopwatch", "hints", "reconciliation"),
+    *("witnesses", "restarts", "home", "placing"),
 }
 IO = {
     *(

@@ -5,91 +5,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import an_offer, servers, workers
+from tests.replay import Run, only
 from tfmesos import actions as do
 from tfmesos import events as happened
-from tfmesos.lifecycle import (
-    FIRST_REPORT,
-    MAX_ATTEMPTS,
-    MIN_LIFE,
-    SECOND_OPINION,
-    UNREACHABLE_GRACE,
-    ClusterState,
-    Phase,
-)
-from tfmesos.spec import Job
+from tfmesos.lifecycle import FIRST_REPORT, MIN_LIFE, Phase
+from tfmesos.spec import Job, RestartPolicy
 from tfmesos.wire import CANNOT_REACH_LAUNCHER, PORT_TAKEN
-
-
-class Run:
-    """A ClusterState with a clock, and short words for what can happen to it."""
-
-    def __init__(self, *jobs, **options):
-        self.now = 0.0
-        self.tasks = [task for job in jobs for task in job.tasks]
-        self.state = ClusterState(self.tasks, "run", self.now, **options)
-        self.log = []
-
-    def __call__(self, event):
-        todo = self.state.handle(event, self.now)
-        self.log += todo
-        return todo
-
-    def id(self, name):
-        return next(m.task_id for m in self.state.members if m.task.name == name)
-
-    def wait(self, seconds):
-        """Let time pass, ticking whenever the state asks for it."""
-        end, todo = self.now + seconds, []
-        while (due := self.state.deadline()) is not None and due <= end:
-            self.now = max(self.now, due)
-            todo += self(happened.Ticked())
-        self.now = end
-        return todo
-
-    def subscribe(self):
-        return self(happened.Subscribed("f-1", "m:5050"))
-
-    def offer(self, *offers):
-        return self(happened.OffersReceived(offers or (an_offer(cpus=64, mem=1e6),)))
-
-    def register(self, *names):
-        return [
-            action
-            for n, name in enumerate(names or [task.name for task in self.tasks])
-            for action in self(happened.TaskRegistered(self.id(name), "10.0.0.1", 4000 + n))
-        ]
-
-    def ready(self, *names):
-        return [
-            action
-            for name in names or [task.name for task in self.tasks]
-            for action in self(happened.TaskReady(self.id(name)))
-        ]
-
-    def exit(self, name, code=0, reason=None):
-        reason = reason or f"exited with {code}"
-        return self(happened.TaskExited(self.id(name), code, reason, ("last words",)))
-
-    def update(self, name, state, message="", reason=""):
-        return self(happened.TaskUpdated(self.id(name), state, message, reason))
-
-    def up(self):
-        """Bring everything to the point where all commands run."""
-        self.subscribe()
-        self.offer()
-        self.register()
-        self.ready()
-        return self
-
-    @property
-    def outcome(self):
-        found = [action.outcome for action in self.log if isinstance(action, do.Finish)]
-        assert len(found) <= 1
-        return found[0] if found else None
-
-
-def only(kind, todo):
-    return [action for action in todo if isinstance(action, kind)]
+from tfmesos.witnesses import SECOND_OPINION, UNREACHABLE_GRACE
 
 
 def test_the_whole_gang_is_launched_at_once_and_offers_are_suppressed_then():
@@ -284,7 +206,7 @@ def test_a_task_that_mesos_ends_before_the_start_is_launched_again(state):
     run.subscribe()
     run.offer()
     todo = run.update("worker:0", state, "no reason given")
-    assert todo[-1] == do.Revive() and "attempt 2 of 3" in todo[0].text
+    assert todo[-1] == do.Revive() and "restart 1 of 3" in todo[0].text
     (launch,) = only(do.Launch, run.offer())
     assert launch.seats[0][0] == "run-worker-0-2"
 
@@ -317,12 +239,13 @@ def test_an_earlier_attempt_that_still_runs_is_killed():
 def test_a_task_that_never_starts_fails_the_run_with_the_words_of_mesos():
     run = Run(workers(1))
     run.subscribe()
-    for _ in range(MAX_ATTEMPTS):
+    for _ in range(1 + RestartPolicy().limit):
         run.offer()
         run.update("worker:0", "TASK_FAILED", "Failed to pull image", "REASON_X")
+        run.wait(10)
     text = "worker:0 failed (Failed to pull image; REASON_X) on host-of-o1"
     assert str(run.outcome.error) == text
-    assert len(only(do.Launch, run.log)) == MAX_ATTEMPTS
+    assert len(only(do.Launch, run.log)) == 4
 
 
 def test_a_server_is_prepared_as_soon_as_it_registers():
@@ -370,7 +293,8 @@ def test_without_a_word_of_the_runner_mesos_is_believed_after_a_moment():
     run = Run(workers(1)).up()
     run.update("worker:0", "TASK_FAILED", "Command terminated with signal Killed")
     run.wait(SECOND_OPINION)
-    assert "signal Killed" in str(run.outcome.error)
+    assert str(run.outcome.error) == "worker:0 was killed by SIGKILL (signal 9) on host-of-o1"
+    assert run.outcome.exit_code == 137
 
 
 def test_a_runner_that_is_lost_is_killed_and_fails_the_run():

@@ -178,6 +178,19 @@ def test_the_last_lines_of_a_failure_are_shown_even_without_logs():
         (["-w", "1", "-C", "lxc", "--", "x"], "-C/--containerizer-type must be MESOS or DOCKER"),
         (["-w", "1", "--start-timeout", "0", "--", "x"], "--start-timeout must be above 0, got 0"),
         (["-w", "1", "--start-timeout", "nan", "--", "x"], "--start-timeout must be above 0, got"),
+        (["-w", "1", "--restarts", "-1", "--", "x"], "--restarts must be a whole number from 0 on"),
+        (
+            ["-w", "1", "--restart-policy", "ever", "--", "x"],
+            "--restart-policy must be one of never, task, all, got 'ever'",
+        ),
+        (
+            ["-w", "1", "--retry-codes", "1,x", "--", "x"],
+            "--retry-codes must be exit codes from 1 to 255, as in 137,143, got '1,x'",
+        ),
+        (
+            ["-w", "2", "--local-chief", "--restart-policy", "all", "--", "x"],
+            "--restart-policy 'all' cannot be combined with a local chief",
+        ),
         (["-w", "1", "--image", "i", "--", "x"], "--image 'i' needs a Mesos master"),
         (
             ["-w", "1", "-m", "h", "--image", "a b", "--", "x"],

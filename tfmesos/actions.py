@@ -124,6 +124,7 @@ class Outcome:
     others: tuple[Ending, ...] = ()  # those that failed after the cause
     unstopped: tuple[str, ...] = ()  # tasks that had not ended when we stopped waiting
     times: tuple[tuple[str, float], ...] = ()  # what took how many seconds, in order
+    restarted: tuple[Ending, ...] = ()  # ends that were followed by a restart
 
     @property
     def ok(self) -> bool:

@@ -145,12 +145,12 @@ class Console:
         lines = [str(outcome.error)]
         if outcome.cause is not None:
             lines += _last_lines(outcome.cause)
-            if way_out := hint(outcome.cause.tail):
+            if way_out := hint(outcome.cause.tail, outcome.cause.code):
                 lines.append(f"  hint: {way_out}")
         if outcome.cause is not None and outcome.others:
-            shown = ", ".join(f"{end.task.name} ({end.reason})" for end in outcome.others[:8])
-            rest = f" and {len(outcome.others) - 8} more" if len(outcome.others) > 8 else ""
-            lines.append(f"  ended after it, or because of it: {shown}{rest}")
+            lines.append(f"  ended after it, or because of it: {_named(outcome.others)}")
+        if outcome.restarted:
+            lines.append(f"  restarted before it: {_named(outcome.restarted)}")
         if outcome.unstopped:
             lines.append(f"  ended without waiting for {', '.join(outcome.unstopped[:8])}")
         self._put(True, f"{self._prefix}: " + "\n".join(lines) + "\n")
@@ -246,6 +246,11 @@ def _tidy(line: str, *, is_terminal: bool) -> str:
     if not is_terminal:
         return line.rstrip("\r")
     return _UNSAFE.sub("", line.rstrip("\r").rpartition("\r")[2])
+
+
+def _named(endings: Sequence[Ending], most: int = 8) -> str:
+    shown = ", ".join(f"{end.task.name} ({end.reason})" for end in endings[:most])
+    return shown if len(endings) <= most else f"{shown} and {len(endings) - most} more"
 
 
 def _last_lines(ending: Ending) -> list[str]:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, NoReturn
 
 from .errors import SpecError
-from .spec import DEFAULT_CPUS, DEFAULT_MEM, Job
+from .spec import DEFAULT_CPUS, DEFAULT_MEM, USUAL_RESTARTS, Job
 from .version import __version__
 
 DESCRIPTION = "Run a command on a cluster made for it, and tell every copy who the others are."
@@ -36,6 +36,9 @@ FIELD_FLAGS = {
     (None, "extra_config"): "-e/--extra-config",
     (None, "containerizer_type"): "-C/--containerizer-type",
     (None, "start_timeout"): "--start-timeout",
+    (None, "restarts"): "--restarts",
+    (None, "restart_policy"): "--restart-policy",
+    (None, "retry_codes"): "--retry-codes",
     (None, "advertise"): "--advertise",
     (None, "serve"): "--serve",
     (None, "local_chief"): "--local-chief",
@@ -147,6 +150,9 @@ def settings_of(args: argparse.Namespace) -> dict[str, Any]:
         "python": args.python,
         "logs": _logs(args),
         "start_timeout": args.start_timeout,
+        "restarts": args.restarts,
+        "restart_policy": args.restart_policy,
+        "retry_codes": args.retry_codes,
         "advertise": args.advertise,
         "local_chief": args.local_chief,
         "principal": args.principal,
@@ -200,6 +206,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_tasks(parser.add_argument_group("what to run"))
     _add_resources(parser.add_argument_group("resources of each task"))
     _add_place(parser.add_argument_group("where to run it"))
+    _add_failures(parser.add_argument_group("when tasks fail"))
     _add_access(parser.add_argument_group("how to be let in"))
     _add_container(parser.add_argument_group("in what surroundings"))
     _add_screen(parser.add_argument_group("what you see"))
@@ -280,6 +287,29 @@ def _add_place(group: argparse._ArgumentGroup) -> None:
         type=float,
         metavar="SECONDS",
         help="give up when not all tasks run by then (default: wait, and say what for)",
+    )
+
+
+def _add_failures(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    add(
+        "--restarts",
+        type=int,
+        metavar="N",
+        help="how often a task that fails before all have started, or as the policy says after "
+        f"that, is started again (default {USUAL_RESTARTS.limit})",
+    )
+    add(
+        "--restart-policy",
+        metavar="WHAT",
+        help="what to start again when a task is lost or killed after the start: never (default), "
+        "task (it alone) or all (every task, with a fresh cluster spec)",
+    )
+    add(
+        "--retry-codes",
+        metavar="CODES",
+        help="exit codes that are worth a restart, besides lost nodes (default "
+        f"{','.join(str(code) for code in sorted(USUAL_RESTARTS.codes))})",
     )
 
 

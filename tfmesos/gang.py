@@ -42,8 +42,12 @@ class Gang:
             self._release_at = now + HOLD
         return [Decline(tuple(ids), LONG_REFUSAL, reason) for reason, ids in declined.items()]
 
+    @property
+    def held(self) -> list[Offer]:
+        return list(self._held.values())
+
     def fit(self, waiting: Sequence[Task]) -> Placement:
-        return place(waiting, list(self._held.values()))
+        return place(waiting, self.held)
 
     def rescind(self, offer_id: str) -> None:
         self._held.pop(offer_id, None)

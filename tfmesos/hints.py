@@ -24,7 +24,15 @@ _HINTS = (
 )
 
 
-def hint(tail: Sequence[str]) -> str:
+_KILLED = 137  # as a shell counts a SIGKILL
+_WHO_KILLS = (
+    "a SIGKILL comes from outside: most often from the kernel, when the node or the task's "
+    "container runs out of memory"
+)
+
+
+def hint(tail: Sequence[str], code: int = 1) -> str:
     """A way out for the user, or nothing if we know of none."""
     text = "\n".join(tail)
-    return next((way_out for sign, way_out in _HINTS if re.search(sign, text, re.M)), "")
+    known = next((way_out for sign, way_out in _HINTS if re.search(sign, text, re.M)), "")
+    return known or (_WHO_KILLS if code == _KILLED else "")

@@ -1,8 +1,9 @@
 """The whole life of a run: everything that decides lives here; nothing here does I/O.
 
 ``ClusterState.handle(event, now)`` changes the state and returns what is to be done.
-A run passes through the phases of ``Phase`` in their order and never goes back; each task
-passes through those of ``roster.Stage``, and goes back to WAITING when it is launched again.
+A run passes through the phases of ``Phase`` in their order, and back to GATHERING only when all
+tasks are started again; each task passes through the stages of ``roster.Stage``, and back to
+WAITING when it is launched again.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from enum import IntEnum
 from . import actions as do
 from . import events as happened
 from .actions import Action, ClusterSpec, Ending, Outcome
-from .doubts import Doubt, Doubts
 from .errors import (
     Interrupted,
     MasterError,
@@ -22,20 +22,21 @@ from .errors import (
     TaskFailed,
     TFMesosError,
 )
-from .gang import LONG_REFUSAL, Gang
+from .gang import LONG_REFUSAL
+from .home import PATIENCE, Home
 from .offers import Offer, Place
+from .placing import Placing
 from .reconciliation import Reconciliation
+from .restarts import COOL_DOWN, Restart, Restarts
 from .roster import Member, Roster, Stage, deciding
-from .spec import Task
+from .spec import USUAL_RESTARTS, RestartPolicy, Task
 from .stopwatch import Stopwatch
-from .task_info import KILL_GRACE, describe, is_terminal, status_in
-from .wire import RUNNER_EXITS, join_address
+from .task_info import KILL_GRACE
+from .wire import join_address, split_address
+from .witnesses import Heard, Verdict, Witnesses
 
-MAX_ATTEMPTS = 3  # launches of one task before the cluster has started
 REPORT_EVERY = 10.0  # seconds between words on what a wait is for
 FIRST_REPORT = 3.0
-SECOND_OPINION = 3.0  # seconds that Mesos and the runner give each other to report an end
-UNREACHABLE_GRACE = 90.0  # seconds before a task behind a lost network counts as lost
 MIN_LIFE = 1.0  # seconds a task may run although those that decide have finished
 STOP_MARGIN = 2.0  # seconds for a killed task to be reported, beyond its grace
 
@@ -43,8 +44,9 @@ STOP_MARGIN = 2.0  # seconds for a killed task to be reported, beyond its grace
 class Phase(IntEnum):
     GATHERING = 1  # until every task has registered
     RUNNING = 2
-    STOPPING = 3
-    FINISHED = 4
+    REGROUPING = 3  # all tasks are stopped, to be started again
+    STOPPING = 4
+    FINISHED = 5
 
 
 class ClusterState:
@@ -55,6 +57,7 @@ class ClusterState:
         now: float,
         *,
         start_timeout: float | None = None,
+        restarts: RestartPolicy = USUAL_RESTARTS,
         jitter: Callable[[], float] = lambda: 0.5,
         here: tuple[Task, str, str] | None = None,  # a task beside us, its id and address
     ) -> None:
@@ -64,15 +67,17 @@ class ClusterState:
         self.phase = Phase.GATHERING
         self.cluster: ClusterSpec = {}
         self.is_ready = False
-        self._doubts = Doubts()
+        self._witnesses = Witnesses(self.members)
+        self._restarts = Restarts(restarts)
+        self._restarted: list[Ending] = []
         self._reconciliation = Reconciliation()
-        self._undecided = deciding(tasks)
-        self._gang = Gang(jitter)
+        self._tasks, self._undecided = tasks, deciding(tasks)
+        self._placing = Placing(jitter)
         self._subscribed = False
         self._start_timeout = start_timeout
         self._start_by = None if start_timeout is None else now + start_timeout
         self._report_at = now + FIRST_REPORT
-        self._stop_by: float | None = None
+        self._stop_by = self._regroup_at = now
         self._stopping_with = Outcome()
         self._linger_until: float | None = None
         self._stopwatch = Stopwatch(now)
@@ -85,29 +90,30 @@ class ClusterState:
             case happened.Subscribed():
                 return self._subscribe(event, now)
             case happened.Disconnected(reason):
-                self._gang.forget()
+                self._placing.gang.forget()
                 return [do.Say(f"lost the master: {reason}", "warning")]
             case happened.MasterGaveUp(error):
                 return self._master_gave_up(error, now)
             case happened.OffersReceived(offers):
                 return self._take_offers(offers, now)
             case happened.OfferRescinded(offer_id):
-                self._gang.rescind(offer_id)
+                self._placing.gang.rescind(offer_id)
                 return []
             case happened.InverseOffersReceived(offer_ids, agent_ids):
                 return self._keep_nodes(offer_ids, agent_ids)
             case happened.TaskUpdated():
-                return self._update(event, now)
+                self._reconciliation.heard_of(event.task_id)
+                return self._weigh(self._witnesses.hear_mesos(event, now), now)
             case happened.AgentLost(agent_id):
                 return self._agent_lost(agent_id)
             case happened.TaskRegistered():
-                return self._register(event)
+                return self._register(event, now)
             case happened.TaskReady(task_id):
                 return self._ready(task_id, now)
             case happened.TaskExited():
-                return self._exit(event, now)
+                return self._weigh(self._witnesses.hear_runner(event, now), now)
             case happened.RunnerLost():
-                return self._runner_lost(event, now)
+                return self._weigh(self._witnesses.miss_runner(event, now), now)
             case happened.StopRequested(reason, exit_code):
                 return self._stop_requested(reason, exit_code, now)
             case happened.Ticked():
@@ -117,10 +123,19 @@ class ClusterState:
         """When ``Ticked`` is due at the latest."""
         if self.phase is Phase.FINISHED:
             return None
-        times = [self._doubts.deadline, self._reconciliation.deadline]
-        times += [self._linger_until, self._stop_by]
-        if self.phase is Phase.GATHERING:
-            times += [self._gang.deadline, self._start_by, self._report_at]
+        times = [
+            self._witnesses.deadline,
+            self._reconciliation.deadline,
+            self._placing.gang.deadline,
+        ]
+        times += [self._restarts.deadline, self._linger_until]
+        if self.phase is Phase.STOPPING:
+            times.append(self._stop_by)
+        if self.phase is Phase.REGROUPING:
+            live = self.members.any_live
+            times.append(max(self._regroup_at, self._stop_by) if live else self._regroup_at)
+        if self._is_waited_for:
+            times += [self._start_by, self._report_at]
         return min((time for time in times if time is not None), default=None)
 
     def summary(self) -> str:
@@ -128,7 +143,7 @@ class ClusterState:
         if self.phase is Phase.STOPPING:
             live = [m.task.name for m in self.members if m.is_live]
             return f"stopping {_some(live)}" if live else ""
-        if self.phase is not Phase.GATHERING:
+        if not self._is_waited_for:
             return ""
         done = f"{self.members.with_runner} of {len(self.members)} tasks registered"
         return f"{done}; {self._what_is_awaited()}"
@@ -137,7 +152,7 @@ class ClusterState:
 
     def _subscribe(self, event: happened.Subscribed, now: float) -> list[Action]:
         said = do.Say(f"subscribed to {event.master} as framework {event.framework_id}")
-        self._gang.forget()
+        self._placing.gang.forget()
         again, self._subscribed = self._subscribed, True
         if not again:
             self._stopwatch.lap("finding the master", now)
@@ -146,43 +161,55 @@ class ClusterState:
         quiet = [] if self._waiting() else [do.Suppress()]
         return [said, *self._reconciliation.begin(launched, now), *quiet]
 
-    def _waiting(self) -> list[Task]:
-        return self.members.waiting() if self.phase is Phase.GATHERING else []
+    @property
+    def _is_waited_for(self) -> bool:
+        """Is there a task that the others cannot begin or go on without?"""
+        if self.phase is Phase.GATHERING:
+            return True
+        return self.phase is Phase.RUNNING and not self.members.all_at_least(Stage.STARTED)
+
+    def _waiting(self) -> list[Member]:
+        return self.members.waiting() if self._is_waited_for else []
 
     def _take_offers(self, offers: Sequence[Offer], now: float) -> list[Action]:
         waiting = self._waiting()
-        if not waiting:
-            ids = tuple(offer.id for offer in offers)
-            return [do.Decline(ids, LONG_REFUSAL, "no task is waiting"), do.Suppress()]
-        declined = self._gang.add(offers, waiting, now)
-        placement = self._gang.fit(waiting)
-        if placement.unplaced:
-            return declined
-        self._gang.forget()
-        self._stopwatch.lap("waiting for offers", now)
-        launches = [self._launch(place) for place in placement.places]
-        unused = tuple(offer.id for offer in placement.unused)
-        spare = [do.Decline(unused, LONG_REFUSAL, "no task is waiting")] if unused else []
-        return [*declined, *launches, *spare, do.Suppress()]
+        places, todo = self._placing.take(offers, waiting, now)
+        launches = [self._launch(place) for place in places]
+        if launches and self.phase is Phase.GATHERING:
+            self._stopwatch.lap("waiting for offers", now)
+        return [*launches, *todo]
 
     def _launch(self, place: Place) -> Action:
         seats = tuple((self.members.launch(seat.task, place).task_id, seat) for seat in place.seats)
         return do.Launch(place.agent_id, place.hostname, tuple(o.id for o in place.offers), seats)
 
-    def _register(self, event: happened.TaskRegistered) -> list[Action]:
+    def _register(self, event: happened.TaskRegistered, now: float) -> list[Action]:
         member = self.members.live(event.task_id)
         if member is None or member.stage is not Stage.LAUNCHED:
             return []
         self.members.move(member, Stage.REGISTERED)
         member.address = join_address(event.host, event.port)
-        if self.phase is not Phase.GATHERING:
+        self._placing.cool_down.worked(member.agent_id)
+        if self.phase not in (Phase.GATHERING, Phase.RUNNING):
             return [do.StopRunner(member.task_id, 0, "the run is ending")]
         where = f"{member.task.name} is at {member.address} on {member.hostname}"
         done = f"{self.members.with_runner} of {len(self.members)} tasks registered"
         said = do.Say(f"{where} ({done})", "debug")
         is_server = member.task.job.cmd is None
         prepare = [do.Prepare(member.task_id, member.task)] if is_server else []
+        if self.phase is Phase.RUNNING:
+            return [said, *prepare, *self._start_again(member)]
         return [said, *prepare, *self._start_when_complete()]
+
+    def _start_again(self, member: Member) -> list[Action]:
+        """One task joins the others, who have gone on without it."""
+        self.members.move(member, Stage.STARTED)
+        self.cluster = self.members.cluster()
+        back = do.Say(f"{member.task.name} is back on {member.hostname}", "warning")
+        if member.told_address not in ("", member.address):
+            text = f"at {member.address}; the others look for it at {member.told_address}"
+            back = do.Say(f"{back.text}, {text}", "warning")
+        return [back, do.Start(((member.task_id, member.task),), self.cluster)]
 
     def _start_when_complete(self) -> list[Action]:
         if self.members.with_runner < len(self.members):
@@ -191,6 +218,7 @@ class ClusterState:
         self.cluster = self.members.cluster()
         for member in self.members:
             self.members.move(member, Stage.STARTED)
+            member.told_address = member.address
         return [do.Start(tuple((m.task_id, m.task) for m in self.members), self.cluster)]
 
     def _ready(self, task_id: str, now: float) -> list[Action]:
@@ -199,7 +227,9 @@ class ClusterState:
             return []
         self.members.move(member, Stage.READY)
         member.ready_at = now
-        if self.is_ready or not self.members.all_at_least(Stage.READY):
+        if self.is_ready or self.phase is not Phase.RUNNING:
+            return []
+        if not self.members.all_at_least(Stage.READY):
             return []
         self.is_ready = True
         self._stopwatch.lap("starting the tasks", now)
@@ -207,46 +237,9 @@ class ClusterState:
 
     # Ends of tasks
 
-    def _update(self, event: happened.TaskUpdated, now: float) -> list[Action]:
-        self._reconciliation.heard_of(event.task_id)
-        member = self.members.live(event.task_id)
-        if member is None:
-            return self._end_stray(event)
-        if event.state == "TASK_UNREACHABLE":
-            return self._unreachable(member, now)
-        doubt = self._doubts.about(member)
-        if not is_terminal(event.state):
-            if doubt and doubt.is_partition:
-                self._doubts.settle(member)
-            return []
-        reason = describe(event.state, event.message, event.reason)
-        code = status_in(event.message) or (0 if event.state == "TASK_FINISHED" else 1)
-        if member.has_runner and doubt is None:
-            # The runner knows more (exit code, last lines) and its report is on its way.
-            self._doubts.raise_about(member, Doubt(reason, code, now + SECOND_OPINION))
-            return []
-        if doubt and event.state == "TASK_KILLED":
-            reason, code = doubt.reason, doubt.code  # by us, and we know better why
-        if not member.has_runner and code in RUNNER_EXITS:
-            reason = f"{reason}: {RUNNER_EXITS[code]}"
-        return self._end(member, code, reason, (), now)
-
-    def _end_stray(self, event: happened.TaskUpdated) -> list[Action]:
-        """An attempt that was given up, or a task of nobody, must not go on."""
-        is_ending = is_terminal(event.state) or event.state == "TASK_KILLING"
-        if is_ending or not self.members.is_stray(event.task_id):
-            return []
-        return [do.Kill(event.task_id, event.agent_id)]
-
-    def _unreachable(self, member: Member, now: float) -> list[Action]:
-        if member in self._doubts:
-            return []
-        # As long as its runner is heard the task is well, whatever became of its agent.
-        until = None if member.has_runner else now + UNREACHABLE_GRACE
-        self._doubts.raise_about(member, Doubt("was out of reach too long", 1, until, True))
-        where = f"{member.task.name} on {member.hostname} is out of reach of the master"
-        patience = "its runner answers" if until is None else f"waiting {UNREACHABLE_GRACE:g} s"
-        return [do.Say(f"{where}; {patience}", "warning")]
+    def _weigh(self, heard: Heard, now: float) -> list[Action]:
+        verdict, todo = heard
+        return [*todo, *self._end(verdict, now)] if verdict else todo
 
     def _agent_lost(self, agent_id: str) -> list[Action]:
         names = [m.task.name for m in self.members if m.is_live and m.agent_id == agent_id]
@@ -263,41 +256,16 @@ class ClusterState:
         text = f"the operator wants to take down the node of {_some(names)}; we go on there"
         return [do.Say(text, "warning"), declined]
 
-    def _exit(self, event: happened.TaskExited, now: float) -> list[Action]:
-        member = self.members.live(event.task_id)
-        if member is None:
-            return []
-        if member.stage < Stage.STARTED and event.code not in RUNNER_EXITS:
-            # The runner did its part and the task cannot: another attempt would end the same.
-            member.attempt = MAX_ATTEMPTS
-        return self._end(member, event.code, event.reason, event.tail, now)
-
-    def _runner_lost(self, event: happened.RunnerLost, now: float) -> list[Action]:
-        member = self.members.live(event.task_id)
-        if member is None:
-            return []
-        doubt = self._doubts.about(member)
-        if doubt and doubt.is_partition:
-            reason = f"is out of reach of the master and of the launcher ({event.reason})"
-            return self._end(member, doubt.code, reason, (), now)
-        if doubt:
-            return self._end(member, doubt.code, doubt.reason, (), now)
-        # Mesos may be about to say why; if it says nothing the task must go all the same.
-        reason = f"lost touch with the launcher ({event.reason})"
-        self._doubts.raise_about(member, Doubt(reason, 1, now + SECOND_OPINION))
-        return [do.Kill(member.task_id, member.agent_id)]
-
-    def _end(
-        self, member: Member, code: int, reason: str, tail: tuple[str, ...], now: float
-    ) -> list[Action]:
-        self._doubts.settle(member)
+    def _end(self, verdict: Verdict, now: float) -> list[Action]:
+        member = verdict.member
+        self._witnesses.settle(member)
         member.ending = Ending(
             member.task,
             member.hostname,
-            code,
-            reason,
-            tail,
-            now,
+            verdict.code,
+            verdict.reason,
+            verdict.tail,
+            verdict.at,
             member.task_id,
             member.agent_url,
         )
@@ -305,23 +273,95 @@ class ClusterState:
         self.members.move(member, Stage.ENDED)
         if self.phase is Phase.STOPPING:
             return self._finish_when_stopped(now)
-        if not had_started:
-            return self._relaunch(member, now)
-        if code != 0 or member.task.job.cmd is None:  # a server serves until it is stopped
-            return self._fail(member, now)
-        self._undecided.discard(member.task)
-        return self._finish_when_decided(now)
+        if self.phase is Phase.REGROUPING:
+            return self._gather_when_stopped(now)
+        # A server serves until it is stopped.
+        if had_started and verdict.code == 0 and member.task.job.cmd is not None:
+            self._undecided.discard(member.task)
+            return self._finish_when_decided(now)
+        return self._bear(verdict, had_started, now)
 
-    def _relaunch(self, member: Member, now: float) -> list[Action]:
+    def _bear(self, verdict: Verdict, had_started: bool, now: float) -> list[Action]:
+        """A task ended that should not have: start again what may be, or end the run."""
+        todo: list[Action] = []
+        for earlier in self._witnesses.earlier_ends() if had_started else ():
+            # It was only waiting for a second word: what it may have caused does not hide it.
+            todo += self._end(earlier, now)
+        if self.phase not in (Phase.GATHERING, Phase.RUNNING):
+            return todo
+        restart = self._restarts.grant(verdict, had_started)
+        if restart is None:
+            return [*todo, *self._fail(verdict.member, now)]
+        return [*todo, *self._restart(verdict, restart, had_started, now)]
+
+    # Second chances
+
+    def _restart(
+        self, verdict: Verdict, restart: Restart, had_started: bool, now: float
+    ) -> list[Action]:
+        member = verdict.member
         assert member.ending is not None
-        reason = f"{member.task.name} on {member.hostname} {member.ending.reason}"
-        if member.attempt >= MAX_ATTEMPTS:
-            return self._fail(member, now)
-        member.attempt += 1
-        member.ending = None
-        self.members.move(member, Stage.WAITING)
-        again = f"launching it again, attempt {member.attempt} of {MAX_ATTEMPTS}"
-        return [do.Say(f"{reason} before the cluster started; {again}", "warning"), do.Revive()]
+        when = "" if had_started else " before the cluster started"
+        text = f"{member.task.name} on {member.hostname} {verdict.reason}{when}; {restart}"
+        todo: list[Action] = [do.Say(text, "warning")]
+        if had_started:
+            self._restarted.append(member.ending)
+        if restart.of_all:
+            return [*todo, *self._regroup(restart.pause, now)]
+        if not had_started or verdict.is_lost:
+            todo += self._note_failure_of(member, now)
+        member.home = self._home_of(verdict, restart, now) if had_started else None
+        self.members.move(member, Stage.RESTING)
+        self._restarts.schedule(member, now + restart.pause)
+        if self.phase is Phase.RUNNING:
+            self._wait_anew(now)
+        return [*todo, *self._launch_rested(now)]
+
+    def _home_of(self, verdict: Verdict, restart: Restart, now: float) -> Home | None:
+        """Where the others look for the task, unless its node is what failed."""
+        if verdict.is_lost:
+            return None
+        _, port = split_address(verdict.member.address)
+        return Home(verdict.member.agent_id, port, now + restart.pause + PATIENCE)
+
+    def _note_failure_of(self, member: Member, now: float) -> list[Action]:
+        if not self._placing.cool_down.failed(member.agent_id, now):
+            return []
+        text = f"tasks keep failing on {member.hostname}: not used for {COOL_DOWN:g} s"
+        return [do.Say(text, "warning")]
+
+    def _launch_rested(self, now: float) -> list[Action]:
+        rested = self._restarts.due(now)
+        for member in rested:
+            self.members.again(member)
+        return [do.Revive()] if rested else []
+
+    def _wait_anew(self, now: float) -> None:
+        self._report_at = now + FIRST_REPORT
+        if self._start_timeout is not None:
+            self._start_by = now + self._start_timeout
+
+    def _regroup(self, pause: float, now: float) -> list[Action]:
+        """Stop everybody; when the last one has ended all are started again."""
+        self._stopwatch.lap("running", now)
+        self.phase, self.is_ready = Phase.REGROUPING, False
+        self._linger_until = None
+        self._regroup_at = now + pause
+        self._stop_by = now + KILL_GRACE + STOP_MARGIN
+        return [*self._end_all("all tasks are started again"), *self._gather_when_stopped(now)]
+
+    def _gather_when_stopped(self, now: float) -> list[Action]:
+        if now < self._regroup_at or (self.members.any_live and now < self._stop_by):
+            return []
+        left = [do.Kill(m.task_id, m.agent_id) for m in self.members if m.is_live]
+        self._restarts.cancel()
+        for member in self.members:
+            self.members.again(member)
+        self.phase = Phase.GATHERING
+        self._undecided = deciding(self._tasks)
+        self._stopwatch.lap("stopping to start again", now)
+        self._wait_anew(now)
+        return [*left, do.Revive()]
 
     # Ends of the run
 
@@ -359,14 +399,18 @@ class ClusterState:
         self.phase, self._stopping_with = Phase.STOPPING, outcome
         self._linger_until = None
         self._stop_by = now + KILL_GRACE + STOP_MARGIN
-        todo: list[Action] = list(self._gang.release(0.0, "the run is ending"))
+        self._restarts.cancel()
+        todo = self._end_all(str(outcome.error or "the run is over"))
+        return [*todo, *self._finish_when_stopped(now)]
+
+    def _end_all(self, reason: str) -> list[Action]:
+        todo: list[Action] = list(self._placing.gang.release(0.0, reason))
         for member in self.members:
             if member.has_runner:
-                reason = str(outcome.error or "the run is over")
                 todo.append(do.StopRunner(member.task_id, KILL_GRACE, reason))
             elif member.is_live:
                 todo.append(do.Kill(member.task_id, member.agent_id))
-        return [*todo, *self._finish_when_stopped(now)]
+        return todo
 
     def _finish_when_stopped(self, now: float) -> list[Action]:
         return [] if self.members.any_live else self._finish(now)
@@ -386,6 +430,7 @@ class ClusterState:
             tuple(sorted(others, key=lambda ending: ending.at)),
             tuple(m.task.name for m in self.members if m.is_live),
             self._stopwatch.laps,
+            tuple(self._restarted),
         )
         return [do.Finish(ends)]
 
@@ -393,25 +438,28 @@ class ClusterState:
 
     def _tick(self, now: float) -> list[Action]:
         todo = self._reconciliation.ask_if_due(now)
-        if self.phase is Phase.GATHERING:
-            todo += self._tick_gathering(now)
-        for member, doubt in self._doubts.due(now):
-            if member.is_live:
-                todo += self._end(member, doubt.code, doubt.reason, (), now)
+        todo += self._placing.gang.release_if_due(now)
+        todo += self._launch_rested(now)
+        if self._is_waited_for:
+            todo += self._tick_waiting(now)
+        for verdict in self._witnesses.due(now):
+            if verdict.member.is_live:
+                todo += self._end(verdict, now)
         if self._linger_until is not None and now >= self._linger_until:
             todo += self._stop(Outcome(), now)
-        if self._stop_by is not None and now >= self._stop_by and self.phase is Phase.STOPPING:
+        if self.phase is Phase.REGROUPING:
+            todo += self._gather_when_stopped(now)
+        if self.phase is Phase.STOPPING and now >= self._stop_by:
             todo += self._finish(now)
         return todo
 
-    def _tick_gathering(self, now: float) -> list[Action]:
+    def _tick_waiting(self, now: float) -> list[Action]:
         if self._start_by is not None and now >= self._start_by:
             return self._stop(Outcome(error=self._too_late()), now)
-        todo: list[Action] = []
-        if now >= self._report_at:
-            self._report_at = now + REPORT_EVERY
-            todo.append(do.Say(self._what_is_awaited(), "notice"))
-        return [*todo, *self._gang.release_if_due(now)]
+        if now < self._report_at:
+            return []
+        self._report_at = now + REPORT_EVERY
+        return [do.Say(self._what_is_awaited(), "notice")]
 
     def _too_late(self) -> TFMesosError:
         awaited = f"not started after {self._start_timeout:g} s: {self._what_is_awaited()}"
@@ -422,9 +470,12 @@ class ClusterState:
     def _what_is_awaited(self) -> str:
         if not self._subscribed:
             return "waiting for the master"
-        if waiting := self._waiting():
-            return self._gang.explain(waiting, len(self.members))
-        missing = [f"{m.task.name} on {m.hostname}" for m in self.members if not m.has_runner]
+        if waiting := [member.task for member in self._waiting()]:
+            return self._placing.gang.explain(waiting, len(self.members))
+        if resting := [m.task.name for m in self.members if m.stage is Stage.RESTING]:
+            return f"waiting a moment before {_some(resting)} is launched again"
+        launched = [m for m in self.members if m.stage is Stage.LAUNCHED]
+        missing = [f"{m.task.name} on {m.hostname}" for m in launched]
         return f"waiting for {_some(missing)} to report to the launcher"
 
 

@@ -8,17 +8,19 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from .actions import Ending
+from .home import Home
 from .offers import Place
 from .spec import Task
 
 
 class Stage(IntEnum):
-    WAITING = 1  # for a place
-    LAUNCHED = 2
-    REGISTERED = 3
-    STARTED = 4  # was told the cluster spec
-    READY = 5  # its command runs
-    ENDED = 6
+    RESTING = 1  # until it is launched again
+    WAITING = 2  # for a place
+    LAUNCHED = 3
+    REGISTERED = 4
+    STARTED = 5  # was told the cluster spec
+    READY = 6  # its command runs
+    ENDED = 7
 
 
 DECIDING_JOBS = ("chief", "master", "worker")
@@ -39,6 +41,8 @@ class Member:
     address: str = ""
     ready_at: float = 0.0
     ending: Ending | None = None
+    told_address: str = ""  # where the others look for it
+    home: Home | None = None  # the place to have it there again
 
     @property
     def is_live(self) -> bool:
@@ -47,6 +51,11 @@ class Member:
     @property
     def has_runner(self) -> bool:
         return self.stage in _WITH_RUNNER
+
+    @property
+    def is_here(self) -> bool:
+        """Does it run beside the launcher?"""
+        return self.stage >= Stage.LAUNCHED and not self.agent_id
 
 
 class Roster:
@@ -93,16 +102,22 @@ class Roster:
         member.hostname, member.address = "this machine", address
         self.move(member, Stage.REGISTERED)
 
+    def again(self, member: Member) -> None:
+        """Have *member* wait for a place as another attempt, nothing of the last one left."""
+        member.attempt += 1
+        member.ending = None
+        self.move(member, Stage.WAITING)
+
     def _launched(self, member: Member, task_id: str) -> Member:
         member.task_id = task_id
         self._by_id[task_id] = member
         self.move(member, Stage.LAUNCHED)
         return member
 
-    def waiting(self) -> list[Task]:
+    def waiting(self) -> list[Member]:
         if not self._count[Stage.WAITING]:
             return []
-        return [member.task for member in self if member.stage is Stage.WAITING]
+        return [member for member in self if member.stage is Stage.WAITING]
 
     @property
     def with_runner(self) -> int:

@@ -136,6 +136,7 @@ class Run:
             self.id,
             now,
             start_timeout=self.config.start_timeout,
+            restarts=self.config.restarts,
             jitter=secrets.SystemRandom().random,
             here=None if here is None else (here.task, here.task_id, here.address),
         )

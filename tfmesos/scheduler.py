@@ -218,13 +218,19 @@ class TFMesosScheduler:
             console.close()
 
     async def _go(self, console: Console) -> Outcome:
-        run = Run(self.config, console, on_ready=self._ready.set_result)
+        run = Run(self.config, console, on_ready=self._announce)
         with self._lock:
             self._loop, self._run = asyncio.get_running_loop(), run
             wanted = self._stop_wanted
         if wanted is not None:
             run.request_stop(*wanted)
         return await run.go()
+
+    def _announce(self, cluster: ClusterSpec) -> None:
+        """The addresses are there; after a restart of all tasks there are new ones."""
+        if self._ready.done():
+            self._ready = Future()
+        self._ready.set_result(cluster)
 
     def _end(self, outcome: Outcome) -> None:
         if not self._ready.done():

@@ -17,6 +17,8 @@ DEFAULT_MEM = 1024.0  # MiB, as Mesos counts it
 MIN_MEM = 32.0  # what Mesos asks for at least, with its own executor
 SINGLE_JOBS = ("chief", "master", "evaluator")  # TensorFlow knows at most one of each
 CONTAINERIZERS = ("MESOS", "DOCKER")
+RETRY_CODES = frozenset({130, 137, 143})  # ended by SIGINT, SIGKILL, SIGTERM: from outside
+RESTARTED = ("never", "task", "all")
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")  # what TensorFlow accepts as a job name
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -263,6 +265,58 @@ class Access:
             raise SpecError(None, "key_file", "needs a certificate file, too")
 
 
+@dataclass(frozen=True, slots=True)
+class RestartPolicy:
+    """What is done about tasks that end before their time.
+
+    Before the cluster has started any task is launched again; after it, by ``after_start``:
+    ``never``, the ``task`` alone, or ``all`` tasks with a fresh cluster spec, and only for ends
+    that are not the command's own fault: a lost node, or one of ``codes``.
+    """
+
+    limit: int = 3
+    after_start: str = "never"
+    codes: frozenset[int] = RETRY_CODES
+
+    def __post_init__(self) -> None:
+        if isinstance(self.limit, bool) or not isinstance(self.limit, int) or self.limit < 0:
+            problem = f"must be a whole number from 0 on, got {self.limit!r}"
+            raise SpecError(None, "restarts", problem)
+        if self.after_start not in RESTARTED:
+            problem = f"must be one of {', '.join(RESTARTED)}, got {self.after_start!r}"
+            raise SpecError(None, "restart_policy", problem)
+
+    @classmethod
+    def given(
+        cls,
+        limit: int | None = None,
+        after_start: str | None = None,
+        codes: str | Iterable[int] | None = None,
+    ) -> RestartPolicy:
+        """The policy of a user who left out what is None."""
+        return cls(
+            USUAL_RESTARTS.limit if limit is None else limit,
+            USUAL_RESTARTS.after_start if after_start is None else after_start,
+            USUAL_RESTARTS.codes if codes is None else cls.parse_codes(codes),
+        )
+
+    @staticmethod
+    def parse_codes(given: str | Iterable[int]) -> frozenset[int]:
+        """Exit codes from a text such as ``137,143``, or from a list of numbers."""
+        codes = [part.strip() for part in given.split(",")] if isinstance(given, str) else given
+        try:
+            parsed = frozenset(int(code) for code in codes if code != "")
+        except (TypeError, ValueError):
+            parsed = frozenset({-1})
+        if not all(0 < code < 256 for code in parsed):
+            problem = f"must be exit codes from 1 to 255, as in 137,143, got {given!r}"
+            raise SpecError(None, "retry_codes", problem)
+        return parsed
+
+
+USUAL_RESTARTS = RestartPolicy()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchConfig:
     """Everything a run is told, merged once from flags, environment and defaults."""
@@ -289,6 +343,7 @@ class LaunchConfig:
     forward_addresses: Mapping[str, str] = field(default_factory=dict)
     logs: LogChoice = EVERY_LOG
     start_timeout: float | None = None
+    restarts: RestartPolicy = USUAL_RESTARTS
     advertise: tuple[str, int] | None = None
     local_chief: bool = False  # run the chief, or worker 0, as a child of the launcher
 
@@ -303,6 +358,9 @@ class LaunchConfig:
         if self.local_chief and self.chief.job.cmd is None:
             problem = f"needs a command, and {self.chief.name} is a bare server"
             raise SpecError(None, "local_chief", problem)
+        if self.local_chief and self.restarts.after_start == "all":
+            problem = "'all' cannot be combined with a local chief: it is not started again"
+            raise SpecError(None, "restart_policy", problem)
         for key in self.env:
             if not _ENV_NAME.fullmatch(key):
                 raise SpecError(None, "env", f"needs a variable name before =, got {key!r}")

@@ -25,6 +25,21 @@ CAPABILITIES = (
 )
 
 
+OUT_OF_MEMORY = "REASON_CONTAINER_LIMITATION_MEMORY"
+# The first word of strsignal(3), which Mesos uses, -> name and number.
+_SIGNALS = {
+    "Hangup": ("SIGHUP", 1),
+    "Interrupt": ("SIGINT", 2),
+    "Illegal": ("SIGILL", 4),
+    "Aborted": ("SIGABRT", 6),
+    "Bus": ("SIGBUS", 7),
+    "Floating": ("SIGFPE", 8),
+    "Killed": ("SIGKILL", 9),
+    "Segmentation": ("SIGSEGV", 11),
+    "Terminated": ("SIGTERM", 15),
+}
+
+
 class StateMeaning(NamedTuple):
     is_terminal: bool
     sentence: str  # after the task's name
@@ -54,20 +69,37 @@ def is_terminal(state: str) -> bool:
     return meaning is not None and meaning.is_terminal
 
 
+def is_lost(state: str) -> bool:
+    """Did the node fail the task, whatever its command did?"""
+    return state in ("TASK_LOST", "TASK_DROPPED", "TASK_UNKNOWN") or state.startswith("TASK_GONE")
+
+
 def describe(state: str, message: str = "", reason: str = "") -> str:
     """What a status update says, as the rest of a sentence about the task."""
     sentence = STATES[state].sentence if state in STATES else f"is in state {state}"
-    code = status_in(message)
-    if state == "TASK_FAILED" and code is not None and not reason:
-        return f"exited with {code}"
+    if state == "TASK_FAILED" and not reason:
+        name, number = _signal_in(message)
+        if name:
+            return f"was killed by {name} (signal {number})"
+        if code := status_in(message):
+            return f"exited with {code}"
+    if reason == OUT_OF_MEMORY:
+        sentence, reason = "was killed: out of memory", ""
     detail = "; ".join(text for text in (message, reason) if text)
     return f"{sentence} ({detail})" if detail else sentence
 
 
 def status_in(message: str) -> int | None:
     """The exit code in Mesos's words for it, which is the only place it puts it."""
-    found = re.search(r"(?:Command|Container) exited with status (\d+)", message)
-    return int(found[1]) if found else None
+    if found := re.search(r"(?:Command|Container) exited with status (\d+)", message):
+        return int(found[1])
+    number = _signal_in(message)[1]
+    return 128 + number if number else None
+
+
+def _signal_in(message: str) -> tuple[str, int]:
+    found = re.search(r"(?:Command|Container) terminated with signal ([A-Z][a-z]+)", message)
+    return _SIGNALS.get(found[1], ("", 0)) if found else ("", 0)
 
 
 def framework_info(config: LaunchConfig, run_id: str, hostname: str) -> Json:

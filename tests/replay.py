@@ -1,0 +1,78 @@
+"""A run replayed from its events, with a clock of its own."""
+
+from tests.builders import an_offer
+from tfmesos import actions as do
+from tfmesos import events as happened
+from tfmesos.lifecycle import ClusterState
+
+
+class Run:
+    """A ClusterState with a clock, and short words for what can happen to it."""
+
+    def __init__(self, *jobs, **options):
+        self.now = 0.0
+        self.tasks = [task for job in jobs for task in job.tasks]
+        self.state = ClusterState(self.tasks, "run", self.now, **options)
+        self.log = []
+
+    def __call__(self, event):
+        todo = self.state.handle(event, self.now)
+        self.log += todo
+        return todo
+
+    def id(self, name):
+        return next(m.task_id for m in self.state.members if m.task.name == name)
+
+    def wait(self, seconds):
+        """Let time pass, ticking whenever the state asks for it."""
+        end, todo = self.now + seconds, []
+        while (due := self.state.deadline()) is not None and due <= end:
+            self.now = max(self.now, due)
+            todo += self(happened.Ticked())
+        self.now = end
+        return todo
+
+    def subscribe(self):
+        return self(happened.Subscribed("f-1", "m:5050"))
+
+    def offer(self, *offers):
+        return self(happened.OffersReceived(offers or (an_offer(cpus=64, mem=1e6),)))
+
+    def register(self, *names):
+        return [
+            action
+            for n, name in enumerate(names or [task.name for task in self.tasks])
+            for action in self(happened.TaskRegistered(self.id(name), "10.0.0.1", 4000 + n))
+        ]
+
+    def ready(self, *names):
+        return [
+            action
+            for name in names or [task.name for task in self.tasks]
+            for action in self(happened.TaskReady(self.id(name)))
+        ]
+
+    def exit(self, name, code=0, reason=None):
+        reason = reason or f"exited with {code}"
+        return self(happened.TaskExited(self.id(name), code, reason, ("last words",)))
+
+    def update(self, name, state, message="", reason=""):
+        return self(happened.TaskUpdated(self.id(name), state, message, reason))
+
+    def up(self):
+        """Bring everything to the point where all commands run."""
+        self.subscribe()
+        self.offer()
+        self.register()
+        self.ready()
+        return self
+
+    @property
+    def outcome(self):
+        found = [action.outcome for action in self.log if isinstance(action, do.Finish)]
+        assert len(found) <= 1
+        return found[0] if found else None
+
+
+def only(kind, todo):
+    return [action for action in todo if isinstance(action, kind)]

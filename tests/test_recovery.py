@@ -1,0 +1,95 @@
+"""Tasks that die and come back, on a real embedded Mesos with real processes."""
+
+import asyncio
+import sys
+
+import pytest
+
+from tests.commands import environment, tfrun
+from tfmesos.local.cluster import AgentConfig, LocalMesos
+
+DIES_ONCE = """
+import os, signal, sys
+memory, index, hosts = sys.argv[1:]
+mark = os.path.join(memory, "began-" + index)
+first = not os.path.exists(mark)
+open(mark, "a").write(hosts + "\\n")
+print("began at", hosts, flush=True)
+if index == "1" and first:
+    while not os.path.exists(os.path.join(memory, "began-0")):
+        pass
+    os.kill(os.getpid(), signal.SIGKILL)
+while not os.path.exists(os.path.join(memory, "began-1")):
+    pass
+while open(os.path.join(memory, "began-1")).read().count("\\n") < 2:
+    pass
+"""
+
+
+@pytest.fixture
+def program(tmp_path):
+    (tmp_path / "dies_once.py").write_text(DIES_ONCE)
+    (tmp_path / "memory").mkdir()
+    return [sys.executable, tmp_path / "dies_once.py", tmp_path / "memory"]
+
+
+def began(program, index):
+    return (program[-1] / f"began-{index}").read_text().split()
+
+
+def test_a_killed_worker_comes_back_alone_at_its_old_address(program):
+    done = tfrun(
+        *("-w", 2, "--restart-policy", "task", "--"), *program, "{task_index}", "{worker_hosts}"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "was killed by SIGKILL (signal 9); restarting it in 1 s (restart 1 of 3)" in done.stderr
+    assert "worker:1 is back on" in done.stderr
+    assert "look for it at" not in done.stderr
+    first, second = began(program, 1)
+    assert first == second and began(program, 0) == [first]
+
+
+def test_after_a_worker_was_killed_all_begin_again_with_fresh_addresses(program):
+    done = tfrun(
+        *("-w", 2, "--restart-policy", "all", "--"), *program, "{task_index}", "{worker_hosts}"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "restarting all tasks in 1 s (restart 1 of 3)" in done.stderr
+    assert began(program, 0) == began(program, 1) and len(set(began(program, 1))) == 2
+
+
+def test_when_the_restarts_are_used_up_the_run_fails_with_the_last_code():
+    done = tfrun(
+        *("-w", 1, "--restart-policy", "task", "--restarts", 1, "--retry-codes", "7"),
+        *("--", "sh", "-c", "echo tried; exit 7"),
+    )
+    assert done.returncode == 7
+    assert done.stdout.count("tried") == 2
+    assert "restarted before it: worker:0 (exited with 7)" in done.stderr
+
+
+def test_a_task_goes_on_elsewhere_when_its_machine_dies(tmp_path):
+    command = f"[ -e {tmp_path}/seen ] || {{ touch {tmp_path}/seen; echo first; sleep 1000; }}"
+    asyncio.run(_lose_the_machine_of(command))
+
+
+async def _lose_the_machine_of(command):
+    nodes = [AgentConfig(name, "cpus:1;mem:2048") for name in ("node-a", "node-b")]
+    async with asyncio.timeout(60), LocalMesos(nodes) as mesos:
+        run = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "tfmesos", "-v", "-m", mesos.url, "-w", "1"),
+            *("--restart-policy", "task", "--", command),
+            env=environment(),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        assert await run.stdout.readline() == b"[worker:0] first\n"
+        before = (await run.stderr.readuntil(b"launching worker:0 on node-")).decode()
+        lost = "node-" + (await run.stderr.readline()).decode().strip()
+        other = {"node-a": "node-b", "node-b": "node-a"}[lost]
+        mesos.kill_agent(lost)
+        after = (await run.stderr.read()).decode()
+        assert await run.wait() == 0, before + after
+    assert f"worker:0 on {lost} " in after and "restarting it in 1 s" in after
+    assert f"worker:0 is back on {other}" in after

@@ -1,0 +1,276 @@
+"""Second chances: who gets one, how often, after which pause, and where."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.builders import an_offer, ports, servers, workers
+from tests.replay import Run, only
+from tfmesos import actions as do
+from tfmesos import events as happened
+from tfmesos.home import PATIENCE, Home
+from tfmesos.lifecycle import Phase
+from tfmesos.restarts import COOL_DOWN
+from tfmesos.spec import Job, RestartPolicy
+from tfmesos.task_info import KILL_GRACE
+
+KILLED = 137
+TASK = RestartPolicy(after_start="task")
+ALL = RestartPolicy(after_start="all")
+
+
+def said(todo):
+    return [action.text for action in only(do.Say, todo)]
+
+
+def test_after_the_start_nothing_is_restarted_unless_asked_for():
+    run = Run(workers(2)).up()
+    run.exit("worker:0", KILLED)
+    assert run.state.phase is Phase.STOPPING
+
+
+def test_a_killed_task_is_started_again_alone_at_its_old_address():
+    run = Run(workers(2), servers(1), restarts=TASK)
+    run.subscribe()
+    whole = an_offer("o1", agent="a", cpus=8, more=[ports((31000, 31009))])
+    run.offer(whole)
+    run.register()
+    run.ready()
+    told = run.state.cluster["worker"][1]
+    todo = run.exit("worker:1", KILLED, "was killed by SIGKILL (signal 9)")
+    assert said(todo) == [
+        "worker:1 on host-of-o1 was killed by SIGKILL (signal 9); "
+        "restarting it in 1 s (restart 1 of 3)"
+    ]
+    assert only(do.StopRunner, todo) == []
+    assert run.wait(1) == [do.Revive()]
+    port = int(told.rpartition(":")[2])
+    elsewhere = an_offer("o2", agent="b", more=[ports((port, port))])
+    assert only(do.Launch, run.offer(elsewhere)) == []
+    back = an_offer("o3", agent="a", more=[ports((port - 1, port + 1))])
+    todo = run.offer(back)
+    (launch,) = only(do.Launch, todo)
+    ((task_id, seat),) = launch.seats
+    assert (task_id, seat.port, launch.offer_ids) == ("run-worker-1-2", port, ("o3",))
+    assert [d.offer_ids for d in only(do.Decline, todo)] == [("o2",)]
+    assert todo[-1] == do.Suppress()
+    todo = run(happened.TaskRegistered(task_id, "10.0.0.1", port))
+    assert only(do.Start, todo) == [do.Start(((task_id, seat.task),), run.state.cluster)]
+    assert said(todo)[-1] == "worker:1 is back on host-of-o3"
+    run.ready("worker:1")
+    run.exit("worker:0")
+    run.exit("worker:1")
+    run.exit("ps:0", 143)
+    assert run.outcome.ok
+    assert [end.task.name for end in run.outcome.restarted] == ["worker:1"]
+
+
+def test_a_task_whose_old_place_does_not_come_back_takes_another_and_that_is_said():
+    run = Run(workers(2), restarts=TASK).up()
+    run.exit("worker:1", KILLED)
+    run.wait(1 + PATIENCE)
+    (launch,) = only(do.Launch, run.offer(an_offer("o2")))
+    todo = run(happened.TaskRegistered(launch.seats[0][0], "10.0.0.2", 5000))
+    assert said(todo)[-1] == (
+        "worker:1 is back on host-of-o2, at 10.0.0.2:5000; the others look for it at 10.0.0.1:4001"
+    )
+
+
+def test_a_task_of_a_lost_node_does_not_wait_for_that_node():
+    run = Run(workers(2), restarts=TASK).up()
+    run(happened.RunnerLost(run.id("worker:1"), "nothing was heard of it for 20 s"))
+    run.update("worker:1", "TASK_GONE")
+    run.wait(1)
+    assert only(do.Launch, run.offer(an_offer("o2")))
+
+
+@pytest.mark.parametrize("policy", [TASK, ALL])
+def test_the_users_own_error_is_not_retried(policy):
+    run = Run(workers(2), restarts=policy).up()
+    run.exit("worker:0", 1)
+    run.exit("worker:1", 143)
+    assert run.outcome.exit_code == 1 and run.outcome.cause.task.name == "worker:0"
+
+
+def test_which_codes_are_retried_can_be_said():
+    codes = RestartPolicy.parse_codes("7, 9")
+    run = Run(workers(2), restarts=RestartPolicy(after_start="task", codes=codes)).up()
+    assert "restarting it" in said(run.exit("worker:0", 7))[0]
+    run.exit("worker:1", KILLED)
+    assert run.outcome.exit_code == KILLED
+
+
+def test_the_restarts_of_a_task_are_counted_and_their_pauses_grow():
+    run = Run(workers(1), servers(1), restarts=RestartPolicy(limit=2, after_start="task")).up()
+    pauses = []
+    for _ in range(2):
+        began = run.now
+        run.exit("worker:0", KILLED)
+        while do.Revive() not in run.wait(0.5):
+            pass
+        pauses.append(run.now - began)
+        run.offer()
+        run.register("worker:0")
+        run.ready("worker:0")
+    run.exit("worker:0", KILLED)
+    run.exit("ps:0", 143)
+    assert pauses == [1.0, 2.0]
+    assert run.outcome.exit_code == KILLED and len(run.outcome.restarted) == 2
+
+
+def test_all_are_stopped_and_started_again_with_a_fresh_cluster_spec():
+    run = Run(workers(3), restarts=ALL).up()
+    run.exit("worker:2", 0)
+    todo = run.exit("worker:1", KILLED)
+    assert "restarting all tasks in 1 s (restart 1 of 3)" in said(todo)[0]
+    assert [stop.task_id for stop in only(do.StopRunner, todo)] == [run.id("worker:0")]
+    run.exit("worker:0", 143)
+    assert run.wait(1) == [do.Revive()]
+    (launch,) = only(do.Launch, run.offer(an_offer("o9")))
+    assert [task_id for task_id, _ in launch.seats] == [f"run-worker-{i}-2" for i in range(3)]
+    for i in range(3):
+        todo = run(happened.TaskRegistered(f"run-worker-{i}-2", "10.0.0.7", 6000 + i))
+    (start,) = only(do.Start, todo)
+    assert start.cluster == {"worker": [f"10.0.0.7:{6000 + i}" for i in range(3)]}
+    assert len(only(do.AnnounceReady, run.ready())) == 1
+    for i in range(3):
+        run.exit(f"worker:{i}")
+    assert run.outcome.ok
+
+
+def test_a_task_that_does_not_stop_does_not_hold_up_the_restart_of_all():
+    run = Run(workers(2), restarts=ALL).up()
+    run.exit("worker:1", KILLED)
+    old = run.id("worker:0")
+    todo = run.wait(KILL_GRACE + 10)
+    assert do.Kill(old, "agent-of-o1") in todo and do.Revive() in todo
+    assert run.state.phase is Phase.GATHERING
+
+
+def test_those_that_fall_with_a_killed_task_do_not_prevent_the_restart_of_all():
+    run = Run(workers(2), restarts=ALL).up()
+    run.exit("worker:1", KILLED)
+    run.exit("worker:0", 1, "exited with 1")
+    assert run.wait(1) == [do.Revive()]
+
+
+def test_a_stop_during_the_restart_of_all_ends_the_run():
+    run = Run(workers(2), restarts=ALL).up()
+    run.exit("worker:1", KILLED)
+    run(happened.StopRequested("interrupted", 130))
+    run.wait(60)
+    assert run.outcome.exit_code == 130
+
+
+def test_an_end_that_mesos_told_first_stays_the_cause_although_others_fell_meanwhile():
+    run = Run(workers(2)).up()
+    run.update("worker:1", "TASK_FAILED", "Command terminated with signal Killed")
+    run.now += 1
+    run.exit("worker:0", 1)
+    assert run.outcome.cause.task.name == "worker:1" and run.outcome.exit_code == KILLED
+    assert [end.task.name for end in run.outcome.others] == ["worker:0"]
+
+
+def test_before_the_start_the_first_restart_is_immediate_and_the_next_ones_are_not():
+    run = Run(workers(1))
+    run.subscribe()
+    waits = []
+    for _ in range(3):
+        run.offer()
+        todo = run.update("worker:0", "TASK_LOST")
+        began = run.now
+        while do.Revive() not in todo:
+            todo = run.wait(0.5)
+        waits.append(run.now - began)
+    assert waits == [0.0, 1.0, 2.0]
+
+
+def test_no_restarts_means_none_before_the_start_either():
+    run = Run(workers(1), restarts=RestartPolicy(limit=0))
+    run.subscribe()
+    run.offer()
+    run.update("worker:0", "TASK_LOST")
+    assert not run.outcome.ok
+
+
+def test_an_agent_where_tasks_keep_failing_is_left_alone_for_a_while_if_there_are_others():
+    run = Run(workers(1))
+    run.subscribe()
+    run.offer(an_offer("o0", agent="other", cpus=0.1))
+    texts = []
+    for n in range(2):
+        run.offer(an_offer(f"o{n + 1}", agent="bad"))
+        texts += said(run.update("worker:0", "TASK_FAILED", "no python3 there"))
+        run.wait(1)
+    assert texts[-1] == f"tasks keep failing on host-of-o2: not used for {COOL_DOWN:g} s"
+    todo = run.offer(an_offer("o5", agent="bad"))
+    assert only(do.Launch, todo) == []
+    assert only(do.Decline, todo)[0].refuse_seconds == pytest.approx(COOL_DOWN - 1)
+    assert only(do.Launch, run.offer(an_offer("o6", agent="other")))
+
+
+def test_the_only_agent_there_is_gets_all_the_attempts():
+    run = Run(workers(1))
+    run.subscribe()
+    for n in range(4):
+        assert only(do.Launch, run.offer(an_offer(f"o{n}", agent="only")))
+        run.update("worker:0", "TASK_FAILED", "no python3 there")
+        run.wait(3)
+    assert run.outcome.exit_code == 1
+
+
+def test_a_restarted_task_that_finds_no_place_ends_the_run_at_the_start_timeout():
+    run = Run(workers(2), restarts=TASK, start_timeout=20.0).up()
+    run.wait(1000)
+    run.exit("worker:1", KILLED)
+    run.wait(19)
+    assert run.outcome is None
+    run.wait(20)
+    assert run.outcome.exit_code == 75
+
+
+def test_a_home_is_found_where_agents_offer_no_ports_too():
+    (task,) = workers(1).tasks
+    place = Home("agent-of-o1", 4000, 0.0).find(task, [an_offer("o1")])
+    assert place.seats[0].port == 4000
+
+
+def test_a_home_whose_port_is_taken_is_not_found():
+    (task,) = workers(1).tasks
+    offer = an_offer("o1", more=[ports((31000, 31001))])
+    assert Home("agent-of-o1", 31002, 0.0).find(task, [offer]) is None
+
+
+IDS = [f"run-{job}-{i}-{n}" for job in ("worker", "ps") for i in (0, 1) for n in (1, 2, 3, 4)]
+ids = st.sampled_from(IDS)
+states = st.sampled_from(["TASK_RUNNING", "TASK_LOST", "TASK_GONE"])
+events = st.one_of(
+    st.just(happened.Subscribed("f", "m")),
+    st.just(happened.OffersReceived((an_offer("o1"), an_offer("o2")))),
+    st.builds(happened.TaskUpdated, ids, states),
+    st.builds(happened.TaskRegistered, ids, st.just("h"), st.just(1)),
+    st.builds(happened.TaskReady, ids),
+    st.builds(happened.TaskExited, ids, st.sampled_from([0, 1, 137]), st.just("ended")),
+    st.builds(happened.RunnerLost, ids, st.just("reset")),
+    st.just(happened.Ticked()),
+)  # fmt: skip
+
+
+@settings(max_examples=300)
+@given(
+    st.lists(st.tuples(events, st.floats(0, 20)), max_size=80),
+    st.sampled_from([TASK, ALL]),
+    st.booleans(),
+)
+def test_whatever_happens_a_run_with_restarts_can_be_ended_and_its_clock_does_not_spin(
+    history, policy, bare
+):
+    run = Run(workers(2), Job("ps", 2) if bare else servers(2), restarts=policy)
+    for event, pause in history:
+        run(event)
+        run.wait(pause)
+        due = run.state.deadline()
+        assert due is None or due > run.now
+    run(happened.StopRequested("stop", 130))
+    run.wait(30)
+    assert run.state.phase is Phase.FINISHED and run.outcome is not None

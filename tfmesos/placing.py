@@ -1,0 +1,63 @@
+"""Which offers are taken for the tasks that wait for a place, and which are not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from .actions import Action, Decline, Suppress
+from .gang import LONG_REFUSAL, Gang
+from .offers import Offer, Place
+from .restarts import CoolDown
+from .roster import Member
+
+UNWANTED = "no task is waiting"
+
+
+class Placing:
+    def __init__(self, jitter: Callable[[], float]) -> None:
+        self.gang = Gang(jitter)
+        self.cool_down = CoolDown()
+
+    def take(
+        self, offers: Sequence[Offer], waiting: Sequence[Member], now: float
+    ) -> tuple[list[Place], list[Action]]:
+        """The places to be taken now, and what is to be done about the other offers."""
+        if not waiting:
+            ids = tuple(offer.id for offer in offers)
+            return [], [Decline(ids, LONG_REFUSAL, UNWANTED), Suppress()]
+        usable, declined = self._shun(offers, now)
+        declined += self.gang.add(usable, [member.task for member in waiting], now)
+        homes = self._find_homes(waiting)
+        housed = {seat.task for place in homes for seat in place.seats}
+        left = [member for member in waiting if member.task not in housed]
+        if any(m.home and now < m.home.until for m in left):
+            return homes, declined
+        placement = self.gang.fit([member.task for member in left])
+        if placement.unplaced:
+            return homes, declined
+        self.gang.forget()
+        if unused := tuple(offer.id for offer in placement.unused):
+            declined.append(Decline(unused, LONG_REFUSAL, UNWANTED))
+        return [*homes, *placement.places], [*declined, Suppress()]
+
+    def _shun(self, offers: Sequence[Offer], now: float) -> tuple[list[Offer], list[Action]]:
+        """The offers without those of agents that are to be left alone for a while."""
+        usable: list[Offer] = []
+        declined: list[Action] = []
+        for offer in offers:
+            self.cool_down.saw(offer.agent_id)
+            if left := self.cool_down.left(offer.agent_id, now):
+                declined.append(Decline((offer.id,), left, "tasks keep failing there"))
+            else:
+                usable.append(offer)
+        return usable, declined
+
+    def _find_homes(self, waiting: Sequence[Member]) -> list[Place]:
+        """The places of those that can have their old address again."""
+        found = []
+        for member in waiting:
+            if member.home and (place := member.home.find(member.task, self.gang.held)):
+                for offer in place.offers:
+                    self.gang.rescind(offer.id)
+                found.append(place)
+        return found

@@ -1,0 +1,107 @@
+"""Which tasks are started again, how often and when; and which agents are better left alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from .roster import Member
+from .spec import RestartPolicy
+from .witnesses import Verdict
+
+LONGEST_PAUSE = 30.0  # seconds
+COOL_DOWN = 30.0  # seconds an agent is left alone when tasks keep failing to start there
+KEEPS_FAILING = 2  # failures in a row that make it so
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """A chance that was granted."""
+
+    of_all: bool  # everyone, or only the task that ended
+    number: int  # the how-manieth
+    limit: int
+    pause: float  # seconds to wait before it
+
+    def __str__(self) -> str:
+        what = "restarting all tasks" if self.of_all else "restarting it"
+        when = f" in {self.pause:g} s" if self.pause else ""
+        return f"{what}{when} (restart {self.number} of {self.limit})"
+
+
+class Restarts:
+    def __init__(self, policy: RestartPolicy) -> None:
+        self._policy = policy
+        self._spent: Counter[str] = Counter()  # by task; under "" those of all tasks
+        self._due: dict[Member, float] = {}
+
+    @property
+    def deadline(self) -> float | None:
+        return min(self._due.values(), default=None)
+
+    def grant(self, verdict: Verdict, had_started: bool) -> Restart | None:
+        """Another chance after this end of a task, or None if it is the end of the run."""
+        of_all = had_started and self._policy.after_start == "all"
+        if verdict.is_hopeless or (had_started and not self._is_worth_it(verdict)):
+            return None
+        who, limit = "" if of_all else verdict.member.task.name, self._policy.limit
+        if self._spent[who] >= limit:
+            return None
+        if of_all:
+            self._spent = Counter({"": self._spent[""]})  # everybody begins anew
+        self._spent[who] += 1
+        return Restart(of_all, self._spent[who], limit, _pause(self._spent[who], had_started))
+
+    def _is_worth_it(self, verdict: Verdict) -> bool:
+        if self._policy.after_start == "never" or verdict.member.is_here:
+            return False
+        return verdict.is_lost or verdict.code in self._policy.codes
+
+    def schedule(self, member: Member, at: float) -> None:
+        self._due[member] = at
+
+    def due(self, now: float) -> list[Member]:
+        """Those whose pause is over; they are asked for once."""
+        due = [member for member, at in self._due.items() if now >= at]
+        for member in due:
+            del self._due[member]
+        return due
+
+    def cancel(self) -> None:
+        self._due.clear()
+
+
+def _pause(number: int, had_started: bool) -> float:
+    """Seconds before restart *number*; a first failure to start is often nobody's fault."""
+    if number == 1 and not had_started:
+        return 0.0
+    doublings = number - 1 if had_started else number - 2
+    return min(float(2**doublings), LONGEST_PAUSE)
+
+
+class CoolDown:
+    """Agents on which tasks keep failing to start, if there are others to try."""
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+        self._failures: Counter[str] = Counter()
+        self._until: dict[str, float] = {}
+
+    def saw(self, agent_id: str) -> None:
+        self._seen.add(agent_id)
+
+    def worked(self, agent_id: str) -> None:
+        self._failures.pop(agent_id, None)
+
+    def failed(self, agent_id: str, now: float) -> bool:
+        """Note that a task did not start there; is the agent left alone from now on?"""
+        self._failures[agent_id] += 1
+        if self._failures[agent_id] < KEEPS_FAILING or len(self._seen) < 2:
+            return False
+        del self._failures[agent_id]
+        self._until[agent_id] = now + COOL_DOWN
+        return True
+
+    def left(self, agent_id: str, now: float) -> float:
+        """Seconds for which the agent is still to be left alone."""
+        return max(0.0, self._until.get(agent_id, now) - now)

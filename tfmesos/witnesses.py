@@ -1,0 +1,148 @@
+"""How a task ended, out of the words of two witnesses: Mesos and the task's runner.
+
+Both tell of an end, in any order, and the runner knows more (the exit code, the last lines):
+so whoever comes first is believed only after a while.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from . import events as happened
+from .actions import Action, Kill, Say
+from .roster import Member, Roster, Stage
+from .task_info import OUT_OF_MEMORY, describe, is_lost, is_terminal, status_in
+from .wire import RUNNER_EXITS
+
+SECOND_OPINION = 3.0  # seconds that Mesos and the runner give each other to report an end
+KILLED = 137  # as a shell counts a SIGKILL
+UNREACHABLE_GRACE = 90.0  # seconds before a task behind a lost network counts as lost
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How the present attempt of a task ended."""
+
+    member: Member
+    code: int
+    reason: str
+    at: float
+    tail: tuple[str, ...] = ()
+    is_lost: bool = False  # its node failed it, not its command
+    is_hopeless: bool = False  # another attempt would end the same
+
+
+Heard = tuple[Verdict | None, list[Action]]
+NOTHING: Heard = (None, [])
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """An end that one side has reported and the other has not confirmed yet."""
+
+    verdict: Verdict
+    until: float | None  # None: until the other side speaks
+    is_partition: bool = False  # the task may be well, only out of reach
+
+
+class Witnesses:
+    def __init__(self, members: Roster) -> None:
+        self._members = members
+        self._doubts: dict[Member, Doubt] = {}
+
+    @property
+    def deadline(self) -> float | None:
+        times = (doubt.until for doubt in self._doubts.values())
+        return min((time for time in times if time is not None), default=None)
+
+    def due(self, now: float) -> list[Verdict]:
+        """The ends that nobody has contradicted in time, the earliest first."""
+        due = [m for m, d in self._doubts.items() if d.until is not None and now >= d.until]
+        verdicts = [self._doubts.pop(member).verdict for member in due]
+        return sorted((v for v in verdicts if v.member.is_live), key=lambda v: v.at)
+
+    def earlier_ends(self) -> list[Verdict]:
+        """Ends that are only waiting to be confirmed, the earliest first."""
+        open_ = [m for m, d in self._doubts.items() if not d.is_partition]
+        verdicts = [self._doubts.pop(member).verdict for member in open_]
+        return sorted((v for v in verdicts if v.member.is_live), key=lambda v: v.at)
+
+    def settle(self, member: Member) -> None:
+        self._doubts.pop(member, None)
+
+    def hear_mesos(self, event: happened.TaskUpdated, now: float) -> Heard:
+        member = self._members.live(event.task_id)
+        if member is None:
+            return None, self._end_stray(event)
+        if event.state == "TASK_UNREACHABLE":
+            return None, self._unreachable(member, now)
+        doubt = self._doubts.get(member)
+        if not is_terminal(event.state):
+            if doubt and doubt.is_partition:
+                self.settle(member)
+            return NOTHING
+        verdict = _in_words_of_mesos(member, event, now)
+        if member.has_runner and doubt is None:
+            # The runner knows more (exit code, last lines) and its report is on its way.
+            self._doubts[member] = Doubt(verdict, now + SECOND_OPINION)
+            return NOTHING
+        if doubt and event.state == "TASK_KILLED":
+            return doubt.verdict, []  # by us, and we know better why
+        return verdict, []
+
+    def hear_runner(self, event: happened.TaskExited, now: float) -> Heard:
+        member = self._members.live(event.task_id)
+        if member is None:
+            return NOTHING
+        # If the runner did its part and the task cannot, another attempt would end the same.
+        is_hopeless = member.stage < Stage.STARTED and event.code not in RUNNER_EXITS
+        doubt = self._doubts.get(member)
+        at = doubt.verdict.at if doubt and not doubt.is_partition else now
+        return (
+            Verdict(member, event.code, event.reason, at, event.tail, is_hopeless=is_hopeless),
+            [],
+        )
+
+    def miss_runner(self, event: happened.RunnerLost, now: float) -> Heard:
+        member = self._members.live(event.task_id)
+        if member is None:
+            return NOTHING
+        doubt = self._doubts.get(member)
+        if doubt and doubt.is_partition:
+            reason = f"is out of reach of the master and of the launcher ({event.reason})"
+            return Verdict(member, doubt.verdict.code, reason, now, is_lost=True), []
+        if doubt:
+            return doubt.verdict, []
+        # Mesos may be about to say why; if it says nothing the task must go all the same.
+        reason = f"lost touch with the launcher ({event.reason})"
+        verdict = Verdict(member, 1, reason, now, is_lost=True)
+        self._doubts[member] = Doubt(verdict, now + SECOND_OPINION)
+        return None, [Kill(member.task_id, member.agent_id)]
+
+    def _end_stray(self, event: happened.TaskUpdated) -> list[Action]:
+        """An attempt that was given up, or a task of nobody, must not go on."""
+        is_ending = is_terminal(event.state) or event.state == "TASK_KILLING"
+        if is_ending or not self._members.is_stray(event.task_id):
+            return []
+        return [Kill(event.task_id, event.agent_id)]
+
+    def _unreachable(self, member: Member, now: float) -> list[Action]:
+        if member in self._doubts:
+            return []
+        # As long as its runner is heard the task is well, whatever became of its agent.
+        until = None if member.has_runner else now + UNREACHABLE_GRACE
+        verdict = Verdict(member, 1, "was out of reach too long", now, is_lost=True)
+        self._doubts[member] = Doubt(verdict, until, is_partition=True)
+        where = f"{member.task.name} on {member.hostname} is out of reach of the master"
+        patience = "its runner answers" if until is None else f"waiting {UNREACHABLE_GRACE:g} s"
+        return [Say(f"{where}; {patience}", "warning")]
+
+
+def _in_words_of_mesos(member: Member, event: happened.TaskUpdated, now: float) -> Verdict:
+    reason = describe(event.state, event.message, event.reason)
+    code = status_in(event.message) or (0 if event.state == "TASK_FINISHED" else 1)
+    if event.reason == OUT_OF_MEMORY:
+        code = KILLED
+    if not member.has_runner and code in RUNNER_EXITS:
+        reason = f"{reason}: {RUNNER_EXITS[code]}"
+    return Verdict(member, code, reason, now, is_lost=is_lost(event.state))
