@@ -81,7 +81,7 @@ def test_the_words_of_mesos_are_passed_on():
     [
         ("Command exited with status 3", 3),
         ("Container exited with status 125", 125),
-        ("Command terminated with signal Killed", None),
+        ("Command terminated with signal Killed", 137),
         ("", None),
     ],
 )
