@@ -3,7 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check format clean
+REPEAT ?= 1
+
+.PHONY: demo test chaos check format clean
 
 demo: $(VENV)/installed-for-demo
 	cd examples/mnist && $(CURDIR)/$(BIN)/tfrun -w 2 -s 1 -- $(CURDIR)/$(BIN)/python mnist_replica.py \
@@ -13,6 +15,13 @@ demo: $(VENV)/installed-for-demo
 test: $(VENV)/installed-for-tests
 	misc/check.sh
 	$(BIN)/python -m pytest
+
+# Break every part of a run, REPEAT times over; stops at the first failure.
+chaos: $(VENV)/installed-for-tests
+	@for i in $$(seq $(REPEAT)); do \
+		echo "chaos, $$i of $(REPEAT)"; \
+		$(BIN)/python -m pytest -q -x tests/chaos || exit 1; \
+	done
 
 check: $(VENV)/installed-for-tests
 	misc/check.sh

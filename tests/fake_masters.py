@@ -170,6 +170,22 @@ class MasterThatDiesInTheMiddleOfARecord(GoodMaster):
             writer.close()
 
 
+class MasterThatEndsInTheMiddleOfARecord(GoodMaster):
+    """Each time, before it has said anything."""
+
+    async def subscribed(self, request, writer):
+        writer.write(STREAM_HEAD % self.subscriptions)
+        self.send_bytes(b'100\n{"type": "SUBS')
+        await writer.drain()
+        writer.close()
+
+
+class MasterThatSpeaksGarbageAfterASubscription(GoodMaster):
+    async def subscribed(self, request, writer):
+        await super().subscribed(request, writer)
+        self.send_bytes(b"\xff\xfe garbage")
+
+
 class MasterThatAnswersNothing(GoodMaster):
     async def subscribed(self, request, writer):
         pass

@@ -165,7 +165,9 @@ class Proxy:
         self._target = target
         self._connections: set[asyncio.Task[None]] = set()
         self._open = True
-        self._frozen = False
+        self._frozen: set[asyncio.StreamWriter] = set()
+        self._writers: set[asyncio.StreamWriter] = set()
+        self.pause = 0.0  # seconds before every piece of 1000 bytes
         self.address = ("", 0)
         self.passed = 0  # bytes from the runner
         self.cut_after: int | None = None  # cut once so many bytes of the runner have passed
@@ -183,15 +185,18 @@ class Proxy:
         except* (ConnectionError, EOFError):
             pass
         finally:
+            self._writers -= {writer, to_launcher}
             writer.transport.abort()
             to_launcher.transport.abort()
 
     async def _pass_on(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, counted: bool
     ) -> None:
+        self._writers.add(writer)
         while data := await reader.read(1000):
-            if self._frozen:
+            if writer in self._frozen:
                 continue
+            await asyncio.sleep(self.pause)
             if counted:
                 self.passed += len(data)
                 self.recorded += data
@@ -211,8 +216,8 @@ class Proxy:
         self._open = True
 
     def freeze(self) -> None:
-        """Let nothing through any more, and tell nobody."""
-        self._frozen = True
+        """Let nothing through these connections any more, and tell nobody; new ones are well."""
+        self._frozen |= self._writers
 
     def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connection = asyncio.get_running_loop().create_task(self._serve(reader, writer))

@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import socket
+import subprocess
 import sys
 import time
 
@@ -427,6 +428,27 @@ def test_a_lost_launcher_means_the_end_of_the_command(tmp_path):
     assert gone(pid)
     assert (tmp_path / "finalized").exists()
     assert "is lost" in theirs.stderr
+
+
+@pytest.mark.parametrize("lives", [True, False])
+def test_the_directory_of_the_embedded_mesos_is_removed_when_its_owner_is_dead(tmp_path, lives):
+    """Of one that lives, and only cannot be reached, other tasks may need it."""
+    scratch, ended = tmp_path / "scratch", subprocess.Popen(["true"])
+    scratch.mkdir()
+    ended.wait()
+
+    async def main():
+        owner = os.getpid() if lives else ended.pid
+        values = {"grace": 0, "scratch": str(scratch), "owner": owner}
+        async with launcher() as ours, Proxy(ours.address).running() as proxy:
+            with runner(tmp_path, settings(proxy.address, **values)) as theirs:
+                ours.start("sleep 60")
+                await ours.saw(TaskReady)
+                proxy.cut(for_good=True)
+                return await theirs.exited()
+
+    assert asyncio.run(main()) == wire.LAUNCHER_LOST
+    assert scratch.exists() == lives
 
 
 def test_a_launcher_that_falls_silent_is_lost_as_well(tmp_path):

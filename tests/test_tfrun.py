@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -319,13 +318,6 @@ def test_a_second_interrupt_ends_it_at_once():
     assert run.returncode == 130 and "ended without waiting for worker:0" in err
 
 
-def test_a_killed_launcher_leaves_nothing_behind():
-    """The fixture sees what is left: no process, and no sandbox either."""
-    with running_tfrun("-w", 2, "-s", 1, "--", "sh", "-c", "echo up; sleep 600") as run:
-        read_until(run.stdout, "[worker:0] up", "[worker:1] up", "[ps:0] up")
-        run.kill()
-
-
 def test_when_nobody_reads_the_output_the_run_ends():
     with running_tfrun("-w", 1, "--", "sh", "-c", "while :; do echo x; sleep 0.01; done") as run:
         read_until(run.stdout, "x")
@@ -427,11 +419,6 @@ def test_ctrl_c_in_a_pipeline_is_as_orderly_as_without(tmp_path):
     assert saved.exists()
 
 
-def test_a_daemon_that_left_its_session_does_not_outlive_the_run():
-    done = tfrun("-w", 1, "--", "sh", "-c", "setsid sleep 600 & echo up")
-    assert (done.returncode, done.stdout) == (0, "[worker:0] up\n")
-
-
 def test_a_killed_launcher_takes_its_local_chief_with_it():
     script = "echo up; sleep 600"
     with running_tfrun("-w", 2, "--local-chief", "--", "sh", "-c", script) as run:
@@ -520,18 +507,6 @@ def test_of_several_masters_the_first_need_not_exist():
     with standing_mesos() as url:
         done = tfrun("-m", f"no-such-host.invalid,{url}", "-w", 1, "--", "echo", "found")
     assert (done.returncode, done.stdout) == (0, "[worker:0] found\n")
-
-
-def test_the_console_is_the_only_writer_when_the_master_dies():
-    with ExitStack() as stack:
-        with standing_mesos() as url:
-            script = "echo up; sleep 600"
-            run = stack.enter_context(running_tfrun("-m", url, "-w", 1, "--", "sh", "-c", script))
-            read_until(run.stdout, "[worker:0] up")
-        read_until(run.stderr, "tfrun: lost the master")
-        run.send_signal(signal.SIGINT)
-        _, err = finish(run, 30)
-    assert all(line.startswith(("tfrun: ", "  ")) for line in err.splitlines())
 
 
 def test_two_runs_that_each_need_two_thirds_finish_one_after_the_other():

@@ -7,7 +7,7 @@ import os
 import socket
 import time
 
-from . import wire
+from . import process, wire
 from .errors import FrameError, HandshakeError
 from .loop import READ, WRITE, Loop, Timer
 
@@ -33,6 +33,7 @@ class Settings:
         self.job, self.index = str(values["job"]), int(values["index"])
         self.port = int(values.get("port") or 0)  # 0: any free one
         self.scratch = values.get("scratch")  # to remove if the launcher dies and cannot
+        self.owner = int(values.get("owner") or 0)  # the launcher's pid, if it is on this machine
         # All in seconds:
         self.connect_timeout = float(values.get("connect_timeout", 30))
         self.grace = float(values.get("grace", 10))  # to find a lost launcher again
@@ -135,6 +136,8 @@ class Link:
         assert self._socket is not None
         code = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         if code:
+            if self._settings.owner and not process.exists(self._settings.owner):
+                self._give_up_at = time.monotonic()  # it will not come back
             return self._break(os.strerror(code))
         here, there = self._socket.getsockname(), self._socket.getpeername()
         if here == there:  # TCP can meet itself when nobody listens on a local port

@@ -17,6 +17,8 @@ import zipfile
 import zlib
 from types import CodeType
 
+from .wire import NO_ROOM
+
 NODE_MODULES = (
     "child",
     "command",
@@ -40,10 +42,11 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 _BOOTSTRAP = (
     "import binascii,gc,os,sys,zlib;"
     "gc.disable();"  # there is no garbage in imports, and looking for it takes a tenth of them
-    'z=os.path.join(os.path.abspath(os.environ.get("MESOS_SANDBOX")or"."),"tfmesos-runner.zip");'
-    'f=open(z,"wb");'
-    f'f.write(zlib.decompress(binascii.a2b_base64(os.environ["{VARIABLE}"])));'
-    "f.close();"
+    'z=os.path.join(os.path.abspath(os.environ.get("MESOS_SANDBOX")or"."),"tfmesos-runner.zip")\n'
+    "try:\n"
+    ' with open(z,"wb") as f:'
+    f'f.write(zlib.decompress(binascii.a2b_base64(os.environ["{VARIABLE}"])))\n'
+    f"except OSError:os._exit({NO_ROOM})\n"  # where no room is left a traceback has none, either
     "sys.path.insert(0,z);"
     "from tfmesos.server import main;"
     "gc.freeze();gc.enable();"

@@ -57,6 +57,17 @@ def has_ended(process: subprocess.Popen[bytes]) -> bool:
         return True
 
 
+def exists(pid: int) -> bool:
+    """Whether there is such a process, anybody's; one that has ended and was not reaped is none."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return _state(pid) not in (b"Z", b"X")
+
+
 def signal_sessions(leaders: Collection[int], number: int) -> set[int]:
     """Send signal *number* to every living process of the sessions of *leaders*.
 
@@ -150,12 +161,17 @@ def _environment(pid: int) -> bytes:
 
 
 def _is_alive(pid: int) -> bool:
+    return _state(pid) not in (b"Z", b"X", b"")
+
+
+def _state(pid: int) -> bytes:
+    """The letter the kernel has for it; empty if it has none, or tells nobody."""
     try:
         with open("/proc/{}/stat".format(pid), "rb") as file:
             # The name of the program stands in brackets and may hold anything, brackets too.
-            return file.read().rpartition(b")")[2].split()[0] not in b"ZX"
+            return file.read().rpartition(b")")[2].split()[0]
     except OSError:
-        return False
+        return b""
 
 
 def _session(pid: int) -> int | None:

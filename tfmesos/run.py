@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import secrets
 import socket
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
@@ -364,7 +365,8 @@ class Run:
             self._names[task_id] = seat.task.name
             self._rendezvous.expect(task_id)
             settings = runner_settings(self.config, self.id, self._launcher, task_id, seat)
-            settings["scratch"] = self._scratch
+            if self._scratch:
+                settings |= {"scratch": self._scratch, "owner": os.getpid()}
             command = runner_command(self.config, settings, self._secret.hex(), seat)
             infos.append(task_info(self.config, task_id, launch.agent_id, seat, command))
         if warning := doubtful_gpus(self.config, [seat for _, seat in launch.seats]):

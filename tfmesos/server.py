@@ -75,8 +75,7 @@ class Runner:
 
     def _clear_away(self) -> None:
         """The embedded Mesos dies with its launcher and leaves its directory to us."""
-        code = self._link.failure[0] if self._link.failure else 0
-        if self._settings.scratch and code == wire.LAUNCHER_LOST:
+        if self._settings.scratch and not process.exists(self._settings.owner):
             import shutil  # is rarely needed, and not cheap
 
             shutil.rmtree(self._settings.scratch, ignore_errors=True)

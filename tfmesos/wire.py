@@ -46,6 +46,7 @@ LAUNCHER_LOST = 213
 BAD_SETTINGS = 214
 PORT_TAKEN = 215
 RUNNER_BROKEN = 216
+NO_ROOM = 217
 
 RUNNER_EXITS = {
     CANNOT_REACH_LAUNCHER: "could not reach the launcher from its node",
@@ -54,6 +55,7 @@ RUNNER_EXITS = {
     BAD_SETTINGS: "was started with settings its runner does not understand",
     PORT_TAKEN: "could not have its port: another program on the node uses it",
     RUNNER_BROKEN: "was ended by a fault in the tfmesos runner; its sandbox has the traceback",
+    NO_ROOM: "could not unpack its runner into its sandbox: is the disk full?",
 }
 
 

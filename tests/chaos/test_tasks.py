@@ -1,0 +1,140 @@
+"""Runners and the user's processes die, stop, or do what processes should not do."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+
+import pytest
+
+from tests.commands import finish, read_until, running_tfrun, tfrun
+
+# worker:0 tells its pids; the others wait.
+WORKERS = "[ {task_index} = 0 ] && echo up $PPID $$; exec sleep 600"
+
+
+def pids(run):
+    """Those of the runner and of the command of worker:0, once it is up."""
+    (*_, line) = read_until(run.stdout, "[worker:0] up")
+    return [int(word) for word in line.split()[-2:]]
+
+
+@pytest.mark.bound(20)
+def test_a_killed_runner_fails_the_run_and_takes_its_command_with_it(bound):
+    with running_tfrun("-w", 2, "--", WORKERS) as run:
+        runner, _command = pids(run)
+        bound.struck()
+        os.kill(runner, signal.SIGKILL)
+        _, err = finish(run, bound.left)
+    assert run.returncode != 0
+    assert re.match(r"tfrun: worker:0 .*(Killed|connection)", err), err
+
+
+@pytest.mark.bound(20)
+def test_a_killed_command_is_the_cause_and_its_code_that_of_the_run(bound):
+    with running_tfrun("-w", 2, "--", WORKERS) as run:
+        _runner, command = pids(run)
+        bound.struck()
+        os.kill(command, signal.SIGKILL)
+        _, err = finish(run, bound.left)
+    assert run.returncode == 137
+    assert err.startswith("tfrun: worker:0 was killed by SIGKILL (signal 9) on "), err
+
+
+@pytest.mark.bound(20)
+def test_a_stopped_command_does_not_hold_up_the_end_of_the_run(tmp_path, bound):
+    """It cannot take SIGTERM, so it is killed after its grace."""
+    fail = tmp_path / "fail"
+    script = f"echo up $PPID $$; until [ -e {fail} ] && [ {{task_index}} = 1 ]; do sleep 0.05; done"
+    with running_tfrun("-w", 2, "--", f"{script}; exit 3") as run:
+        _runner, command = pids(run)
+        os.kill(command, signal.SIGSTOP)
+        bound.struck()
+        fail.touch()
+        _, err = finish(run, bound.left)
+    assert run.returncode == 3
+    assert err.startswith("tfrun: worker:1 exited with 3 on "), err
+
+
+@pytest.mark.bound(20)
+def test_a_stopped_runner_does_not_hold_up_an_interrupt(bound):
+    with running_tfrun("-w", 2, "--", WORKERS) as run:
+        runner, _command = pids(run)
+        os.kill(runner, signal.SIGSTOP)
+        bound.struck()
+        run.send_signal(signal.SIGINT)
+        finish(run, bound.left)
+    assert run.returncode == 130
+
+
+@pytest.mark.bound(20)
+def test_a_command_that_ignores_sigterm_is_killed_after_its_grace(bound):
+    script = "[ {task_index} = 1 ] && exit 4; trap '' TERM; while :; do sleep 0.05; done"
+    bound.struck()
+    done = tfrun("-w", 2, "--", script, timeout=bound.left)
+    assert done.returncode == 4
+    assert "worker:0 (was killed by SIGKILL" in done.stderr
+
+
+DAEMON = """
+import os, time
+for _ in range(3):
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            time.sleep(600)
+        os._exit(0)
+print("forked", flush=True)
+"""
+
+
+@pytest.mark.bound(20)
+@pytest.mark.parametrize(
+    "end, code", [("", 0), ("os._exit(5)", 5), ("os.kill(os.getpid(), 9)", 137)]
+)
+def test_daemons_do_not_outlive_their_task(end, code, bound):
+    """They left its session and closed nothing; the fixtures see what is left."""
+    bound.struck()
+    done = tfrun("-w", 1, "--", sys.executable, "-c", DAEMON + end, timeout=bound.left)
+    assert (done.returncode, done.stdout) == (code, "[worker:0] forked\n")
+
+
+@pytest.mark.bound(20)
+def test_a_command_that_writes_without_end_can_be_interrupted(bound):
+    with running_tfrun("-w", 2, "--", "yes", "0123456789" * 10) as run:
+        read_until(run.stdout, "[worker:0]", "[worker:1]")
+        bound.struck()
+        run.send_signal(signal.SIGINT)
+        out, _ = finish(run, bound.left)
+    assert run.returncode == 130
+    whole = {f"[worker:{index}] {'0123456789' * 10}" for index in (0, 1)}
+    assert set(out.splitlines()) <= whole, "a line was torn"
+
+
+@pytest.mark.bound(20)
+def test_a_flood_does_not_hold_up_the_failure_of_another_task(bound):
+    script = "[ {task_index} = 1 ] && { sleep 0.5; exit 6; }; exec yes"
+    bound.struck()
+    done = tfrun("-w", 2, "--", script, timeout=bound.left)
+    assert done.returncode == 6
+
+
+@pytest.mark.bound(20)
+def test_a_command_that_closes_its_output_is_heard_of_all_the_same(tmp_path, bound):
+    go = tmp_path / "go"
+    script = f"echo last; exec >&- 2>&-; until [ -e {go} ]; do sleep 0.05; done; exit 9"
+    with running_tfrun("-w", 1, "--", script) as run:
+        read_until(run.stdout, "[worker:0] last")
+        bound.struck()
+        go.touch()
+        _, err = finish(run, bound.left)
+    assert run.returncode == 9 and "    last\n" in err
+
+
+@pytest.mark.bound(20)
+def test_a_command_that_leaves_its_output_to_a_daemon_has_ended_when_it_has(bound):
+    bound.struck()
+    done = tfrun("-w", 1, "--", "sh", "-c", "setsid sleep 600 & echo up", timeout=bound.left)
+    assert (done.returncode, done.stdout) == (0, "[worker:0] up\n")
