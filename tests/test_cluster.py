@@ -2,10 +2,13 @@
 
 import asyncio
 import re
+import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -47,15 +50,60 @@ def test_a_failure_that_was_waited_for_is_an_outcome_and_no_exception():
     assert isinstance(outcome.error, TaskFailed) and outcome.error.task == "worker:0"
 
 
-def test_a_failure_nobody_asked_for_is_raised_when_the_block_is_left():
-    with pytest.raises(TaskFailed, match="worker:0 exited with 7"):
+def spin():
+    while True:
+        pass
+
+
+@pytest.mark.parametrize("busy", [lambda: time.sleep(50), spin, lambda: threading.Event().wait(50)])
+def test_a_failure_interrupts_the_main_thread_in_the_block(busy):
+    began = time.monotonic()
+    with pytest.raises(TaskFailed, match="worker:0 exited with 7") as raised:
+        with cluster(Job("worker", 1, cmd="exit 7"), quiet=True):
+            busy()
+    assert time.monotonic() - began < 40
+    assert raised.value.__cause__ is None
+
+
+def test_a_failure_interrupts_nobody_who_handles_interrupts_himself():
+    got = []
+    before = signal.signal(signal.SIGINT, lambda *_: got.append("SIGINT"))
+    try:
+        with pytest.raises(TaskFailed):
+            with cluster(Job("worker", 1, cmd="exit 7"), quiet=True) as c:
+                c._ended.exception(30)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert got == []
+
+
+def test_a_failure_in_a_block_of_another_thread_is_raised_when_the_block_is_left():
+    def block():
         with cluster(Job("worker", 1, cmd="exit 7"), quiet=True) as c:
-            c._ended.result(30)
+            c._ended.exception(30)
+
+    with ThreadPoolExecutor(1) as pool, pytest.raises(TaskFailed, match="worker:0 exited with 7"):
+        pool.submit(block).result(60)
+
+
+def test_an_interrupt_of_the_user_stays_one():
+    with pytest.raises(KeyboardInterrupt):
+        with cluster(Job("worker", 1, cmd="sleep 60"), quiet=True):
+            signal.raise_signal(signal.SIGINT)
+
+
+def test_what_went_wrong_in_the_block_after_a_failure_is_kept_as_its_consequence():
+    with pytest.raises(TaskFailed) as raised:
+        with cluster(Job("worker", 1, cmd="exit 7"), quiet=True) as c:
+            with c.interruption.listening():
+                c._ended.exception(30)
+            raise ConnectionError("the server is gone")
+    assert str(raised.value.__cause__) == "the server is gone"
 
 
 def test_a_failure_is_raised_by_the_next_call():
     with cluster(Job("worker", 1, cmd="exit 7"), quiet=True) as c:
-        c._ended.result(30)
+        c.wait(30)
         with pytest.raises(TaskFailed):
             c.finished()
 

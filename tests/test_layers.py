@@ -33,7 +33,7 @@ IO = {
         "reservation",
     ),  # of the runner
     *("masters", "client", "client_answers", "client_calls", "client_patience"),
-    *("rendezvous", "console", "here", "access", "sandbox"),
+    *("rendezvous", "console", "here", "interruption", "access", "sandbox"),
 }
 SHELL = {
     *("config", "embedded", "run", "scheduler", "server", "flags", "tfrun"),

@@ -91,3 +91,39 @@ def test_a_server_that_dies_is_reported_in_the_block():
             (server,) = [p for p in living_children() if "serve import" in " ".join(p.cmdline())]
             server.kill()
             c._ended.result(60)
+
+
+def test_an_error_of_tensorflow_is_traced_back_to_the_task_that_died():
+    code = """
+import os, threading
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+import psutil
+import tensorflow as tf
+from tfmesos import Job, TaskFailed, cluster
+
+def kill_the_ps(c):
+    task = c._run.id + "-ps-0-1"
+    for process in psutil.Process().children(recursive=True):
+        if "serve import" in " ".join(process.cmdline()):
+            if process.environ()["TFMESOS_TASK_ID"] == task:
+                process.kill()
+
+try:
+    with cluster([Job("ps", 1), Job("worker", 1)], quiet=True) as c, tf.Graph().as_default():
+        with tf.device("/job:ps/task:0"):
+            total = tf.compat.v1.get_variable("total", initializer=0)
+        with tf.device("/job:worker/task:0"):
+            step = tf.compat.v1.assign_add(total, 1)
+        with tf.compat.v1.Session(c.targets["/job:worker/task:0"]) as session:
+            session.run(tf.compat.v1.global_variables_initializer())
+            session.run(step)
+            kill_the_ps(c)
+            while True:
+                session.run(step)
+except TaskFailed as error:
+    print(error.task, error.exit_code)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=110, env=environment()
+    )
+    assert (done.stdout, done.returncode) == ("ps:0 137\n", 0), done.stderr

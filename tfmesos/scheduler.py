@@ -17,12 +17,15 @@ from .command import by_index
 from .config import make_config
 from .console import Console, Screen
 from .errors import Interrupted, TFMesosError
+from .interruption import Interruption
 from .reservation import family_of, reserve
 from .run import Run
 from .spec import Job, LaunchConfig
 from .wire import join_address
 
 logging.getLogger("tfmesos").addHandler(logging.NullHandler())  # the program decides
+
+LEARNED_WITHIN = 3.0  # seconds between TensorFlow's complaint and our knowledge of the cause
 
 __all__ = ["Job", "Outcome", "TFMesosScheduler", "cluster"]
 
@@ -74,6 +77,7 @@ class TFMesosScheduler:
         self._stop_wanted: tuple[str, int] | None = None
         self._reservation: socket.socket | None = None  # of this process's own address
         self._told = False  # has the caller seen how it ended?
+        self.interruption = Interruption()
 
     def start(self, wait: bool = True) -> None:
         """Bring the cluster up; returns when every task runs. Raises what went wrong.
@@ -150,7 +154,8 @@ class TFMesosScheduler:
 
     def wait(self, timeout: float | None = None) -> Outcome:
         """How the run ended, once it has; TimeoutError if that takes longer than *timeout*."""
-        outcome = self._ended.result(timeout)
+        with self.interruption.listening():
+            outcome = self._ended.result(timeout)
         self._told = True
         return outcome
 
@@ -187,7 +192,8 @@ class TFMesosScheduler:
         if self._ended.done():
             self._raise_failure()
         try:
-            return self._ready.result()
+            with self.interruption.listening():
+                return self._ready.result()
         except TFMesosError:
             self._told = True
             raise
@@ -198,10 +204,22 @@ class TFMesosScheduler:
             self._told = True
             raise error
 
-    def raise_untold_failure(self) -> None:
-        """Raise the failure of the run, unless its caller knows of it already."""
-        if self._ended.done() and not self._told:
-            self._raise_failure()
+    def raise_untold_failure(self, error: BaseException | None = None) -> None:
+        """Raise the failure of the run, unless its caller knows of it already.
+
+        It is the cause of *error* then, with which the block of the run was left.
+        """
+        failure = self._ended.result().error if self._ended.done() else None
+        if failure is not None and not self._told:
+            self._told = True
+            raise failure from error
+
+    def await_failure(self, within: float) -> None:
+        """Give the run that many seconds to learn of a failure that its user met first."""
+        try:
+            self._ended.exception(within)
+        except TimeoutError:
+            pass
 
     def _live(self) -> None:
         level = "warning" if self._quiet else "notice"
@@ -236,6 +254,8 @@ class TFMesosScheduler:
         if not self._ready.done():
             early = TFMesosError("the run ended before all its tasks had begun")
             self._ready.set_exception(outcome.error or early)
+        if outcome.error is not None:
+            self.interruption.send()
         self._ended.set_result(outcome)
 
     def _fail(self, error: BaseException) -> None:
@@ -252,11 +272,24 @@ def cluster(jobs: Any, *, wait: bool = True, **settings: Any) -> Iterator[TFMeso
     Without *wait* the block begins at once, and the first use of the addresses waits.
     """
     scheduler = TFMesosScheduler(jobs, **settings)
+    interruption = scheduler.interruption
     scheduler.start(wait)
     try:
+        interruption.enter()
         yield scheduler
-    except BaseException:
+        interruption.leave()
+    except BaseException as error:
+        is_interrupted = interruption.leave(error)
+        if _is_of_tensorflow(error):
+            scheduler.await_failure(LEARNED_WITHIN)
         scheduler.stop()
+        if is_interrupted or isinstance(error, Exception):
+            scheduler.raise_untold_failure(None if is_interrupted else error)
         raise
     scheduler.stop()
     scheduler.raise_untold_failure()
+
+
+def _is_of_tensorflow(error: BaseException) -> bool:
+    """Is it an error that a lost task may be behind?"""
+    return type(error).__module__.startswith("tensorflow.")

@@ -1,0 +1,60 @@
+"""Bring a failure into the main thread while that is busy inside a ``with`` block.
+
+A real SIGINT does it, since only that ends a sleep or a read; ``cluster()`` knows it for ours.
+Whoever handles SIGINT in a way of their own, and every other thread, learns of the failure when
+they next ask.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+ARRIVAL = 1.0  # seconds a signal may need from us to ourselves
+
+
+class Interruption:
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._is_inside = False  # is the main thread in the block?
+        self._listeners = 0  # calls that are waiting to be told, and need no signal
+        self._is_sent = False
+
+    def enter(self) -> None:
+        self._is_inside = threading.current_thread() is threading.main_thread()
+
+    def leave(self, error: BaseException | None = None) -> bool:
+        """No signal comes after this. Is *error*, with which the block was left, our doing?"""
+        try:
+            with self._lock:
+                self._is_inside = False
+            if self._is_sent and not isinstance(error, KeyboardInterrupt):
+                time.sleep(ARRIVAL)
+        except KeyboardInterrupt:
+            if not self._is_sent:
+                raise
+        return self._is_sent
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """The caller waits for the news and needs no interruption."""
+        with self._lock:
+            self._listeners += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._listeners -= 1
+
+    def send(self) -> None:
+        with self._lock:
+            if not self._is_inside or self._listeners or self._is_sent:
+                return
+            if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+                main = threading.main_thread().ident
+                assert main is not None
+                self._is_sent = True
+                signal.pthread_kill(main, signal.SIGINT)
