@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import base64
-import ssl
+from typing import TYPE_CHECKING
 
 from .errors import SpecError
 from .spec import Access
+
+if TYPE_CHECKING:
+    import ssl
 
 
 def authorization(
@@ -23,6 +26,8 @@ def tls_context(access: Access) -> ssl.SSLContext | None:
     """None where nothing was said: the certificates of this machine are trusted then."""
     if not access.ca_file and not access.cert_file:
         return None
+    import ssl  # not cheap, and most masters speak plain HTTP
+
     context = _context(access.ca_file)
     if access.cert_file:
         try:
@@ -33,6 +38,8 @@ def tls_context(access: Access) -> ssl.SSLContext | None:
 
 
 def _context(ca_file: str | None) -> ssl.SSLContext:
+    import ssl
+
     try:
         return ssl.create_default_context(cafile=ca_file)
     except (OSError, ssl.SSLError) as error:

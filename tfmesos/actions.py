@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from .errors import TFMesosError
 from .offers import Seat
+from .record import Record
 from .spec import Task
 
 ClusterSpec = Mapping[str, Sequence[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(Record):
     """Accept these offers of one agent and start these tasks there."""
 
     agent_id: str
@@ -22,64 +21,55 @@ class Launch:
     seats: tuple[tuple[str, Seat], ...]  # task id and its seat
 
 
-@dataclass(frozen=True, slots=True)
-class Decline:
+class Decline(Record):
     offer_ids: tuple[str, ...]
     refuse_seconds: float
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class DeclineInverse:
+class DeclineInverse(Record):
     """Tell the operator that we do not leave."""
 
     offer_ids: tuple[str, ...]
     refuse_seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Suppress:
+class Suppress(Record):
     """Ask for no more offers."""
 
 
-@dataclass(frozen=True, slots=True)
-class Revive:
+class Revive(Record):
     """Ask for offers again, also for those declined before."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kill:
+class Kill(Record):
     """Have Mesos kill a task, whatever its runner does."""
 
     task_id: str
     agent_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class Reconcile:
+class Reconcile(Record):
     """Ask the master what became of these tasks: pairs of task id and agent id."""
 
     tasks: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Prepare:
+class Prepare(Record):
     """Have the runner of a bare server import TensorFlow while the others register."""
 
     task_id: str
     task: Task
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(Record):
     """Everybody is in: tell the runners who the others are and let them begin."""
 
     tasks: tuple[tuple[str, Task], ...]
     cluster: ClusterSpec
 
 
-@dataclass(frozen=True, slots=True)
-class StopRunner:
+class StopRunner(Record):
     """Have the runner end its command: SIGTERM, and after *grace* seconds SIGKILL."""
 
     task_id: str
@@ -87,21 +77,18 @@ class StopRunner:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class AnnounceReady:
+class AnnounceReady(Record):
     """Every command runs, every server listens."""
 
     cluster: ClusterSpec
 
 
-@dataclass(frozen=True, slots=True)
-class Say:
+class Say(Record):
     text: str
     level: str = "info"  # or "debug", "notice", "warning"
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(Record):
     """How one task ended, for the report."""
 
     task: Task
@@ -115,8 +102,7 @@ class Ending:
     sandbox: str = ""  # where to look at it
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Record):
     """How a run ended: well, or by ``error``; ``cause`` is the task that failed first."""
 
     error: TFMesosError | None = None
@@ -135,8 +121,7 @@ class Outcome:
         return 0 if self.error is None else self.error.exit_code
 
 
-@dataclass(frozen=True, slots=True)
-class Finish:
+class Finish(Record):
     outcome: Outcome
 
 

@@ -14,10 +14,9 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import ssl
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import aiohttp
 
@@ -38,6 +37,9 @@ from .client_patience import Patience, Timing
 from .errors import FrameError, MasterError
 from .masters import Masters
 from .recordio import RecordDecoder
+
+if TYPE_CHECKING:
+    import ssl
 
 log = logging.getLogger(__name__)
 

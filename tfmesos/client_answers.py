@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import ssl
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -13,6 +12,13 @@ import aiohttp
 
 from .errors import FrameError, MasterError, SpecError
 from .masters import parse
+
+try:
+    from ssl import SSLError
+
+    _TLS_ERRORS: tuple[type[Exception], ...] = (SSLError,)
+except ImportError:  # a run on this machine does without
+    _TLS_ERRORS = ()
 
 _TLS_HINT = " (if it speaks TLS, write https://)"
 _TLS_HINTS = {
@@ -104,7 +110,7 @@ def reason_of(error: Exception) -> str:
         error = error.os_error
     if isinstance(error, aiohttp.ClientPayloadError):
         return "the connection was closed"
-    if isinstance(error, OSError) and not isinstance(error, ssl.SSLError) and error.errno:
+    if isinstance(error, OSError) and not isinstance(error, _TLS_ERRORS) and error.errno:
         return os.strerror(error.errno) if error.errno > 0 else str(error.strerror)
     hint = next((hint for mark, hint in _TLS_HINTS.items() if mark in str(error)), "")
     return f"{error}{hint}"

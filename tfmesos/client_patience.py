@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import random
-from dataclasses import dataclass
 
 from .client_answers import NotMesos, Unreachable
 from .errors import MasterError
+from .record import Record
 
 _STRANGE_ROUNDS = 3  # a master that is just starting answers 404 for a moment
 
 
-@dataclass(frozen=True, slots=True)
-class Timing:
+class Timing(Record):
     """How patient the client is, in seconds."""
 
     give_up_after: float = 30.0  # without a first subscription

@@ -14,10 +14,10 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from .actions import Ending, Outcome
 from .hints import hint
+from .record import Record
 
 MAX_WAITING = 1024 * 1024  # characters that may wait to be written
 WORTH_TELLING = 5.0  # seconds; of a shorter run only a terminal hears how long it took
@@ -30,8 +30,7 @@ _UNSAFE = re.compile(  # all that moves a cursor or speaks to the terminal, exce
 )
 
 
-@dataclass(frozen=True)
-class Screen:
+class Screen(Record):
     """Where lines go: two functions that write text, and what they may hold."""
 
     out: Callable[[str], None]

@@ -2,52 +2,44 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from .errors import TFMesosError
 from .offers import Offer
+from .record import Record
 
 
-@dataclass(frozen=True, slots=True)
-class Subscribed:
+class Subscribed(Record):
     framework_id: str
     master: str
 
 
-@dataclass(frozen=True, slots=True)
-class Disconnected:
+class Disconnected(Record):
     """The master is out of reach; the client tries again by itself."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class MasterGaveUp:
+class MasterGaveUp(Record):
     """There will be no (further) subscription: the client has tried what it can."""
 
     error: TFMesosError
 
 
-@dataclass(frozen=True, slots=True)
-class OffersReceived:
+class OffersReceived(Record):
     offers: tuple[Offer, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class OfferRescinded:
+class OfferRescinded(Record):
     offer_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class InverseOffersReceived:
+class InverseOffersReceived(Record):
     """The operator asks us to leave these agents, because of their maintenance."""
 
     offer_ids: tuple[str, ...]
     agent_ids: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TaskUpdated:
+class TaskUpdated(Record):
     """A status update of Mesos."""
 
     task_id: str
@@ -58,13 +50,11 @@ class TaskUpdated:
     agent_id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class AgentLost:
+class AgentLost(Record):
     agent_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class TaskRegistered:
+class TaskRegistered(Record):
     """A runner proved the secret and says at which address its task will listen."""
 
     task_id: str
@@ -72,38 +62,33 @@ class TaskRegistered:
     port: int
 
 
-@dataclass(frozen=True, slots=True)
-class TaskReady:
+class TaskReady(Record):
     """The command runs, or the TensorFlow server listens."""
 
     task_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class TaskExited:
+class TaskExited(Record):
     """The runner reports how its command ended, after the last line of its output."""
 
     task_id: str
     code: int  # as a shell counts: 137 for SIGKILL
     reason: str  # "exited with 3", "was killed by SIGKILL", "its initializer exited with 1"
-    tail: tuple[str, ...] = field(default=())  # the last lines of its output
+    tail: tuple[str, ...] = ()  # the last lines of its output
 
 
-@dataclass(frozen=True, slots=True)
-class RunnerLost:
+class RunnerLost(Record):
     """The runner's connection ended, and it did not come back within the grace time."""
 
     task_id: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Ticked:
+class Ticked(Record):
     """A deadline of ``ClusterState.deadline()`` has come."""
 
 
-@dataclass(frozen=True, slots=True)
-class StopRequested:
+class StopRequested(Record):
     reason: str
     exit_code: int
 

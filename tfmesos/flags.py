@@ -6,7 +6,6 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, NoReturn
 
 from .errors import SpecError
@@ -113,7 +112,7 @@ def jobs_of(args: argparse.Namespace) -> list[Job]:
         Job("evaluator", int(args.evaluator), cmd=cmd, **like_worker["evaluator"]),
     ]
     served = _served(args.serve, [job for job in jobs if job.num])
-    return [replace(job, cmd=None) if job.name in served else job for job in jobs if job.num]
+    return [job.but(cmd=None) if job.name in served else job for job in jobs if job.num]
 
 
 def _amounts_of(args: argparse.Namespace, role: str) -> dict[str, Any]:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from .offers import Entry, Offer, Place, place
+from .record import Record
 from .spec import Task
 
 PATIENCE = 10.0  # seconds for which only the old place will do
 
 
-@dataclass(frozen=True, slots=True)
-class Home:
+class Home(Record):
     agent_id: str
     port: int
     until: float  # the time when any other place will do as well
@@ -21,19 +20,19 @@ class Home:
         """The place of *task* at its old address, if the offers hold it."""
         here = [o for o in offers if o.agent_id == self.agent_id]
         has_ports = any(entry.name == "ports" for offer in here for entry in offer.entries)
-        placement = place([task], [replace(o, entries=self._narrowed(o.entries)) for o in here])
+        placement = place([task], [o.but(entries=self._narrowed(o.entries)) for o in here])
         if placement.unplaced:
             return None
         (found,) = placement.places
         (seat,) = found.seats
         if has_ports and seat.port != self.port:
             return None
-        return replace(found, seats=(replace(seat, port=self.port),))
+        return found.but(seats=(seat.but(port=self.port),))
 
     def _narrowed(self, entries: Sequence[Entry]) -> tuple[Entry, ...]:
         """The entries, of all ports only the one we had."""
         return tuple(
-            replace(entry, ports=((self.port, self.port),), amount=1) if has_it else entry
+            entry.but(ports=((self.port, self.port),), amount=1) if has_it else entry
             for entry in entries
             if (has_it := self._is_in(entry)) or entry.name != "ports"
         )

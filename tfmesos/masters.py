@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import ipaddress
 import json
 import logging
@@ -15,6 +14,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from .errors import MasterError, SpecError
+from .record import Record
 
 MASTER_PORT = 5050
 ZOOKEEPER_PORT = 2181
@@ -37,8 +37,7 @@ class Masters(Protocol):
         """The base URLs to try now, best first; MasterError if they cannot be found out."""
 
 
-@dataclass(frozen=True, slots=True)
-class MasterList:
+class MasterList(Record):
     """Masters named one by one. Any of them redirects to the leader."""
 
     urls: tuple[str, ...]
@@ -60,6 +59,8 @@ class ZooKeeperMasters:
     timeout: float = ZOOKEEPER_TIMEOUT
 
     async def candidates(self) -> list[str]:
+        import asyncio  # with TLS in tow, which a run on this machine does without
+
         # kazoo blocks, so it gets a thread. Cancelled, we leave the thread to its own
         # time limits: it closes the connection itself.
         return await asyncio.to_thread(self._read)

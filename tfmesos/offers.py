@@ -6,16 +6,15 @@ Pure: it talks to nobody and changes nothing it is given.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+from .record import NOTHING, Record
 from .spec import Resources, Task
 
 Json = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Record):
     """One entry of an offer's resources; of one name there may be several (reserved or not)."""
 
     name: str
@@ -28,13 +27,12 @@ class Entry:
         return bool(self.json.get("reservations")) or self.json.get("role", "*") != "*"
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(Record):
     id: str
     agent_id: str
     hostname: str
     entries: tuple[Entry, ...]
-    attributes: Mapping[str, str] = field(default_factory=dict)
+    attributes: Mapping[str, str] = NOTHING
     agent_url: str = ""  # of the agent's own HTTP endpoints
 
     @classmethod
@@ -91,8 +89,7 @@ def _total(entries: Iterable[Entry]) -> Resources:
     return Resources(**sums)
 
 
-@dataclass(frozen=True, slots=True)
-class Seat:
+class Seat(Record):
     """A task's place: the very resources it takes from the offers of one agent."""
 
     task: Task
@@ -106,8 +103,7 @@ class Seat:
         return tuple(item for part in gpus for item in part.get("set", {}).get("item", ()))
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Record):
     """An agent that gets tasks, and the offers their resources are cut from."""
 
     agent_id: str
@@ -117,8 +113,7 @@ class Place:
     seats: Sequence[Seat]
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
+class Placement(Record):
     """Every offer given to `place` is in exactly one of ``places`` and ``unused``."""
 
     places: Sequence[Place]

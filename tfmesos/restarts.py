@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
+from .record import Record
 from .roster import Member
 from .spec import RestartPolicy
 from .witnesses import Verdict
@@ -14,8 +14,7 @@ COOL_DOWN = 30.0  # seconds an agent is left alone when tasks keep failing to st
 KEEPS_FAILING = 2  # failures in a row that make it so
 
 
-@dataclass(frozen=True, slots=True)
-class Restart:
+class Restart(Record):
     """A chance that was granted."""
 
     of_all: bool  # everyone, or only the task that ended

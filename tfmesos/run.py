@@ -12,7 +12,6 @@ import secrets
 import socket
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from . import actions as do
@@ -282,7 +281,7 @@ class Run:
         credential = self._credential if self.config.is_local else None
         tail = cause.tail or await sandbox.tail(*where, credential)
         shown = "" if self.config.is_local else sandbox.place(*where)  # ours ends with us
-        return replace(outcome, cause=replace(cause, tail=tail, sandbox=shown))
+        return outcome.but(cause=cause.but(tail=tail, sandbox=shown))
 
     async def _leave(self) -> None:
         """Hand over the calls that are still waiting, then have the framework removed."""

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from .errors import SpecError
+from .record import NOTHING, Record
 
 DEFAULT_CPUS = 1.0
 DEFAULT_MEM = 1024.0  # MiB, as Mesos counts it
@@ -59,8 +60,7 @@ class Resources(NamedTuple):
         return ", ".join(shown)
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(Record):
     """A group of identical tasks: the ``ps`` tasks, or the ``worker`` tasks.
 
     ``num`` counts from index 0; ``start`` leaves out the first indices, for tasks that run
@@ -131,8 +131,7 @@ class Job:
         return Resources.of(self.cpus, self.mem, self.gpus, self.disk)
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(Record):
     job: Job
     index: int
 
@@ -161,7 +160,7 @@ def parse_jobs(jobs: Job | Mapping[str, Any] | Iterable[Job | Mapping[str, Any]]
 
 
 def _job_from_dict(job: Mapping[str, Any]) -> Job:
-    known = [f.name for f in fields(Job)]
+    known = Job.__match_args__
     if not isinstance(job, Mapping):
         raise SpecError(None, "jobs", f"must hold Job objects or dicts, got {job!r}")
     for key in job:
@@ -175,8 +174,7 @@ def _job_from_dict(job: Mapping[str, Any]) -> Job:
     return Job(**job)
 
 
-@dataclass(frozen=True, slots=True)
-class Volume:
+class Volume(Record):
     """A directory of the node, shown to the task at another (or the same) place."""
 
     host: str
@@ -207,8 +205,7 @@ def parse_volumes(volumes: Mapping[str, str] | Iterable[str | Volume]) -> tuple[
     return tuple(v if isinstance(v, Volume) else Volume.parse(v) for v in volumes)
 
 
-@dataclass(frozen=True, slots=True)
-class LogChoice:
+class LogChoice(Record):
     """Which tasks' output is brought home: pairs of job name and index, ``*`` for every one."""
 
     chosen: frozenset[tuple[str, str]]
@@ -265,8 +262,7 @@ class Access:
             raise SpecError(None, "key_file", "needs a certificate file, too")
 
 
-@dataclass(frozen=True, slots=True)
-class RestartPolicy:
+class RestartPolicy(Record):
     """What is done about tasks that end before their time.
 
     Before the cluster has started any task is launched again; after it, by ``after_start``:
@@ -317,8 +313,7 @@ class RestartPolicy:
 USUAL_RESTARTS = RestartPolicy()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LaunchConfig:
+class LaunchConfig(Record):
     """Everything a run is told, merged once from flags, environment and defaults."""
 
     jobs: tuple[Job, ...]
@@ -332,15 +327,15 @@ class LaunchConfig:
     containerizer: str | None = None
     force_pull_image: bool = False
     volumes: tuple[Volume, ...] = ()
-    env: Mapping[str, str] = field(default_factory=dict)  # set for the tasks by the user
-    inherited_env: Mapping[str, str] = field(default_factory=dict)  # the launcher's own
+    env: Mapping[str, str] = NOTHING  # set for the tasks by the user
+    inherited_env: Mapping[str, str] = NOTHING  # the launcher's own
     cwd: str | None = None  # of the command, where the node has it
     cwd_is_given: bool = False  # by the user: then the node must have it
     python: str = "python3"
     initializer: str | None = None
     finalizer: str | None = None
     protocol: str = "grpc"
-    forward_addresses: Mapping[str, str] = field(default_factory=dict)
+    forward_addresses: Mapping[str, str] = NOTHING
     logs: LogChoice = EVERY_LOG
     start_timeout: float | None = None
     restarts: RestartPolicy = USUAL_RESTARTS

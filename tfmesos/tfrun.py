@@ -59,10 +59,11 @@ def script() -> NoReturn:
 def run(args: argparse.Namespace) -> int:
     from . import flags
     from .config import make_config
+    from .spec import Access
 
     config = make_config(flags.jobs_of(args), **flags.settings_of(args))
-    if config.is_local:
-        _leave_out_certificates()
+    if config.is_local and config.access == Access():
+        _leave_out_tls()
     if args.dry_run:
         return _dry_run(config)
     return _launch(config, level="debug" if args.verbose else "notice")
@@ -77,14 +78,12 @@ def _open_standard_streams() -> None:
             os.open(os.devnull, os.O_RDWR)  # the lowest number that is free: this one
 
 
-def _leave_out_certificates() -> None:
-    """aiohttp reads all certificates of the machine when it is imported, which takes as long as
-    a Python takes to start three times. A run on this machine only does not need any, and a
-    connection that did would be refused.
+def _leave_out_tls() -> None:
+    """Importing ssl, and with it all certificates of the machine, takes as long as a Python takes
+    to start five times. A run on this machine only does not need it; asyncio and aiohttp get
+    along with a Python that has none.
     """
-    import ssl
-
-    ssl.SSLContext.load_default_certs = lambda self, purpose=None: None  # type: ignore
+    sys.modules.setdefault("ssl", None)  # type: ignore[arg-type]
 
 
 def _complain(text: str, code: int) -> int:

@@ -6,10 +6,9 @@ so whoever comes first is believed only after a while.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from . import events as happened
 from .actions import Action, Kill, Say
+from .record import Record
 from .roster import Member, Roster, Stage
 from .task_info import OUT_OF_MEMORY, describe, is_lost, is_terminal, status_in
 from .wire import RUNNER_EXITS
@@ -19,8 +18,7 @@ KILLED = 137  # as a shell counts a SIGKILL
 UNREACHABLE_GRACE = 90.0  # seconds before a task behind a lost network counts as lost
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Record):
     """How the present attempt of a task ended."""
 
     member: Member
@@ -36,8 +34,7 @@ Heard = tuple[Verdict | None, list[Action]]
 NOTHING: Heard = (None, [])
 
 
-@dataclass(frozen=True, slots=True)
-class Doubt:
+class Doubt(Record):
     """An end that one side has reported and the other has not confirmed yet."""
 
     verdict: Verdict

@@ -9,12 +9,12 @@ import tempfile
 import uuid
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
 from aiohttp import web
 
+from ..record import Record
 from . import resources
 from .endpoints import application
 from .master import Master
@@ -22,8 +22,7 @@ from .records import Timing
 from .resources import Json
 
 
-@dataclass(frozen=True)
-class AgentConfig:
+class AgentConfig(Record):
     """One agent. Raises SpecError if *resources* or *attributes* cannot be read.
 
     Both are in the notation of mesos-agent, and the agent offers what they say and no more:

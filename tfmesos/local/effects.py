@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ..record import Record
 from .records import Task
 from .resources import Json
 
 
-@dataclass(frozen=True)
-class Send:
+class Send(Record):
     """Write one event to a stream."""
 
     stream: str
     event: Json
 
 
-@dataclass(frozen=True)
-class End:
+class End(Record):
     """End a stream in good order."""
 
     stream: str
 
 
-@dataclass(frozen=True)
-class Launch:
+class Launch(Record):
     task: Task
 
 
-@dataclass(frozen=True)
-class Kill:
+class Kill(Record):
     """Stop a container: SIGTERM, and SIGKILL after *grace* seconds."""
 
     container_id: str

@@ -6,6 +6,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..record import Record
 from .resources import Json, Resources, total
 
 TERMINAL = frozenset(
@@ -16,8 +17,7 @@ _ONLY_FOR_PARTITION_AWARE = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class Timing:
+class Timing(Record):
     """The waits of a master, in seconds; the defaults are those of a genuine one."""
 
     heartbeat: float = 15.0
@@ -123,8 +123,7 @@ class Agent:
         return self.resources - self.used - self.offered
 
 
-@dataclass(frozen=True)
-class Offer:
+class Offer(Record):
     id: str
     framework_id: str
     agent_id: str

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import SpecError
+from ..record import NOTHING, Record
 
 Json = dict[str, Any]
 Ranges = tuple[tuple[int, int], ...]
@@ -22,11 +22,10 @@ SCALAR, RANGES, SET = "SCALAR", "RANGES", "SET"
 _EXAMPLE = "for example 'cpus:8;mem:16384;gpus:2;ports:[31000-32000]'"
 
 
-@dataclass(frozen=True)
-class Resources:
+class Resources(Record):
     """Amounts by kind and name, in the order they were given. Zero amounts are not kept."""
 
-    amounts: Mapping[Key, Amount] = field(default_factory=dict)
+    amounts: Mapping[Key, Amount] = NOTHING
 
     def __bool__(self) -> bool:
         return bool(self.amounts)

@@ -1,0 +1,75 @@
+"""Frozen values: what ``@dataclass(frozen=True, slots=True)`` gives, made in a tenth of the time.
+
+A dataclass compiles its methods anew for every class, and that takes half a millisecond. We
+have dozens of them, and they all stand between the user and the first task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Self, dataclass_transform
+
+NOTHING: Mapping[Any, Any] = MappingProxyType({})  # a default, for it cannot be changed
+
+
+@dataclass_transform(frozen_default=True)
+class _Frozen(type):
+    """Turns the annotations of a class into slots, and remembers the defaults beside them."""
+
+    __match_args__: tuple[str, ...]
+    _defaults: dict[str, Any]
+
+    def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> _Frozen:
+        fields = tuple(body.get("__annotations__", ()))
+        defaults = {field: body.pop(field) for field in fields if field in body}
+        body.update(__slots__=fields, __match_args__=fields, _defaults=defaults)
+        return super().__new__(cls, name, bases, body)
+
+
+class Record(metaclass=_Frozen):
+    """A value with the annotated fields of its class (of that one, not of its bases).
+
+    It takes them by position or by name, is compared and hashed by what it holds, and
+    ``__post_init__`` may check it.
+    """
+
+    def __init__(self, *args: Any, **named: Any) -> None:
+        fields = type(self).__match_args__
+        given = dict(zip(fields, args, strict=False))
+        values = {**type(self)._defaults, **given, **named}
+        if len(args) > len(fields) or given.keys() & named or values.keys() != set(fields):
+            raise TypeError(f"{type(self).__name__} takes {fields}, got {args} and {named}")
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        self.__post_init__()
+
+    def __post_init__(self) -> None:
+        """For the checks of a class of its own."""
+
+    def but(self, **changes: Any) -> Self:
+        """The same value except for these fields."""
+        return type(self)(**{**self._values(), **changes})
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{type(self).__name__} is frozen: cannot set {name}")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{type(self).__name__} is frozen: cannot delete {name}")
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        return all(
+            getattr(self, name) == getattr(other, name) for name in type(self).__match_args__
+        )
+
+    def __hash__(self) -> int:
+        return hash((type(self), *self._values().values()))
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={value!r}" for name, value in self._values().items())
+        return f"{type(self).__qualname__}({shown})"
+
+    def _values(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in type(self).__match_args__}
