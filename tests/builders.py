@@ -23,13 +23,17 @@ def ports(*ranges):
     return {"name": "ports", "type": "RANGES", "ranges": {"range": listed}, "role": "*"}
 
 
-def an_offer(id="o1", agent="", cpus=4.0, mem=8192.0, gpus=0.0, more=()):
+def an_offer(id="o1", agent="", cpus=4.0, mem=8192.0, gpus=0.0, more=(), host="", **attributes):
     amounts = {"cpus": cpus, "mem": mem, "gpus": gpus}
     return Offer.from_json(
         {
             "id": {"value": id},
             "agent_id": {"value": agent or f"agent-of-{id}"},
-            "hostname": f"host-of-{id}",
+            "hostname": host or f"host-of-{id}",
+            "attributes": [
+                {"name": name, "type": "TEXT", "text": {"value": value}}
+                for name, value in attributes.items()
+            ],
             "resources": [scalar(n, v) for n, v in amounts.items() if v] + list(more),
         }
     )

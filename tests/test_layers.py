@@ -20,6 +20,7 @@ PURE = {
     *("command", "recordio", "wire", "task_info", "translate", "payload", "outbox", "record"),
     *("containers", "messages", "preview", "stopwatch", "hints", "reconciliation"),
     *("witnesses", "restarts", "home", "placing"),
+    *("constraints", "seating", "wait", "census", "inquiry", "notices"),
 }
 IO = {
     *(

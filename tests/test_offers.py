@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import an_offer, ports, scalar, servers, workers
-from tfmesos.offers import Offer, place, useless
+from tfmesos.offers import Offer, Sieve, place
 from tfmesos.spec import Job, Resources
 
 amounts = st.integers(0, 40).map(lambda n: n / 10)
@@ -163,9 +163,10 @@ def test_revocable_resources_are_not_counted():
 
 
 def test_a_useless_offer_can_say_why():
-    assert useless(an_offer(), workers(1, gpus=1).tasks) == "too small for worker:0: gpus 0 < 1"
-    assert useless(an_offer(), []) == "no task is waiting"
-    assert useless(an_offer(), workers(1).tasks) == ""
+    text = "too small for worker:0: gpus 0 < 1"
+    assert Sieve(workers(1, gpus=1).tasks).useless(an_offer()) == text
+    assert Sieve([]).useless(an_offer()) == "no task is waiting"
+    assert Sieve(workers(1).tasks).useless(an_offer()) == ""
 
 
 def test_attributes_of_every_type_become_text():
@@ -176,11 +177,23 @@ def test_attributes_of_every_type_become_text():
             "attributes": [
                 {"name": "rack", "type": "TEXT", "text": {"value": "r1"}},
                 {"name": "weight", "type": "SCALAR", "scalar": {"value": 2.5}},
-                {"name": "slots", "type": "RANGES", "ranges": {"range": [{"begin": 1, "end": 3}]}},
+                {"name": "since", "type": "SCALAR", "scalar": {"value": 20261116.0}},
+                {
+                    "name": "slots",
+                    "type": "RANGES",
+                    "ranges": {"range": [{"begin": 1, "end": 3}, {"begin": 7, "end": 9}]},
+                },
+                {"name": "kinds", "type": "SET", "set": {"item": ["a", "b"]}},
             ],
         }
     )
-    assert offer.attributes == {"rack": "r1", "weight": "2.5", "slots": "1-3"}
+    assert offer.attributes == {
+        "rack": "r1",
+        "weight": "2.5",
+        "since": "20261116",
+        "slots": "[1-3,7-9]",
+        "kinds": "{a,b}",
+    }
 
 
 def test_ten_thousand_tasks_find_ten_thousand_agents_in_one_pass():

@@ -203,6 +203,31 @@ def test_the_last_lines_of_a_failure_are_shown_even_without_logs():
             "--local-chief needs a command, and worker:0 is a bare server",
         ),
         (["-w", "1", "--advertise", "a b", "--", "x"], "--advertise must be HOST or HOST:PORT"),
+        (
+            ["-w", "1", "--constraint", "hostname:ODD", "--", "x"],
+            "--constraint knows no operator 'ODD' in 'hostname:ODD': "
+            "use UNIQUE, CLUSTER, GROUP_BY, MAX_PER, IS, LIKE, UNLIKE",
+        ),
+        (
+            ["-w", "1", "--constraint", "hostname", "--", "x"],
+            "--constraint must be [JOB=]FIELD:OPERATOR[:VALUE], got 'hostname'",
+        ),
+        (
+            ["-w", "1", "--constraint", "rack:LIKE:(", "--", "x"],
+            "--constraint 'rack:LIKE:(' has a bad regular expression: missing )",
+        ),
+        (
+            ["-w", "1", "--constraint", "rack:IS", "--", "x"],
+            "--constraint 'rack:IS' needs a value after IS:",
+        ),
+        (
+            ["-w", "1", "--constraint", "rack:MAX_PER:many", "--", "x"],
+            "--constraint 'rack:MAX_PER:many' needs a whole number above 0 after MAX_PER:",
+        ),
+        (
+            ["-w", "1", "--constraint", "ps=hostname:UNIQUE", "--", "x"],
+            "--constraint names no job of this run: 'ps' in 'ps=hostname:UNIQUE' (there is worker)",
+        ),
         (["-w", "1", "--logs", "all", "--worker-logs", "0", "--", "x"], "exclude each other"),
         (["-w", "1", "--serve", "ps", "--", "x"], "--serve names no job of this run: 'ps'"),
         (["-w", "1", "--serve", "worker", "--", "x"], "--serve leaves no task to run the command"),

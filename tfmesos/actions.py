@@ -42,6 +42,10 @@ class Revive(Record):
     """Ask for offers again, also for those declined before."""
 
 
+class CountAgents(Record):
+    """Ask the master which agents there are."""
+
+
 class Kill(Record):
     """Have Mesos kill a task, whatever its runner does."""
 
@@ -131,6 +135,7 @@ Action = (
     | DeclineInverse
     | Suppress
     | Revive
+    | CountAgents
     | Kill
     | Reconcile
     | Prepare

@@ -46,6 +46,7 @@ log = logging.getLogger(__name__)
 Json = dict[str, Any]
 
 _PATH = "/api/v1/scheduler"
+_AGENTS = "/master/slaves"
 _MAX_REDIRECTS = 5
 _REMEMBERED_UPDATES = 10_000
 
@@ -146,6 +147,10 @@ class MesosClient:
 
     async def revive(self) -> bool:
         return await self.call("REVIVE")
+
+    async def agents(self) -> Any:
+        """What the master tells of its agents, as JSON; None if it does not, or not to us."""
+        return None if self._calls is None else await self._calls.get(_AGENTS)
 
     async def kill(self, task_id: str, agent_id: str | None = None) -> bool:
         return await self.call("KILL", **_task(task_id, agent_id))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
+from typing import Any
 
 import aiohttp
 
@@ -44,6 +46,23 @@ class Calls:
                 self._stream.close()  # wakes its reader
             finally:
                 _settle(accepted, False)
+
+    async def get(self, path: str) -> Any:
+        """The JSON at *path* of this master, None if it does not give it to us.
+
+        Beside the calls: it may take long, and nothing depends on it.
+        """
+        try:
+            async with (
+                asyncio.timeout(self._timeout),
+                self._session.get(self.base + path, allow_redirects=False) as response,
+            ):
+                if response.status == 200:
+                    return await asyncio.to_thread(json.loads, await response.read())
+                log.debug("no answer to GET %s: %s", path, await words_of(response))
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            log.debug("no answer to GET %s: %r", path, error)
+        return None
 
     def close(self) -> None:
         """Tell those who wait that their calls were not sent."""

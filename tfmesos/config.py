@@ -16,6 +16,7 @@ from .spec import (
     LaunchConfig,
     LogChoice,
     RestartPolicy,
+    constrained,
     parse_address,
     parse_extra_config,
     parse_jobs,
@@ -51,6 +52,7 @@ def make_config(
     retry_codes: str | Iterable[int] | None = None,
     advertise: str | None = None,
     local_chief: bool = False,
+    constraints: Iterable[Any] = (),
     principal: str | None = None,
     secret_file: str | None = None,
     token_file: str | None = None,
@@ -64,7 +66,7 @@ def make_config(
         | dict(user=user, cwd=cwd),
         flag=dict(force_pull_image=force_pull_image, local_chief=local_chief),
     )
-    parsed = tuple(parse_jobs(jobs))
+    parsed = tuple(constrained(parse_jobs(jobs), constraints))
     master = master or os.environ.get("MESOS_MASTER") or "local"
     image = image or os.environ.get("DOCKER_IMAGE") or None
     if master != "local":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .census import KnownAgent
 from .errors import TFMesosError
 from .offers import Offer
 from .record import Record
@@ -30,6 +31,12 @@ class OffersReceived(Record):
 
 class OfferRescinded(Record):
     offer_id: str
+
+
+class AgentsCounted(Record):
+    """The agents that the master knows; None if it does not tell us."""
+
+    agents: tuple[KnownAgent, ...] | None
 
 
 class InverseOffersReceived(Record):
@@ -99,6 +106,7 @@ Event = (
     | MasterGaveUp
     | OffersReceived
     | OfferRescinded
+    | AgentsCounted
     | InverseOffersReceived
     | TaskUpdated
     | AgentLost

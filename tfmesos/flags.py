@@ -39,6 +39,7 @@ FIELD_FLAGS = {
     (None, "restart_policy"): "--restart-policy",
     (None, "retry_codes"): "--retry-codes",
     (None, "advertise"): "--advertise",
+    (None, "constraints"): "--constraint",
     (None, "serve"): "--serve",
     (None, "local_chief"): "--local-chief",
     (None, "image"): "--image",
@@ -153,6 +154,7 @@ def settings_of(args: argparse.Namespace) -> dict[str, Any]:
         "restart_policy": args.restart_policy,
         "retry_codes": args.retry_codes,
         "advertise": args.advertise,
+        "constraints": args.constraint,
         "local_chief": args.local_chief,
         "principal": args.principal,
         "secret_file": args.secret_file,
@@ -280,6 +282,15 @@ def _add_place(group: argparse._ArgumentGroup) -> None:
         "--advertise",
         metavar="HOST[:PORT]",
         help="where the tasks find this launcher (default: its address on the way to the master)",
+    )
+    add(
+        "--constraint",
+        action="append",
+        default=[],
+        metavar="[JOB=]FIELD:OPERATOR[:VALUE]",
+        help="which agents to use, by hostname or an attribute: UNIQUE, CLUSTER[:VALUE], "
+        "GROUP_BY[:N], MAX_PER:N, IS:VALUE, LIKE:REGEX, UNLIKE:REGEX, for each job or for JOB "
+        "alone; may be given several times",
     )
     add(
         "--start-timeout",

@@ -10,11 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from .actions import Action, Decline
-from .offers import Offer, Placement, place, useless
+from .census import KnownAgent
+from .constraints import Node
+from .offers import Offer, Placement, Seated, Sieve, place
 from .spec import Resources, Task
+from .wait import explain
 
 HOLD = 5.0  # seconds
 LONG_REFUSAL = 3600.0  # Mesos breaks it by itself for a bigger offer; Revive ends it
+MEMORY = 15.0  # seconds for which the last offers tell how things stand, after they were refused
 
 
 class Gang:
@@ -23,18 +27,24 @@ class Gang:
         self._held: dict[str, Offer] = {}
         self._release_at: float | None = None
         self._largest: tuple[Resources, str] | None = None
+        self._nodes: dict[str, Node] = {}  # of every agent that made an offer
+        self._last: tuple[Placement, float] | None = None  # that did not suffice, and when
+
+        self.agents: tuple[KnownAgent, ...] = ()  # that the master knows, if it tells
 
     @property
     def deadline(self) -> float | None:
         return self._release_at
 
-    def add(self, offers: Iterable[Offer], waiting: Sequence[Task], now: float) -> list[Action]:
+    def add(
+        self, offers: Iterable[Offer], waiting: Sequence[Task], seated: Seated, now: float
+    ) -> list[Action]:
         """Keep the offers that can be of use, decline the others at once."""
         declined: dict[str, list[str]] = {}
-        sizes = _one_of_each_size(waiting)
+        sieve = Sieve(waiting, seated)
         for offer in offers:
-            self._note_size(offer)
-            if reason := useless(offer, sizes):
+            self._note(offer)
+            if reason := sieve.useless(offer):
                 declined.setdefault(reason, []).append(offer.id)
             else:
                 self._held[offer.id] = offer
@@ -46,8 +56,11 @@ class Gang:
     def held(self) -> list[Offer]:
         return list(self._held.values())
 
-    def fit(self, waiting: Sequence[Task]) -> Placement:
-        return place(waiting, self.held)
+    def fit(self, waiting: Sequence[Task], seated: Seated, now: float) -> Placement:
+        placement = place(waiting, self.held, seated)
+        if self._held:
+            self._last = (placement, now) if placement.unplaced else None
+        return placement
 
     def rescind(self, offer_id: str) -> None:
         self._held.pop(offer_id, None)
@@ -60,6 +73,8 @@ class Gang:
         self._release_at = None
 
     def release_if_due(self, now: float) -> list[Action]:
+        if self._last and not self._held and now - self._last[1] > MEMORY:
+            self._last = None
         if self._release_at is None or now < self._release_at:
             return []
         return self.release(1.0 + 4.0 * self._jitter(), "not enough for every task")
@@ -72,35 +87,17 @@ class Gang:
 
     def explain(self, waiting: Sequence[Task], total: int) -> str:
         """What the wait is for, in words."""
-        if self._largest is None:
-            (first, *_) = waiting
-            return (
-                f"0 of {_count(total, 'task')} placed; {first.name} needs {first.job.needs}; "
-                "no offer seen that is big enough"
-            )
-        placement = self.fit(waiting)
-        size, hostname = self._largest
-        placed = total - len(placement.unplaced)
-        missing = placement.unplaced[0] if placement.unplaced else waiting[0]
-        return (
-            f"{placed} of {_count(total, 'task')} placed; {missing.name} needs "
-            f"{missing.job.needs}; largest offer seen: {size} on {hostname}"
-        )
+        placement = self._last[0] if self._last else None
+        nodes = list(self._nodes.values())
+        return explain(waiting, total, placement, self._largest, nodes, self.agents)
 
-    def _note_size(self, offer: Offer) -> None:
+    def _note(self, offer: Offer) -> None:
+        self._nodes[offer.agent_id] = offer.node
         size = offer.total
         if self._largest is None or _rank(size) > _rank(self._largest[0]):
             self._largest = size, offer.hostname
 
 
-def _rank(size: Resources) -> tuple[int, int, int]:
+def _rank(size: Resources) -> tuple[int, int, int, int]:
     """What is rarest counts first."""
-    return size.gpus, size.cpus, size.mem
-
-
-def _one_of_each_size(tasks: Iterable[Task]) -> list[Task]:
-    return list({task.job.needs: task for task in reversed(list(tasks))}.values())
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")
+    return size.gpus, size.cpus, size.mem, size.disk

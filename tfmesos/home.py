@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .offers import Entry, Offer, Place, place
+from .offers import Entry, Offer, Place, Seated, place
 from .record import Record
 from .spec import Task
 
@@ -16,11 +16,12 @@ class Home(Record):
     port: int
     until: float  # the time when any other place will do as well
 
-    def find(self, task: Task, offers: Sequence[Offer]) -> Place | None:
+    def find(self, task: Task, offers: Sequence[Offer], seated: Seated = ()) -> Place | None:
         """The place of *task* at its old address, if the offers hold it."""
         here = [o for o in offers if o.agent_id == self.agent_id]
         has_ports = any(entry.name == "ports" for offer in here for entry in offer.entries)
-        placement = place([task], [o.but(entries=self._narrowed(o.entries)) for o in here])
+        narrowed = [offer.but(entries=self._narrowed(offer.entries)) for offer in here]
+        placement = place([task], narrowed, seated)
         if placement.unplaced:
             return None
         (found,) = placement.places

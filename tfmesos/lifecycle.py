@@ -14,6 +14,7 @@ from enum import IntEnum
 from . import actions as do
 from . import events as happened
 from .actions import Action, ClusterSpec, Ending, Outcome
+from .census import KnownAgent, never
 from .errors import (
     Interrupted,
     MasterError,
@@ -24,6 +25,8 @@ from .errors import (
 )
 from .gang import LONG_REFUSAL
 from .home import PATIENCE, Home
+from .inquiry import Inquiry
+from .notices import Notices
 from .offers import Offer, Place
 from .placing import Placing
 from .reconciliation import Reconciliation
@@ -35,8 +38,6 @@ from .task_info import KILL_GRACE
 from .wire import join_address, split_address
 from .witnesses import Heard, Verdict, Witnesses
 
-REPORT_EVERY = 10.0  # seconds between words on what a wait is for
-FIRST_REPORT = 3.0
 MIN_LIFE = 1.0  # seconds a task may run although those that decide have finished
 STOP_MARGIN = 2.0  # seconds for a killed task to be reported, beyond its grace
 
@@ -76,7 +77,7 @@ class ClusterState:
         self._subscribed = False
         self._start_timeout = start_timeout
         self._start_by = None if start_timeout is None else now + start_timeout
-        self._report_at = now + FIRST_REPORT
+        self._notices, self._inquiry = Notices(now), Inquiry()
         self._stop_by = self._regroup_at = now
         self._stopping_with = Outcome()
         self._linger_until: float | None = None
@@ -99,6 +100,8 @@ class ClusterState:
             case happened.OfferRescinded(offer_id):
                 self._placing.gang.rescind(offer_id)
                 return []
+            case happened.AgentsCounted(agents):
+                return self._count(agents, now)
             case happened.InverseOffersReceived(offer_ids, agent_ids):
                 return self._keep_nodes(offer_ids, agent_ids)
             case happened.TaskUpdated():
@@ -135,7 +138,7 @@ class ClusterState:
             live = self.members.any_live
             times.append(max(self._regroup_at, self._stop_by) if live else self._regroup_at)
         if self._is_waited_for:
-            times += [self._start_by, self._report_at]
+            times += [self._start_by, self._notices.deadline, self._inquiry.deadline]
         return min((time for time in times if time is not None), default=None)
 
     def summary(self) -> str:
@@ -154,6 +157,7 @@ class ClusterState:
         said = do.Say(f"subscribed to {event.master} as framework {event.framework_id}")
         self._placing.gang.forget()
         again, self._subscribed = self._subscribed, True
+        self._inquiry.begin(now)
         if not again:
             self._stopwatch.lap("finding the master", now)
             return [said, *self._start_when_complete()]  # nobody is waited for if all are here
@@ -173,11 +177,22 @@ class ClusterState:
 
     def _take_offers(self, offers: Sequence[Offer], now: float) -> list[Action]:
         waiting = self._waiting()
-        places, todo = self._placing.take(offers, waiting, now)
+        places, todo = self._placing.take(offers, waiting, self.members.seated(), now)
         launches = [self._launch(place) for place in places]
+        if launches:
+            self._inquiry.close()
         if launches and self.phase is Phase.GATHERING:
             self._stopwatch.lap("waiting for offers", now)
         return [*launches, *todo]
+
+    def _count(self, agents: tuple[KnownAgent, ...] | None, now: float) -> list[Action]:
+        if agents is None or not self._inquiry.is_open:
+            return []
+        self._placing.gang.agents = agents
+        reason = never([member.task for member in self._waiting()], agents)
+        if not reason:
+            return []
+        return self._stop(Outcome(error=ResourcesError(f"this cannot be placed: {reason}")), now)
 
     def _launch(self, place: Place) -> Action:
         seats = tuple((self.members.launch(seat.task, place).task_id, seat) for seat in place.seats)
@@ -337,7 +352,7 @@ class ClusterState:
         return [do.Revive()] if rested else []
 
     def _wait_anew(self, now: float) -> None:
-        self._report_at = now + FIRST_REPORT
+        self._notices = Notices(now)
         if self._start_timeout is not None:
             self._start_by = now + self._start_timeout
 
@@ -456,10 +471,8 @@ class ClusterState:
     def _tick_waiting(self, now: float) -> list[Action]:
         if self._start_by is not None and now >= self._start_by:
             return self._stop(Outcome(error=self._too_late()), now)
-        if now < self._report_at:
-            return []
-        self._report_at = now + REPORT_EVERY
-        return [do.Say(self._what_is_awaited(), "notice")]
+        said = self._notices.say_if_due(self._what_is_awaited, now)
+        return [*said, *self._inquiry.ask_if_due(now)]
 
     def _too_late(self) -> TFMesosError:
         awaited = f"not started after {self._start_timeout:g} s: {self._what_is_awaited()}"

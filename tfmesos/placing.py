@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from .actions import Action, Decline, Suppress
 from .gang import LONG_REFUSAL, Gang
-from .offers import Offer, Place
+from .offers import Offer, Place, Seated
 from .restarts import CoolDown
 from .roster import Member
 
@@ -19,20 +19,21 @@ class Placing:
         self.cool_down = CoolDown()
 
     def take(
-        self, offers: Sequence[Offer], waiting: Sequence[Member], now: float
+        self, offers: Sequence[Offer], waiting: Sequence[Member], seated: Seated, now: float
     ) -> tuple[list[Place], list[Action]]:
         """The places to be taken now, and what is to be done about the other offers."""
         if not waiting:
             ids = tuple(offer.id for offer in offers)
             return [], [Decline(ids, LONG_REFUSAL, UNWANTED), Suppress()]
         usable, declined = self._shun(offers, now)
-        declined += self.gang.add(usable, [member.task for member in waiting], now)
-        homes = self._find_homes(waiting)
-        housed = {seat.task for place in homes for seat in place.seats}
+        declined += self.gang.add(usable, [member.task for member in waiting], seated, now)
+        homes = self._find_homes(waiting, seated)
+        housed = {seat.task: place.node for place in homes for seat in place.seats}
         left = [member for member in waiting if member.task not in housed]
         if any(m.home and now < m.home.until for m in left):
             return homes, declined
-        placement = self.gang.fit([member.task for member in left])
+        seated = [*seated, *housed.items()]
+        placement = self.gang.fit([member.task for member in left], seated, now)
         if placement.unplaced:
             return homes, declined
         self.gang.forget()
@@ -52,11 +53,11 @@ class Placing:
                 usable.append(offer)
         return usable, declined
 
-    def _find_homes(self, waiting: Sequence[Member]) -> list[Place]:
+    def _find_homes(self, waiting: Sequence[Member], seated: Seated) -> list[Place]:
         """The places of those that can have their old address again."""
         found = []
         for member in waiting:
-            if member.home and (place := member.home.find(member.task, self.gang.held)):
+            if member.home and (place := member.home.find(member.task, self.gang.held, seated)):
                 for offer in place.offers:
                     self.gang.rescind(offer.id)
                 found.append(place)

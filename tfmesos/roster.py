@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from .actions import Ending
+from .constraints import Node
 from .home import Home
 from .offers import Place
 from .spec import Task
@@ -38,6 +39,7 @@ class Member:
     agent_id: str = ""
     hostname: str = ""
     agent_url: str = ""
+    node: Node | None = None  # what constraints see of its agent
     address: str = ""
     ready_at: float = 0.0
     ending: Ending | None = None
@@ -92,7 +94,7 @@ class Roster:
         """Note where *task* goes, under a task id of its own for every attempt."""
         member = self._members[task.name]
         member.agent_id, member.hostname = place.agent_id, place.hostname
-        member.agent_url = place.agent_url
+        member.agent_url, member.node = place.agent_url, place.node
         task_id = f"{self._run_id}-{task.job.name}-{task.index}-{member.attempt}"
         return self._launched(member, task_id)
 
@@ -118,6 +120,12 @@ class Roster:
         if not self._count[Stage.WAITING]:
             return []
         return [member for member in self if member.stage is Stage.WAITING]
+
+    def seated(self) -> list[tuple[Task, Node]]:
+        """The tasks that are on agents, and where: those that join them must look at that."""
+        if not self.any_live:
+            return []
+        return [(m.task, m.node) for m in self if m.is_live and m.node and m.task.job.constraints]
 
     @property
     def with_runner(self) -> int:

@@ -15,8 +15,8 @@ from contextlib import AsyncExitStack
 from typing import Any, TypeVar
 
 from . import actions as do
+from . import census, masters, sandbox, wire
 from . import events as happened
-from . import masters, sandbox, wire
 from .access import tls_context
 from .actions import Action, ClusterSpec, Outcome
 from .client import MesosClient
@@ -74,7 +74,7 @@ class Run:
         self._next_status = 0.0
         self._shown_phase: Phase | None = None
         self._here: Here | None = None  # the task in this terminal
-        self._here_work: list[asyncio.Task[None]] = []
+        self._side_work: list[asyncio.Task[None]] = []
         self._group: asyncio.TaskGroup
         self._client: MesosClient
         self._rendezvous: Rendezvous
@@ -240,7 +240,7 @@ class Run:
             workers = [self._spawn(self._subscribe()), self._spawn(self._call())]
             outcome = await self._with_sandbox(await self._loop())
             await self._leave()
-            for worker in [*workers, *self._here_work]:
+            for worker in [*workers, *self._side_work]:
                 worker.cancel()
         return outcome
 
@@ -337,6 +337,8 @@ class Run:
                 self._calls.put_nowait(client.suppress)
             case do.Revive():
                 self._calls.put_nowait(client.revive)
+            case do.CountAgents():
+                self._side_work.append(self._spawn(self._count_agents()))
             case do.Kill(task_id, agent_id):
                 self._calls.put_nowait(lambda: client.kill(task_id, agent_id))
             case do.Reconcile(tasks):
@@ -347,7 +349,7 @@ class Run:
             case do.Start():
                 self._start(action)
             case do.StopRunner(task_id, grace) if self._here and task_id == self._here.task_id:
-                self._here_work.append(self._spawn(self._here.stop(grace)))
+                self._side_work.append(self._spawn(self._here.stop(grace)))
             case do.StopRunner(task_id, grace, reason):
                 stop = {"type": "stop", "grace": grace, "reason": reason}
                 self._rendezvous.send(task_id, stop)
@@ -357,6 +359,15 @@ class Run:
                 self._console.say(text, level)
             case do.Finish(outcome):
                 self._outcome = outcome
+
+    async def _count_agents(self) -> None:
+        body = await self._client.agents()
+        try:
+            agents = None if body is None else census.parse(body, self.config.role)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            log.debug("the master tells of its agents what makes no sense: %r", error)
+            agents = None
+        self._events.put_nowait(happened.AgentsCounted(agents))
 
     def _launch(self, launch: do.Launch) -> None:
         infos = []
@@ -379,7 +390,7 @@ class Run:
         for task_id, task in start.tasks:
             if self._here is not None and task_id == self._here.task_id:
                 message = start_message(self.config, task, start.cluster)
-                self._here_work.append(self._spawn(self._run_here(self._here, message)))
+                self._side_work.append(self._spawn(self._run_here(self._here, message)))
                 continue
             forward = task in self.config.logs
             copy_to = self.config.forward_addresses.get(task.mesos_name)

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from .constraints import parse as parse_constraint
+from .constraints import parse_all, parse_for_job
 from .errors import SpecError
 from .record import NOTHING, Record
 
@@ -37,11 +39,20 @@ class Resources(NamedTuple):
     def of(cls, cpus: float = 0, mem: float = 0, gpus: float = 0, disk: float = 0) -> Resources:
         return cls(*(round(amount * 1000) for amount in (cpus, mem, gpus, disk)))
 
+    @classmethod
+    def sum(cls, amounts: Iterable[Resources]) -> Resources:
+        return cls(*map(sum, zip(*amounts, strict=True)))
+
     def plus(self, other: Resources) -> Resources:
         return Resources(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
 
     def minus(self, other: Resources) -> Resources:
         return Resources(*(mine - theirs for mine, theirs in zip(self, other, strict=True)))
+
+    def times(self, needs: Resources) -> int:
+        """How many times these hold *needs*."""
+        pairs = zip(self, needs, strict=True)
+        return min((have // need for have, need in pairs if need > 0), default=0)
 
     def named(self) -> Iterable[tuple[str, int]]:
         return zip(self._fields, self, strict=True)
@@ -56,8 +67,17 @@ class Resources(NamedTuple):
         return ", ".join(lacking)
 
     def __str__(self) -> str:
-        shown = (f"{n} {v / 1000:g}" for n, v in self.named() if v or n in ("cpus", "mem"))
-        return ", ".join(shown)
+        return self.shown(Resources())
+
+    def shown(self, wanted: Resources) -> str:
+        """With a zero for what there is none of, if it is *wanted*."""
+        pairs = zip(self.named(), wanted, strict=True)
+        found = (
+            f"{name} {amount / 1000:.10g}"
+            for (name, amount), want in pairs
+            if amount or want or name in ("cpus", "mem")
+        )
+        return ", ".join(found)
 
 
 class Job(Record):
@@ -76,6 +96,7 @@ class Job(Record):
     cmd: str | Sequence[str] | None = None
     start: int = 0
     disk: float = 0.0  # MiB
+    constraints: Sequence[Any] = ()  # texts such as "hostname:UNIQUE"; kept as Constraint
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
@@ -102,6 +123,7 @@ class Job(Record):
             f"must be 0 or 1 (TensorFlow knows one {self.name}), got {self.num}",
         )
         self._check_cmd()
+        self._parse_constraints()
 
     def _require(self, ok: bool, field: str, problem: str) -> None:
         if not ok:
@@ -122,9 +144,21 @@ class Job(Record):
         self._require(is_list and bool(self.cmd), "cmd", "must be a string or a list of strings")
         object.__setattr__(self, "cmd", tuple(self.cmd))
 
+    def _parse_constraints(self) -> None:
+        try:
+            parsed = tuple(parse_constraint(given) for given in parse_all(self.constraints))
+        except SpecError as error:
+            raise SpecError(self.name, error.field, error.problem) from None
+        object.__setattr__(self, "constraints", parsed)
+
     @property
     def tasks(self) -> tuple[Task, ...]:
         return tuple(Task(self, index) for index in range(self.start, self.num))
+
+    @property
+    def size(self) -> int:
+        """The number of its tasks."""
+        return self.num - self.start
 
     @property
     def needs(self) -> Resources:
@@ -172,6 +206,20 @@ def _job_from_dict(job: Mapping[str, Any]) -> Job:
         if key not in job:
             raise SpecError(str(job.get("name")), key, "is missing")
     return Job(**job)
+
+
+def constrained(jobs: Sequence[Job], given: Any) -> list[Job]:
+    """The jobs with constraints for the whole run: for a job that is named, or for each one."""
+    added: dict[str, list[Any]] = {job.name: list(job.constraints) for job in jobs}
+    for text in parse_all(given):
+        name, constraint = parse_for_job(text)
+        if name is not None and name not in added:
+            there = ", ".join(added)
+            problem = f"names no job of this run: {name!r} in {text!r} (there is {there})"
+            raise SpecError(None, "constraints", problem)
+        for job in added if name is None else [name]:
+            added[job].append(constraint)
+    return [job.but(constraints=added[job.name]) for job in jobs]
 
 
 class Volume(Record):
