@@ -19,7 +19,7 @@ PURE = {
     *("errors", "version", "spec", "offers", "actions", "events", "roster", "gang", "lifecycle"),
     *("command", "recordio", "wire", "task_info", "translate", "payload", "outbox", "record"),
     *("containers", "messages", "preview", "stopwatch", "hints", "reconciliation"),
-    *("witnesses", "restarts", "home", "placing"),
+    *("witnesses", "silence", "restarts", "home", "placing"),
     *("constraints", "seating", "wait", "census", "inquiry", "notices"),
 }
 IO = {
@@ -28,6 +28,7 @@ IO = {
         "loop",
         "child",
         "link",
+        "examine",
         "output",
         "servant",
         "serve",

@@ -177,6 +177,11 @@ def test_the_last_lines_of_a_failure_are_shown_even_without_logs():
         (["-w", "1", "-C", "lxc", "--", "x"], "-C/--containerizer-type must be MESOS or DOCKER"),
         (["-w", "1", "--start-timeout", "0", "--", "x"], "--start-timeout must be above 0, got 0"),
         (["-w", "1", "--start-timeout", "nan", "--", "x"], "--start-timeout must be above 0, got"),
+        (["-w", "1", "--hang-timeout", "-5", "--", "x"], "--hang-timeout must be above 0, got -5"),
+        (
+            ["-w", "1", "--local-chief", "--hang-timeout", "5", "--", "x"],
+            "--hang-timeout cannot be combined with a local chief",
+        ),
         (["-w", "1", "--restarts", "-1", "--", "x"], "--restarts must be a whole number from 0 on"),
         (
             ["-w", "1", "--restart-policy", "ever", "--", "x"],

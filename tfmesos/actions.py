@@ -74,11 +74,15 @@ class Start(Record):
 
 
 class StopRunner(Record):
-    """Have the runner end its command: SIGTERM, and after *grace* seconds SIGKILL."""
+    """Have the runner end its command: SIGTERM, and after *grace* seconds SIGKILL.
+
+    To *examine* it is to have it tell before what it is doing.
+    """
 
     task_id: str
     grace: float
     reason: str
+    examine: bool = False
 
 
 class AnnounceReady(Record):

@@ -50,6 +50,7 @@ def make_config(
     restarts: int | None = None,
     restart_policy: str | None = None,
     retry_codes: str | Iterable[int] | None = None,
+    hang_timeout: float | None = None,
     advertise: str | None = None,
     local_chief: bool = False,
     constraints: Iterable[Any] = (),
@@ -106,6 +107,7 @@ def make_config(
         logs=_logs(parsed) if logs is None else LogChoice.parse(logs, tasks),
         start_timeout=start_timeout,
         restarts=RestartPolicy.given(restarts, restart_policy, retry_codes),
+        hang_timeout=hang_timeout,
         advertise=parse_address("advertise", advertise) if advertise else None,
         local_chief=local_chief,
     )

@@ -53,6 +53,12 @@ class StartTimeout(TFMesosError):
     exit_code = 124  # as timeout(1)
 
 
+class Hung(TFMesosError):
+    """The tasks ran and said nothing for longer than is allowed."""
+
+    exit_code = 124
+
+
 class Interrupted(TFMesosError):
     """The run was stopped by a signal or by its user."""
 

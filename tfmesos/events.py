@@ -75,6 +75,13 @@ class TaskReady(Record):
     task_id: str
 
 
+class TaskFellSilent(Record):
+    """A command has written nothing for so many seconds; 0: it has begun to write again."""
+
+    task_id: str
+    seconds: float
+
+
 class TaskExited(Record):
     """The runner reports how its command ended, after the last line of its output."""
 
@@ -112,6 +119,7 @@ Event = (
     | AgentLost
     | TaskRegistered
     | TaskReady
+    | TaskFellSilent
     | TaskExited
     | RunnerLost
     | Ticked

@@ -38,6 +38,7 @@ FIELD_FLAGS = {
     (None, "restarts"): "--restarts",
     (None, "restart_policy"): "--restart-policy",
     (None, "retry_codes"): "--retry-codes",
+    (None, "hang_timeout"): "--hang-timeout",
     (None, "advertise"): "--advertise",
     (None, "constraints"): "--constraint",
     (None, "serve"): "--serve",
@@ -153,6 +154,7 @@ def settings_of(args: argparse.Namespace) -> dict[str, Any]:
         "restarts": args.restarts,
         "restart_policy": args.restart_policy,
         "retry_codes": args.retry_codes,
+        "hang_timeout": args.hang_timeout,
         "advertise": args.advertise,
         "constraints": args.constraint,
         "local_chief": args.local_chief,
@@ -320,6 +322,13 @@ def _add_failures(group: argparse._ArgumentGroup) -> None:
         metavar="CODES",
         help="exit codes that are worth a restart, besides lost nodes (default "
         f"{','.join(str(code) for code in sorted(USUAL_RESTARTS.codes))})",
+    )
+    add(
+        "--hang-timeout",
+        type=float,
+        metavar="SECONDS",
+        help="end the run when no task has written anything for so long, and show first what "
+        "their Python code is doing and whom they can reach (default: only say who is silent)",
     )
 
 

@@ -16,6 +16,7 @@ from . import events as happened
 from .actions import Action, ClusterSpec, Ending, Outcome
 from .census import KnownAgent, never
 from .errors import (
+    Hung,
     Interrupted,
     MasterError,
     ResourcesError,
@@ -32,6 +33,7 @@ from .placing import Placing
 from .reconciliation import Reconciliation
 from .restarts import COOL_DOWN, Restart, Restarts
 from .roster import Member, Roster, Stage, deciding
+from .silence import Silence
 from .spec import USUAL_RESTARTS, RestartPolicy, Task
 from .stopwatch import Stopwatch
 from .task_info import KILL_GRACE
@@ -39,6 +41,7 @@ from .wire import join_address, split_address
 from .witnesses import Heard, Verdict, Witnesses
 
 MIN_LIFE = 1.0  # seconds a task may run although those that decide have finished
+EXAMINATION = 4.0  # seconds more when the tasks are to tell what they are doing
 STOP_MARGIN = 2.0  # seconds for a killed task to be reported, beyond its grace
 
 
@@ -59,6 +62,7 @@ class ClusterState:
         *,
         start_timeout: float | None = None,
         restarts: RestartPolicy = USUAL_RESTARTS,
+        hang_timeout: float | None = None,
         jitter: Callable[[], float] = lambda: 0.5,
         here: tuple[Task, str, str] | None = None,  # a task beside us, its id and address
     ) -> None:
@@ -72,6 +76,7 @@ class ClusterState:
         self._restarts = Restarts(restarts)
         self._restarted: list[Ending] = []
         self._reconciliation = Reconciliation()
+        self._silence = Silence(hang_timeout)
         self._tasks, self._undecided = tasks, deciding(tasks)
         self._placing = Placing(jitter)
         self._subscribed = False
@@ -113,6 +118,10 @@ class ClusterState:
                 return self._register(event, now)
             case happened.TaskReady(task_id):
                 return self._ready(task_id, now)
+            case happened.TaskFellSilent(task_id, seconds):
+                if member := self.members.live(task_id):
+                    self._silence.heard(member, seconds, now)
+                return []
             case happened.TaskExited():
                 return self._weigh(self._witnesses.hear_runner(event, now), now)
             case happened.RunnerLost():
@@ -132,6 +141,8 @@ class ClusterState:
             self._placing.gang.deadline,
         ]
         times += [self._restarts.deadline, self._linger_until]
+        if self._silence and self.phase is Phase.RUNNING:
+            times.append(self._silence.deadline(self._commands_awaited()))
         if self.phase is Phase.STOPPING:
             times.append(self._stop_by)
         if self.phase is Phase.REGROUPING:
@@ -274,6 +285,7 @@ class ClusterState:
     def _end(self, verdict: Verdict, now: float) -> list[Action]:
         member = verdict.member
         self._witnesses.settle(member)
+        self._silence.forget(member)
         member.ending = Ending(
             member.task,
             member.hostname,
@@ -378,6 +390,30 @@ class ClusterState:
         self._wait_anew(now)
         return [*left, do.Revive()]
 
+    # Silence
+
+    def _commands_awaited(self) -> list[Member]:
+        """Those that run, and whose end the run is waiting for."""
+        return [m for m in self.members if m.stage is Stage.READY and m.task in self._undecided]
+
+    def _tick_silence(self, now: float) -> list[Action]:
+        awaited = self._commands_awaited()
+        if self._silence.is_too_long(awaited, now):
+            return self._end_hung(awaited, now)
+        silent = self._silence.to_be_named(awaited, now)
+        if not silent:
+            return []
+        where = f" on {silent[0][0].hostname}" if len(silent) == 1 else ""
+        names, minutes = _some([m.task.name for m, _ in silent]), silent[0][1] // 60
+        return [do.Say(f"{names}: no output for {minutes:g} min, still running{where}", "notice")]
+
+    def _end_hung(self, awaited: Sequence[Member], now: float) -> list[Action]:
+        names = _some([member.task.name for member in awaited])
+        how_long = f"{self._silence.timeout:g} s"
+        said = do.Say(f"no output of {names} for {how_long}; what they are doing:", "warning")
+        error = Hung(f"no task wrote anything for {how_long}: taken for hung, and ended")
+        return [said, *self._stop(Outcome(error=error), now, examine=True)]
+
     # Ends of the run
 
     def _fail(self, member: Member, now: float, addition: str = "") -> list[Action]:
@@ -408,21 +444,22 @@ class ClusterState:
         error = Interrupted(reason, exit_code) if exit_code else None
         return self._stop(Outcome(error=error), now)
 
-    def _stop(self, outcome: Outcome, now: float) -> list[Action]:
+    def _stop(self, outcome: Outcome, now: float, examine: bool = False) -> list[Action]:
         """The one way down, for success, failure and interruption alike."""
         self._stopwatch.lap("running" if self.is_ready else "starting the tasks", now)
         self.phase, self._stopping_with = Phase.STOPPING, outcome
         self._linger_until = None
-        self._stop_by = now + KILL_GRACE + STOP_MARGIN
+        self._stop_by = now + KILL_GRACE + STOP_MARGIN + (EXAMINATION if examine else 0)
         self._restarts.cancel()
-        todo = self._end_all(str(outcome.error or "the run is over"))
+        todo = self._end_all(str(outcome.error or "the run is over"), examine)
         return [*todo, *self._finish_when_stopped(now)]
 
-    def _end_all(self, reason: str) -> list[Action]:
+    def _end_all(self, reason: str, examine: bool = False) -> list[Action]:
         todo: list[Action] = list(self._placing.gang.release(0.0, reason))
         for member in self.members:
             if member.has_runner:
-                todo.append(do.StopRunner(member.task_id, KILL_GRACE, reason))
+                look = examine and member.task.job.cmd is not None
+                todo.append(do.StopRunner(member.task_id, KILL_GRACE, reason, look))
             elif member.is_live:
                 todo.append(do.Kill(member.task_id, member.agent_id))
         return todo
@@ -462,6 +499,8 @@ class ClusterState:
                 todo += self._end(verdict, now)
         if self._linger_until is not None and now >= self._linger_until:
             todo += self._stop(Outcome(), now)
+        if self._silence and self.phase is Phase.RUNNING:
+            todo += self._tick_silence(now)
         if self.phase is Phase.REGROUPING:
             todo += self._gather_when_stopped(now)
         if self.phase is Phase.STOPPING and now >= self._stop_by:

@@ -56,9 +56,10 @@ class Link:
         outbox: Outbox,
         receive: Callable[[wire.Message], None],
         give_up: Callable[[], None],
+        silent: Callable[[], int],
     ) -> None:
         self._loop, self._settings, self._outbox = loop, settings, outbox
-        self._receive, self._give_up = receive, give_up
+        self._receive, self._give_up, self._silent = receive, give_up, silent
         self._addresses: list[tuple[int, Any]] = []
         self._socket: socket.socket | None = None
         self._handshake: wire.RunnerHandshake | None = None
@@ -206,7 +207,7 @@ class Link:
         if time.monotonic() - self._heard > self._settings.silence:
             return self._break("the launcher fell silent")
         if not self._writing:
-            self._writing += wire.encode({"type": "heartbeat"})
+            self._writing += wire.encode({"type": "heartbeat", "silent": self._silent()})
         assert self._timer is not None
         self._timer.cancel()
         self._timer = self._loop.after(self._settings.heartbeat, self._beat)

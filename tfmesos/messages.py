@@ -15,12 +15,18 @@ Json = dict[str, Any]
 
 RUNNER_GRACE = 30.0  # seconds a runner looks for a lost launcher before it gives up
 LOCAL_GRACE = 2.0  # the same on this machine, where a lost launcher has ended
+SILENT = 60.0  # seconds without output that are worth knowing of
 CONNECT_TIMEOUT = 20.0  # seconds a runner tries to reach the launcher at first
 
 
 def runner_grace(config: LaunchConfig) -> float:
     """Seconds that runner and launcher look for each other when they have lost touch."""
     return LOCAL_GRACE if config.is_local else RUNNER_GRACE
+
+
+def silent_after(config: LaunchConfig) -> float:
+    """Seconds without output after which a task counts as silent."""
+    return SILENT if config.hang_timeout is None else min(SILENT, config.hang_timeout / 2)
 
 
 def runner_settings(
@@ -59,6 +65,8 @@ def prepare_message(config: LaunchConfig, task: Task) -> Json:
         env.pop("CUDA_VISIBLE_DEVICES", None)  # which ones, the agent has said
     else:
         env["CUDA_VISIBLE_DEVICES"] = ""  # a ps must never grab a GPU that is not its own
+    if config.hang_timeout is not None:
+        env["PYTHONFAULTHANDLER"] = "1"  # prints the stack traces of a task that hangs
     return {
         "type": "prepare",
         "env": env,

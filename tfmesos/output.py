@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 
 from . import wire
 from .loop import WRITE, Loop
@@ -23,9 +24,20 @@ class Output:
         self.tail = Tail()
         self.forward = True  # whether the launcher wants the lines
         self.copy: Copy | None = None  # of stdout
+        self._last = 0.0  # when the command last wrote, or began
+
+    def begin(self) -> None:
+        """From now on silence is of interest."""
+        self._last = time.monotonic()
+
+    def silent(self) -> int:
+        """Seconds since the command wrote anything."""
+        return int(time.monotonic() - self._last) if self._last else 0
 
     def take(self, stream: str, data: bytes) -> None:
         """One piece of output; b"" is the end of the stream."""
+        if self._last:
+            self._last = time.monotonic()
         _write(FILES[stream], data)
         if self.copy is not None and stream == "stdout":
             self.copy.write(data)

@@ -23,6 +23,7 @@ NODE_MODULES = (
     "child",
     "command",
     "errors",
+    "examine",
     "link",
     "loop",
     "outbox",
@@ -36,7 +37,7 @@ NODE_MODULES = (
     "wire",
 )
 VARIABLE = "TFMESOS_PAYLOAD"
-MAX_BYTES = 100_000  # Linux takes 128 KiB for one string of the environment
+MAX_BYTES = 110_000  # Linux takes 128 KiB for one string of the environment
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _BOOTSTRAP = (

@@ -16,7 +16,7 @@ from typing import Any
 
 from . import wire
 from .errors import FrameError, HandshakeError
-from .events import Event, RunnerLost, TaskExited, TaskReady, TaskRegistered
+from .events import Event, RunnerLost, TaskExited, TaskFellSilent, TaskReady, TaskRegistered
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +41,7 @@ class _Task:
         self.sent: list[bytes] = []  # numbered messages to the runner, arrived or not
         self.turn = asyncio.Lock()  # keeps the order over a change of connection
         self.exited = False
+        self.is_silent = False
         self.loss: asyncio.TimerHandle | None = None
 
     def write(self, frame: bytes) -> None:
@@ -72,11 +73,13 @@ class Rendezvous:
         grace: float = 10.0,
         heartbeat: float = 5.0,
         silence: float = 20.0,
+        silent_after: float = 60.0,
         handshake_timeout: float = 5.0,
         max_strangers: int = 64,
     ) -> None:
         self._run_id, self._secret, self._emit, self._output = run_id, secret, emit, output
         self._grace, self._heartbeat, self._silence = grace, heartbeat, silence
+        self._silent_after = silent_after
         self._handshake_timeout, self._max_strangers = handshake_timeout, max_strangers
         self._tasks: dict[str, _Task] = {}
         self._strangers: dict[asyncio.StreamWriter, None] = {}  # the oldest first
@@ -293,6 +296,8 @@ class Rendezvous:
             self._emit(TaskRegistered(task.id, host, port))
         elif kind == "ready":
             self._emit(TaskReady(task.id))
+        elif kind == "heartbeat":
+            self._note_silence(task, wire.count(message, "silent"))
         elif kind == "output":
             await self._output(
                 task.id,
@@ -302,6 +307,13 @@ class Rendezvous:
             )
         elif kind == "exit":
             self._exited(task, message)
+
+    def _note_silence(self, task: _Task, seconds: int) -> None:
+        """Tell of a task that falls silent, and of one that speaks again; each once."""
+        is_silent = seconds >= self._silent_after
+        if is_silent != task.is_silent:
+            task.is_silent = is_silent
+            self._emit(TaskFellSilent(task.id, seconds if is_silent else 0.0))
 
     def _exited(self, task: _Task, message: wire.Message) -> None:
         code, reason = wire.count(message, "code"), wire.field(message, "reason", str)

@@ -33,6 +33,7 @@ from .messages import (
     runner_command,
     runner_grace,
     runner_settings,
+    silent_after,
     start_message,
 )
 from .rendezvous import Rendezvous
@@ -137,6 +138,7 @@ class Run:
             now,
             start_timeout=self.config.start_timeout,
             restarts=self.config.restarts,
+            hang_timeout=self.config.hang_timeout,
             jitter=secrets.SystemRandom().random,
             here=None if here is None else (here.task, here.task_id, here.address),
         )
@@ -151,7 +153,14 @@ class Run:
             self._console.kept = "; the sandbox has them all"
         emit, grace = self._events.put_nowait, runner_grace(self.config)
         self._rendezvous = await stack.enter_async_context(
-            Rendezvous(self.id, self._secret, emit, self._output, grace=grace)
+            Rendezvous(
+                self.id,
+                self._secret,
+                emit,
+                self._output,
+                grace=grace,
+                silent_after=silent_after(self.config),
+            )
         )
         self._launcher = await self._listen(leaders)
         if self.config.local_chief:
@@ -350,8 +359,8 @@ class Run:
                 self._start(action)
             case do.StopRunner(task_id, grace) if self._here and task_id == self._here.task_id:
                 self._side_work.append(self._spawn(self._here.stop(grace)))
-            case do.StopRunner(task_id, grace, reason):
-                stop = {"type": "stop", "grace": grace, "reason": reason}
+            case do.StopRunner(task_id, grace, reason, examine):
+                stop = {"type": "stop", "grace": grace, "reason": reason, "examine": examine}
                 self._rendezvous.send(task_id, stop)
             case do.AnnounceReady(cluster):
                 self._on_ready(cluster)

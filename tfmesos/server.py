@@ -46,7 +46,9 @@ class Runner:
         self._loop, self._settings = loop, settings
         self._outbox = Outbox()
         self._output = Output(self._outbox)
-        self._link = Link(loop, settings, self._outbox, self._receive, self._stop)
+        self._link = Link(
+            loop, settings, self._outbox, self._receive, self._stop, self._output.silent
+        )
         self._start: wire.Message = {}
         self._guard: Guard | None = None
         self._child: Child | None = None
@@ -193,6 +195,7 @@ class Runner:
         self._guard.began(child.pid)
         if announce:
             self._outbox.add({"type": "ready"})
+            self._output.begin()
         self._child = child
         self._loop.run_until(lambda: child.ended)
         self._child = None
@@ -232,6 +235,8 @@ class Runner:
             self._hire(message)
         elif kind == "start":
             self._start = self._start or message
+        elif kind == "stop" and message.get("examine") and self._child is not None:
+            self._examine(self._child, float(message["grace"]))
         elif kind == "stop":
             self._stop(float(message["grace"]))
         elif kind == "bye":
@@ -248,6 +253,21 @@ class Runner:
             self._stop_grace = grace
             if self._child is not None:
                 self._child.stop(grace)
+
+    def _examine(self, child: Child, grace: float) -> None:
+        """Tell what the command is doing, and stop it then."""
+        from .examine import Examination  # is rarely needed
+
+        self._output.forward = True
+        me = "{}:{}".format(self._settings.job, self._settings.index)
+        cluster = command.by_index(self._start["cluster"], self._start.get("starts") or {})
+        everybody = {
+            "{}:{}".format(job, index): address
+            for job, addresses in cluster.items()
+            for index, address in addresses.items()
+        }
+        peers = {name: address for name, address in everybody.items() if name != me}
+        Examination(self._loop, child.pid, peers, self._output.say, lambda: self._stop(grace))
 
     def _kill(self) -> None:
         if self._child is not None:

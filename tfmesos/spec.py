@@ -387,6 +387,7 @@ class LaunchConfig(Record):
     logs: LogChoice = EVERY_LOG
     start_timeout: float | None = None
     restarts: RestartPolicy = USUAL_RESTARTS
+    hang_timeout: float | None = None  # seconds of silence of every task that end the run
     advertise: tuple[str, int] | None = None
     local_chief: bool = False  # run the chief, or worker 0, as a child of the launcher
 
@@ -395,12 +396,16 @@ class LaunchConfig(Record):
             raise SpecError(
                 None, "containerizer_type", f"must be MESOS or DOCKER, got {self.containerizer!r}"
             )
-        self._check_timeout()
+        self._check_timeout("start_timeout", self.start_timeout)
+        self._check_timeout("hang_timeout", self.hang_timeout)
         self._check_image()
         self._check_user()
         if self.local_chief and self.chief.job.cmd is None:
             problem = f"needs a command, and {self.chief.name} is a bare server"
             raise SpecError(None, "local_chief", problem)
+        if self.local_chief and self.hang_timeout is not None:
+            problem = "cannot be combined with a local chief: nobody sees what that one writes"
+            raise SpecError(None, "hang_timeout", problem)
         if self.local_chief and self.restarts.after_start == "all":
             problem = "'all' cannot be combined with a local chief: it is not started again"
             raise SpecError(None, "restart_policy", problem)
@@ -416,12 +421,11 @@ class LaunchConfig(Record):
                     "without one a task sees the node's own files",
                 )
 
-    def _check_timeout(self) -> None:
-        timeout = self.start_timeout
+    def _check_timeout(self, name: str, timeout: float | None) -> None:
         if timeout is None:
             return
         if not isinstance(timeout, (int, float)) or not 0 < timeout < float("inf"):
-            raise SpecError(None, "start_timeout", f"must be above 0, got {timeout!r}")
+            raise SpecError(None, name, f"must be above 0, got {timeout!r}")
 
     def _check_image(self) -> None:
         if self.image is None:

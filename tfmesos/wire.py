@@ -15,8 +15,8 @@ the missing ones are sent again.
 
     runner -> launcher, numbered     register {host, port, pid, python}, ready {},
                                      output {stream, lines, dropped}, exit {code, reason, tail}
-    runner -> launcher               heartbeat {}
-    launcher -> runner, numbered     start {...}, stop {grace, reason}
+    runner -> launcher               heartbeat {silent}: seconds since its command wrote anything
+    launcher -> runner, numbered     start {...}, stop {grace, reason, examine}
     launcher -> runner               ack {received} (its heartbeat too), bye {} after the exit
 """
 
