@@ -40,8 +40,7 @@ class Examination:
         self._reached: list[str] = []
         for name, address in list(peers.items())[:MOST]:
             self._dial(name, address)
-        self._timer = loop.after(PATIENCE, self._conclude)
-        self._conclude_when_answered()
+        loop.after(PATIENCE, self._conclude)  # not before: the others are looking for us, too
 
     def _dial(self, task: str, address: str) -> None:
         name = f"{task} at {address}"
@@ -66,12 +65,6 @@ class Examination:
             self._failed[name] = os.strerror(code)
         else:
             self._reached.append(name)
-        self._conclude_when_answered()
-
-    def _conclude_when_answered(self) -> None:
-        if not self._dialled:
-            self._timer.cancel()
-            self._timer = self._loop.after(0, self._conclude)
 
     def _conclude(self) -> None:
         for name, connection in self._dialled.items():
