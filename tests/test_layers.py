@@ -19,7 +19,7 @@ PURE = {
     *("errors", "version", "spec", "offers", "actions", "events", "roster", "gang", "lifecycle"),
     *("command", "recordio", "wire", "task_info", "translate", "payload", "outbox", "record"),
     *("containers", "messages", "preview", "stopwatch", "hints", "reconciliation"),
-    *("witnesses", "silence", "restarts", "home", "placing"),
+    *("witnesses", "silence", "gathering", "nodes", "words", "restarts", "home", "placing"),
     *("constraints", "seating", "wait", "census", "inquiry", "notices"),
 }
 IO = {

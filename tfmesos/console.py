@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 
 from .actions import Ending, Outcome
 from .hints import hint
+from .words import some
 from .record import Record
 
 MAX_WAITING = 1024 * 1024  # characters that may wait to be written
@@ -151,7 +152,7 @@ class Console:
         if outcome.restarted:
             lines.append(f"  restarted before it: {_named(outcome.restarted)}")
         if outcome.unstopped:
-            lines.append(f"  ended without waiting for {', '.join(outcome.unstopped[:8])}")
+            lines.append(f"  ended without waiting for {some(outcome.unstopped, most=8)}")
         self._put(True, f"{self._prefix}: " + "\n".join(lines) + "\n")
 
     def _say_times(self, outcome: Outcome) -> None:
@@ -247,9 +248,8 @@ def _tidy(line: str, *, is_terminal: bool) -> str:
     return _UNSAFE.sub("", line.rstrip("\r").rpartition("\r")[2])
 
 
-def _named(endings: Sequence[Ending], most: int = 8) -> str:
-    shown = ", ".join(f"{end.task.name} ({end.reason})" for end in endings[:most])
-    return shown if len(endings) <= most else f"{shown} and {len(endings) - most} more"
+def _named(endings: Sequence[Ending]) -> str:
+    return some([f"{end.task.name} ({end.reason})" for end in endings], most=8)
 
 
 def _last_lines(ending: Ending) -> list[str]:

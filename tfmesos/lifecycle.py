@@ -13,21 +13,12 @@ from enum import IntEnum
 
 from . import actions as do
 from . import events as happened
+from . import nodes
 from .actions import Action, ClusterSpec, Ending, Outcome
 from .census import KnownAgent, never
-from .errors import (
-    Hung,
-    Interrupted,
-    MasterError,
-    ResourcesError,
-    StartTimeout,
-    TaskFailed,
-    TFMesosError,
-)
-from .gang import LONG_REFUSAL
+from .errors import Interrupted, ResourcesError, TaskFailed, TFMesosError
+from .gathering import Gathering
 from .home import PATIENCE, Home
-from .inquiry import Inquiry
-from .notices import Notices
 from .offers import Offer, Place
 from .placing import Placing
 from .reconciliation import Reconciliation
@@ -39,6 +30,7 @@ from .stopwatch import Stopwatch
 from .task_info import KILL_GRACE
 from .wire import join_address, split_address
 from .witnesses import Heard, Verdict, Witnesses
+from .words import some
 
 MIN_LIFE = 1.0  # seconds a task may run although those that decide have finished
 EXAMINATION = 4.0  # seconds more when the tasks are to tell what they are doing
@@ -79,10 +71,7 @@ class ClusterState:
         self._silence = Silence(hang_timeout)
         self._tasks, self._undecided = tasks, deciding(tasks)
         self._placing = Placing(jitter)
-        self._subscribed = False
-        self._start_timeout = start_timeout
-        self._start_by = None if start_timeout is None else now + start_timeout
-        self._notices, self._inquiry = Notices(now), Inquiry()
+        self._gathering = Gathering(self.members, self._placing.gang, start_timeout, now)
         self._stop_by = self._regroup_at = now
         self._stopping_with = Outcome()
         self._linger_until: float | None = None
@@ -108,12 +97,12 @@ class ClusterState:
             case happened.AgentsCounted(agents):
                 return self._count(agents, now)
             case happened.InverseOffersReceived(offer_ids, agent_ids):
-                return self._keep_nodes(offer_ids, agent_ids)
+                return nodes.keep(self.members, offer_ids, agent_ids)
             case happened.TaskUpdated():
                 self._reconciliation.heard_of(event.task_id)
                 return self._weigh(self._witnesses.hear_mesos(event, now), now)
             case happened.AgentLost(agent_id):
-                return self._agent_lost(agent_id)
+                return nodes.agent_lost(self.members, agent_id)
             case happened.TaskRegistered():
                 return self._register(event, now)
             case happened.TaskReady(task_id):
@@ -135,12 +124,8 @@ class ClusterState:
         """When ``Ticked`` is due at the latest."""
         if self.phase is Phase.FINISHED:
             return None
-        times = [
-            self._witnesses.deadline,
-            self._reconciliation.deadline,
-            self._placing.gang.deadline,
-        ]
-        times += [self._restarts.deadline, self._linger_until]
+        watches = (self._witnesses, self._reconciliation, self._placing.gang, self._restarts)
+        times = [self._linger_until, *(watch.deadline for watch in watches)]
         if self._silence and self.phase is Phase.RUNNING:
             times.append(self._silence.deadline(self._commands_awaited()))
         if self.phase is Phase.STOPPING:
@@ -149,26 +134,26 @@ class ClusterState:
             live = self.members.any_live
             times.append(max(self._regroup_at, self._stop_by) if live else self._regroup_at)
         if self._is_waited_for:
-            times += [self._start_by, self._notices.deadline, self._inquiry.deadline]
+            times.append(self._gathering.deadline)
         return min((time for time in times if time is not None), default=None)
 
     def summary(self) -> str:
         """Where a wait stands, in one line; empty when nobody waits."""
         if self.phase is Phase.STOPPING:
             live = [m.task.name for m in self.members if m.is_live]
-            return f"stopping {_some(live)}" if live else ""
+            return f"stopping {some(live)}" if live else ""
         if not self._is_waited_for:
             return ""
         done = f"{self.members.with_runner} of {len(self.members)} tasks registered"
-        return f"{done}; {self._what_is_awaited()}"
+        return f"{done}; {self._gathering.words()}"
 
     # Getting the tasks placed and started
 
     def _subscribe(self, event: happened.Subscribed, now: float) -> list[Action]:
         said = do.Say(f"subscribed to {event.master} as framework {event.framework_id}")
         self._placing.gang.forget()
-        again, self._subscribed = self._subscribed, True
-        self._inquiry.begin(now)
+        again, self._gathering.is_subscribed = self._gathering.is_subscribed, True
+        self._gathering.inquiry.begin(now)
         if not again:
             self._stopwatch.lap("finding the master", now)
             return [said, *self._start_when_complete()]  # nobody is waited for if all are here
@@ -191,13 +176,13 @@ class ClusterState:
         places, todo = self._placing.take(offers, waiting, self.members.seated(), now)
         launches = [self._launch(place) for place in places]
         if launches:
-            self._inquiry.close()
+            self._gathering.inquiry.close()
         if launches and self.phase is Phase.GATHERING:
             self._stopwatch.lap("waiting for offers", now)
         return [*launches, *todo]
 
     def _count(self, agents: tuple[KnownAgent, ...] | None, now: float) -> list[Action]:
-        if agents is None or not self._inquiry.is_open:
+        if agents is None or not self._gathering.inquiry.is_open:
             return []
         self._placing.gang.agents = agents
         reason = never([member.task for member in self._waiting()], agents)
@@ -267,21 +252,6 @@ class ClusterState:
         verdict, todo = heard
         return [*todo, *self._end(verdict, now)] if verdict else todo
 
-    def _agent_lost(self, agent_id: str) -> list[Action]:
-        names = [m.task.name for m in self.members if m.is_live and m.agent_id == agent_id]
-        if not names:
-            return []
-        return [do.Say(f"the agent of {', '.join(names)} is lost to the master", "warning")]
-
-    def _keep_nodes(self, offer_ids: tuple[str, ...], agent_ids: Sequence[str]) -> list[Action]:
-        """A training cannot move: tell the user, and the operator that we stay."""
-        names = [m.task.name for m in self.members if m.is_live and m.agent_id in agent_ids]
-        declined = do.DeclineInverse(offer_ids, LONG_REFUSAL)
-        if not names:
-            return [declined]
-        text = f"the operator wants to take down the node of {_some(names)}; we go on there"
-        return [do.Say(text, "warning"), declined]
-
     def _end(self, verdict: Verdict, now: float) -> list[Action]:
         member = verdict.member
         self._witnesses.settle(member)
@@ -341,7 +311,7 @@ class ClusterState:
         self.members.move(member, Stage.RESTING)
         self._restarts.schedule(member, now + restart.pause)
         if self.phase is Phase.RUNNING:
-            self._wait_anew(now)
+            self._gathering.begin(now)
         return [*todo, *self._launch_rested(now)]
 
     def _home_of(self, verdict: Verdict, restart: Restart, now: float) -> Home | None:
@@ -363,11 +333,6 @@ class ClusterState:
             self.members.again(member)
         return [do.Revive()] if rested else []
 
-    def _wait_anew(self, now: float) -> None:
-        self._notices = Notices(now)
-        if self._start_timeout is not None:
-            self._start_by = now + self._start_timeout
-
     def _regroup(self, pause: float, now: float) -> list[Action]:
         """Stop everybody; when the last one has ended all are started again."""
         self._stopwatch.lap("running", now)
@@ -387,7 +352,7 @@ class ClusterState:
         self.phase = Phase.GATHERING
         self._undecided = deciding(self._tasks)
         self._stopwatch.lap("stopping to start again", now)
-        self._wait_anew(now)
+        self._gathering.begin(now)
         return [*left, do.Revive()]
 
     # Silence
@@ -398,20 +363,9 @@ class ClusterState:
 
     def _tick_silence(self, now: float) -> list[Action]:
         awaited = self._commands_awaited()
-        if self._silence.is_too_long(awaited, now):
-            return self._end_hung(awaited, now)
-        silent = self._silence.to_be_named(awaited, now)
-        if not silent:
-            return []
-        where = f" on {silent[0][0].hostname}" if len(silent) == 1 else ""
-        names, minutes = _some([m.task.name for m, _ in silent]), silent[0][1] // 60
-        return [do.Say(f"{names}: no output for {minutes:g} min, still running{where}", "notice")]
-
-    def _end_hung(self, awaited: Sequence[Member], now: float) -> list[Action]:
-        names = _some([member.task.name for member in awaited])
-        how_long = f"{self._silence.timeout:g} s"
-        said = do.Say(f"no output of {names} for {how_long}; what they are doing:", "warning")
-        error = Hung(f"no task wrote anything for {how_long}: taken for hung, and ended")
+        if not self._silence.is_too_long(awaited, now):
+            return self._silence.name_some(awaited, now)
+        said, error = self._silence.verdict(awaited)
         return [said, *self._stop(Outcome(error=error), now, examine=True)]
 
     # Ends of the run
@@ -471,15 +425,10 @@ class ClusterState:
         self.phase = Phase.FINISHED
         self._stopwatch.lap("stopping", now)
         outcome = self._stopping_with
-        others = [
-            m.ending
-            for m in self.members
-            if m.ending and m.ending.code and m.ending is not outcome.cause
-        ]
         ends = Outcome(
             outcome.error,
             outcome.cause,
-            tuple(sorted(others, key=lambda ending: ending.at)),
+            self.members.failures_besides(outcome.cause),
             tuple(m.task.name for m in self.members if m.is_live),
             self._stopwatch.laps,
             tuple(self._restarted),
@@ -508,29 +457,6 @@ class ClusterState:
         return todo
 
     def _tick_waiting(self, now: float) -> list[Action]:
-        if self._start_by is not None and now >= self._start_by:
-            return self._stop(Outcome(error=self._too_late()), now)
-        said = self._notices.say_if_due(self._what_is_awaited, now)
-        return [*said, *self._inquiry.ask_if_due(now)]
-
-    def _too_late(self) -> TFMesosError:
-        awaited = f"not started after {self._start_timeout:g} s: {self._what_is_awaited()}"
-        if not self._subscribed:
-            return MasterError(awaited)
-        return ResourcesError(awaited) if self._waiting() else StartTimeout(awaited)
-
-    def _what_is_awaited(self) -> str:
-        if not self._subscribed:
-            return "waiting for the master"
-        if waiting := [member.task for member in self._waiting()]:
-            return self._placing.gang.explain(waiting, len(self.members))
-        if resting := [m.task.name for m in self.members if m.stage is Stage.RESTING]:
-            return f"waiting a moment before {_some(resting)} is launched again"
-        launched = [m for m in self.members if m.stage is Stage.LAUNCHED]
-        missing = [f"{m.task.name} on {m.hostname}" for m in launched]
-        return f"waiting for {_some(missing)} to report to the launcher"
-
-
-def _some(names: Sequence[str], most: int = 5) -> str:
-    shown = ", ".join(names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+        if self._gathering.is_over(now):
+            return self._stop(Outcome(error=self._gathering.error()), now)
+        return self._gathering.tick(now)

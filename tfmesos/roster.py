@@ -138,6 +138,12 @@ class Roster:
     def all_at_least(self, stage: Stage) -> bool:
         return not any(self._count[earlier] for earlier in Stage if earlier < stage)
 
+    def failures_besides(self, cause: Ending | None) -> tuple[Ending, ...]:
+        """How the others ended that did not end well, the earliest first."""
+        endings = [m.ending for m in self if m.ending and m.ending.code]
+        others = [ending for ending in endings if ending is not cause]
+        return tuple(sorted(others, key=lambda ending: ending.at))
+
     def cluster(self) -> dict[str, list[str]]:
         """The cluster spec: job name to the addresses of its tasks."""
         spec: dict[str, list[str]] = {}

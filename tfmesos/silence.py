@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from .actions import Action, Say
+from .errors import Hung
 from .roster import Member
+from .words import some
 
 NOTICE = 300.0  # seconds of silence before a task is first named; then twice as many, and so on
 TOGETHER = 6.0  # seconds within which those that fell silent together are heard of
@@ -39,7 +42,7 @@ class Silence:
             times.append(max(self._since[m] for m in silent) + self.timeout)
         return min(times, default=None)
 
-    def to_be_named(self, awaited: Iterable[Member], now: float) -> list[tuple[Member, float]]:
+    def _to_be_named(self, awaited: Iterable[Member], now: float) -> list[tuple[Member, float]]:
         """Those whose silence is worth a word now, with its seconds; each once in a while."""
         silent = [(m, now - self._since[m]) for m in awaited if m in self._since]
         if not any(seconds >= self._next_notice(m) + TOGETHER for m, seconds in silent):
@@ -48,6 +51,22 @@ class Silence:
         for member, _ in due:
             self._named[member] = self._next_notice(member)
         return due
+
+    def name_some(self, awaited: Iterable[Member], now: float) -> list[Action]:
+        if not (silent := self._to_be_named(awaited, now)):
+            return []
+        (first, seconds), *others = silent
+        names = some([member.task.name for member, _ in silent])
+        where = "" if others else f" on {first.hostname}"
+        return [
+            Say(f"{names}: no output for {seconds // 60:g} min, still running{where}", "notice")
+        ]
+
+    def verdict(self, awaited: Iterable[Member]) -> tuple[Say, Hung]:
+        """What is said before and after the end of a run that has been silent too long."""
+        names, how_long = some([member.task.name for member in awaited]), f"{self.timeout:g} s"
+        said = Say(f"no output of {names} for {how_long}; what they are doing:", "warning")
+        return said, Hung(f"no task wrote anything for {how_long}: taken for hung, and ended")
 
     def is_too_long(self, awaited: Iterable[Member], now: float) -> bool:
         """Have all of *awaited* been silent for the time that is allowed?"""

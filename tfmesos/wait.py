@@ -9,6 +9,7 @@ from .constraints import Node
 from .offers import Placement
 from .seating import Wish, obstacle
 from .spec import Resources, Task
+from .words import count
 
 _UNITS = {"mem": "MiB of memory", "disk": "MiB of disk"}
 _MOST = 3  # reasons in one line
@@ -27,7 +28,7 @@ def explain(
     obstacles = {**_unmet(unplaced, nodes), **(placement.obstacles if placement else {})}
     short = [task for task in unplaced if task.job.name not in obstacles]
     reasons = [*list(obstacles.values())[:_MOST], *_shortage(short, placement, largest, agents)]
-    placed = f"{total - len(unplaced)} of {_count(total, 'task')} placed"
+    placed = f"{total - len(unplaced)} of {count(total, 'task')} placed"
     return "; ".join([placed, *reasons])
 
 
@@ -66,7 +67,7 @@ def _shortage(
 
 def _when_free(needs: Resources, agents: Sequence[KnownAgent]) -> str:
     able = sum(agent.total.times(needs) > 0 for agent in agents)
-    return f" ({able} of {_count(len(agents), 'agent')} would be if they were free)" if able else ""
+    return f" ({able} of {count(len(agents), 'agent')} would be if they were free)" if able else ""
 
 
 def _missing(needs: Resources, there: Resources) -> str:
@@ -85,7 +86,3 @@ def _amount(name: str, amount: float) -> str:
 
 def _one_of_each_job(tasks: Iterable[Task]) -> list[Task]:
     return list({task.job.name: task for task in reversed(list(tasks))}.values())[::-1]
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")
