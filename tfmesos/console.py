@@ -17,8 +17,8 @@ from collections.abc import Callable, Sequence
 
 from .actions import Ending, Outcome
 from .hints import hint
-from .words import some
 from .record import Record
+from .words import some
 
 MAX_WAITING = 1024 * 1024  # characters that may wait to be written
 WORTH_TELLING = 5.0  # seconds; of a shorter run only a terminal hears how long it took
