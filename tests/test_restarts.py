@@ -13,6 +13,7 @@ from tfmesos.lifecycle import Phase
 from tfmesos.restarts import COOL_DOWN
 from tfmesos.spec import Job, RestartPolicy
 from tfmesos.task_info import KILL_GRACE
+from tfmesos.witnesses import OUT_OF_TOUCH, SECOND_OPINION
 
 KILLED = 137
 TASK = RestartPolicy(after_start="task")
@@ -171,6 +172,48 @@ def test_an_end_that_mesos_told_first_stays_the_cause_although_others_fell_meanw
     assert [end.task.name for end in run.outcome.others] == ["worker:0"]
 
 
+def out_of_touch_while_another_fails(**options):
+    run = Run(workers(2), **options).up()
+    run(happened.RunnerOutOfTouch(run.id("worker:1")))
+    run.now += 5
+    assert said(run.exit("worker:0", 1)) == [
+        "worker:0 exited with 1 while worker:1 on host-of-o1 is out of touch: "
+        "waiting to see who fell first"
+    ]
+    run.update("worker:0", "TASK_FAILED", "Command exited with status 1")
+    assert run.wait(5) == []
+    return run
+
+
+def test_a_task_that_fails_while_another_is_out_of_touch_is_not_the_cause_if_that_one_is_lost():
+    run = out_of_touch_while_another_fails()
+    run(happened.RunnerLost(run.id("worker:1"), "nothing was heard of it for 20 s"))
+    run.wait(SECOND_OPINION)
+    assert run.outcome.cause.task.name == "worker:1"
+    assert [end.task.name for end in run.outcome.others] == ["worker:0"]
+
+
+def test_a_lost_node_restarts_all_although_others_fell_before_that_was_sure():
+    run = out_of_touch_while_another_fails(restarts=ALL)
+    run.update("worker:1", "TASK_GONE")
+    assert "restarting all tasks" in said(run.wait(SECOND_OPINION))[0]
+    assert do.Revive() in run.wait(1)
+
+
+def test_a_task_that_fails_while_another_is_out_of_touch_is_the_cause_if_that_one_is_back():
+    run = out_of_touch_while_another_fails()
+    run(happened.RunnerBack(run.id("worker:1")))
+    run.wait(0)
+    run.exit("worker:1", 143)
+    assert run.outcome.cause.task.name == "worker:0" and run.outcome.exit_code == 1
+
+
+def test_nobody_waits_for_ever_to_see_who_fell_first():
+    run = out_of_touch_while_another_fails()
+    run.wait(OUT_OF_TOUCH)
+    assert run.state.phase is Phase.STOPPING
+
+
 def test_before_the_start_the_first_restart_is_immediate_and_the_next_ones_are_not():
     run = Run(workers(1))
     run.subscribe()
@@ -251,6 +294,8 @@ events = st.one_of(
     st.builds(happened.TaskRegistered, ids, st.just("h"), st.just(1)),
     st.builds(happened.TaskReady, ids),
     st.builds(happened.TaskExited, ids, st.sampled_from([0, 1, 137]), st.just("ended")),
+    st.builds(happened.RunnerOutOfTouch, ids),
+    st.builds(happened.RunnerBack, ids),
     st.builds(happened.RunnerLost, ids, st.just("reset")),
     st.just(happened.Ticked()),
 )  # fmt: skip

@@ -91,6 +91,18 @@ class TaskExited(Record):
     tail: tuple[str, ...] = ()  # the last lines of its output
 
 
+class RunnerOutOfTouch(Record):
+    """The runner's connection ended; it may come back within the grace time."""
+
+    task_id: str
+
+
+class RunnerBack(Record):
+    """A runner that was out of touch is connected again."""
+
+    task_id: str
+
+
 class RunnerLost(Record):
     """The runner's connection ended, and it did not come back within the grace time."""
 
@@ -121,6 +133,8 @@ Event = (
     | TaskReady
     | TaskFellSilent
     | TaskExited
+    | RunnerOutOfTouch
+    | RunnerBack
     | RunnerLost
     | Ticked
     | StopRequested

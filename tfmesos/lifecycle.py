@@ -113,6 +113,12 @@ class ClusterState:
                 return []
             case happened.TaskExited():
                 return self._weigh(self._witnesses.hear_runner(event, now), now)
+            case happened.RunnerOutOfTouch(task_id):
+                self._witnesses.miss(task_id, now)
+                return []
+            case happened.RunnerBack(task_id):
+                self._witnesses.meet_again(task_id)
+                return []
             case happened.RunnerLost():
                 return self._weigh(self._witnesses.miss_runner(event, now), now)
             case happened.StopRequested(reason, exit_code):
@@ -250,7 +256,11 @@ class ClusterState:
 
     def _weigh(self, heard: Heard, now: float) -> list[Action]:
         verdict, todo = heard
-        return [*todo, *self._end(verdict, now)] if verdict else todo
+        if verdict is None:
+            return todo
+        if self.phase is Phase.RUNNING and (said := self._witnesses.put_off(verdict, now)):
+            return [*todo, said]
+        return [*todo, *self._end(verdict, now)]
 
     def _end(self, verdict: Verdict, now: float) -> list[Action]:
         member = verdict.member
@@ -281,7 +291,7 @@ class ClusterState:
     def _bear(self, verdict: Verdict, had_started: bool, now: float) -> list[Action]:
         """A task ended that should not have: start again what may be, or end the run."""
         todo: list[Action] = []
-        for earlier in self._witnesses.earlier_ends() if had_started else ():
+        for earlier in self._witnesses.earlier_ends(verdict.at) if had_started else ():
             # It was only waiting for a second word: what it may have caused does not hide it.
             todo += self._end(earlier, now)
         if self.phase not in (Phase.GATHERING, Phase.RUNNING):

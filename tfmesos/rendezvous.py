@@ -16,7 +16,16 @@ from typing import Any
 
 from . import wire
 from .errors import FrameError, HandshakeError
-from .events import Event, RunnerLost, TaskExited, TaskFellSilent, TaskReady, TaskRegistered
+from .events import (
+    Event,
+    RunnerBack,
+    RunnerLost,
+    RunnerOutOfTouch,
+    TaskExited,
+    TaskFellSilent,
+    TaskReady,
+    TaskRegistered,
+)
 
 log = logging.getLogger(__name__)
 
@@ -240,6 +249,8 @@ class Rendezvous:
             raise HandshakeError(f"task {task_id} is not expected any more")
         if task.writer is not None:
             task.writer.transport.abort()
+        if task.loss is not None:
+            self._emit(RunnerBack(task_id))
         task.writer = writer
         task.expect_loss(None)
         task.write(wire.encode({"type": "welcome", "received": task.received}))
@@ -327,6 +338,7 @@ class Rendezvous:
         if self._grace <= 0:
             self._emit(RunnerLost(task.id, reason))
             return
+        self._emit(RunnerOutOfTouch(task.id))
         loop = asyncio.get_running_loop()
         lost = RunnerLost(task.id, reason)
         task.expect_loss(loop.call_later(self._grace, self._emit, lost))

@@ -12,9 +12,11 @@ from .record import Record
 from .roster import Member, Roster, Stage
 from .task_info import OUT_OF_MEMORY, describe, is_lost, is_terminal, status_in
 from .wire import RUNNER_EXITS
+from .words import some
 
 SECOND_OPINION = 3.0  # seconds that Mesos and the runner give each other to report an end
 KILLED = 137  # as a shell counts a SIGKILL
+OUT_OF_TOUCH = 60.0  # seconds in which a runner out of touch is surely found or given up
 UNREACHABLE_GRACE = 90.0  # seconds before a task behind a lost network counts as lost
 
 
@@ -40,12 +42,14 @@ class Doubt(Record):
     verdict: Verdict
     until: float | None  # None: until the other side speaks
     is_partition: bool = False  # the task may be well, only out of reach
+    is_put_off: bool = False  # it is sure, but may be the consequence of another's end
 
 
 class Witnesses:
     def __init__(self, members: Roster) -> None:
         self._members = members
         self._doubts: dict[Member, Doubt] = {}
+        self._missed: dict[Member, float] = {}  # whose runner is out of touch, and since when
 
     @property
     def deadline(self) -> float | None:
@@ -58,14 +62,43 @@ class Witnesses:
         verdicts = [self._doubts.pop(member).verdict for member in due]
         return sorted((v for v in verdicts if v.member.is_live), key=lambda v: v.at)
 
-    def earlier_ends(self) -> list[Verdict]:
-        """Ends that are only waiting to be confirmed, the earliest first."""
-        open_ = [m for m, d in self._doubts.items() if not d.is_partition]
+    def earlier_ends(self, than: float) -> list[Verdict]:
+        """Ends that came before and are only waiting to be confirmed, the earliest first."""
+        doubts = self._doubts.items()
+        open_ = [m for m, d in doubts if not d.is_partition and d.verdict.at <= than]
         verdicts = [self._doubts.pop(member).verdict for member in open_]
         return sorted((v for v in verdicts if v.member.is_live), key=lambda v: v.at)
 
     def settle(self, member: Member) -> None:
         self._doubts.pop(member, None)
+        self._find(member)
+
+    def miss(self, task_id: str, now: float) -> None:
+        if member := self._members.live(task_id):
+            self._missed.setdefault(member, now)
+
+    def meet_again(self, task_id: str) -> None:
+        if member := self._members.live(task_id):
+            self._find(member)
+
+    def _find(self, member: Member) -> None:
+        """It is known what became of *member*; what was put off for its sake is due."""
+        if self._missed.pop(member, None) is None or self._missed:
+            return
+        for other, doubt in self._doubts.items():
+            if doubt.is_put_off:
+                self._doubts[other] = doubt.but(until=doubt.verdict.at)
+
+    def put_off(self, verdict: Verdict, now: float) -> Say | None:
+        """Let a failure wait that a task out of touch may be the cause of, and say so."""
+        member = verdict.member
+        missed = [m for m in self._missed if m is not member]
+        if verdict.code == 0 or verdict.is_lost or not missed:
+            return None
+        self._doubts[member] = Doubt(verdict, now + OUT_OF_TOUCH, is_put_off=True)
+        names = some([f"{m.task.name} on {m.hostname}" for m in missed])
+        text = f"{member.task.name} {verdict.reason} while {names} is out of touch"
+        return Say(f"{text}: waiting to see who fell first", "warning")
 
     def hear_mesos(self, event: happened.TaskUpdated, now: float) -> Heard:
         member = self._members.live(event.task_id)
@@ -78,7 +111,9 @@ class Witnesses:
             if doubt and doubt.is_partition:
                 self.settle(member)
             return NOTHING
-        verdict = _in_words_of_mesos(member, event, now)
+        verdict = _in_words_of_mesos(member, event, self._missed.get(member, now))
+        if doubt and doubt.is_put_off:
+            return NOTHING
         if member.has_runner and doubt is None:
             # The runner knows more (exit code, last lines) and its report is on its way.
             self._doubts[member] = Doubt(verdict, now + SECOND_OPINION)
@@ -107,12 +142,13 @@ class Witnesses:
         doubt = self._doubts.get(member)
         if doubt and doubt.is_partition:
             reason = f"is out of reach of the master and of the launcher ({event.reason})"
-            return Verdict(member, doubt.verdict.code, reason, now, is_lost=True), []
+            at = self._missed.get(member, now)
+            return Verdict(member, doubt.verdict.code, reason, at, is_lost=True), []
         if doubt:
             return doubt.verdict, []
         # Mesos may be about to say why; if it says nothing the task must go all the same.
         reason = f"lost touch with the launcher ({event.reason})"
-        verdict = Verdict(member, 1, reason, now, is_lost=True)
+        verdict = Verdict(member, 1, reason, self._missed.get(member, now), is_lost=True)
         self._doubts[member] = Doubt(verdict, now + SECOND_OPINION)
         return None, [Kill(member.task_id, member.agent_id)]
 
@@ -135,11 +171,11 @@ class Witnesses:
         return [Say(f"{where}; {patience}", "warning")]
 
 
-def _in_words_of_mesos(member: Member, event: happened.TaskUpdated, now: float) -> Verdict:
+def _in_words_of_mesos(member: Member, event: happened.TaskUpdated, at: float) -> Verdict:
     reason = describe(event.state, event.message, event.reason)
     code = status_in(event.message) or (0 if event.state == "TASK_FINISHED" else 1)
     if event.reason == OUT_OF_MEMORY:
         code = KILLED
     if not member.has_runner and code in RUNNER_EXITS:
         reason = f"{reason}: {RUNNER_EXITS[code]}"
-    return Verdict(member, code, reason, now, is_lost=is_lost(event.state))
+    return Verdict(member, code, reason, at, is_lost=is_lost(event.state))
