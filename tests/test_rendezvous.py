@@ -13,7 +13,14 @@ import pytest
 
 from tfmesos import rendezvous as module
 from tfmesos import wire
-from tfmesos.events import RunnerLost, TaskExited, TaskReady, TaskRegistered
+from tfmesos.events import (
+    RunnerBack,
+    RunnerLost,
+    RunnerOutOfTouch,
+    TaskExited,
+    TaskReady,
+    TaskRegistered,
+)
 
 from .runners import RUN, SECRET, TASK, Proxy, launcher, runner, settings
 
@@ -135,7 +142,7 @@ def test_after_a_break_only_what_is_missing_is_sent_again():
             return ours
 
     kinds = [type(event) for event in asyncio.run(main()).events]
-    assert kinds == [TaskRegistered, TaskReady, TaskExited]
+    assert kinds == [TaskRegistered, TaskReady, RunnerOutOfTouch, RunnerBack, TaskExited]
 
 
 def test_an_encoded_message_is_sent_as_it_is():
@@ -214,10 +221,15 @@ def test_a_runner_that_comes_back_in_time_is_not_lost():
                 ours.rendezvous.expect("other")
                 async with connected(ours) as other:
                     await other.join(task="other")
-                return await ours.saw(RunnerLost), len(ours.events)
+                await ours.saw(RunnerLost)
+                return [(type(event), event.task_id) for event in ours.events]
 
-    lost, number = asyncio.run(main())
-    assert (lost.task_id, number) == ("other", 1)
+    assert asyncio.run(main()) == [
+        (RunnerOutOfTouch, TASK),
+        (RunnerBack, TASK),
+        (RunnerOutOfTouch, "other"),
+        (RunnerLost, "other"),
+    ]
 
 
 def test_a_silent_runner_is_lost():
