@@ -17,7 +17,17 @@ FORBIDDEN_TO_PURE = {
 # Layers from the bottom; a module imports only from its own and lower ones.
 PURE = {
     *("errors", "version", "spec", "offers", "actions", "events", "roster", "gang", "lifecycle"),
-    *("command", "recordio", "wire", "task_info", "translate", "payload", "outbox", "record"),
+    *(
+        "command",
+        "recordio",
+        "wire",
+        "task_info",
+        "translate",
+        "payload",
+        "outbox",
+        "record",
+        "bare",
+    ),
     *("containers", "messages", "preview", "stopwatch", "hints", "reconciliation"),
     *("witnesses", "silence", "gathering", "nodes", "words", "restarts", "home", "placing"),
     *("constraints", "seating", "wait", "census", "inquiry", "notices"),
@@ -25,6 +35,8 @@ PURE = {
 IO = {
     *(
         "process",
+        "spawn",
+        "system",
         "loop",
         "child",
         "link",

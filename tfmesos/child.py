@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 import os
-import signal
-import subprocess
 
 from . import process
 from .loop import READ, Loop, Timer
+from .spawn import close_all_but, spawn
+from .system import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Callable, Iterable, Mapping, Sequence
+
+    from .spawn import Spawned
 
 DRAIN = 0.5  # seconds for the output of an ended command that others still hold open
 CHUNK = 64 * 1024  # bytes
@@ -55,7 +56,7 @@ def _stand_guard(pipe: int, mark: Mapping[str, str]) -> None:
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
-        _close_all_but(pipe)
+        close_all_but(pipe)  # nobody is to wait for the guard who waits for the runner
         with os.fdopen(pipe) as lines:
             sessions = _unfinished(lines)
         for leader in sessions:
@@ -64,17 +65,6 @@ def _stand_guard(pipe: int, mark: Mapping[str, str]) -> None:
             process.signal_marked(mark, signal.SIGKILL)
     finally:
         os._exit(0)
-
-
-def _close_all_but(pipe: int) -> None:
-    """Hold nothing open, so that nobody waits for the guard who waits for the runner."""
-    try:
-        files = [int(name) for name in os.listdir("/dev/fd")]
-    except OSError:
-        files = list(range(256))
-    for fd in files:
-        if fd != pipe:
-            os.closerange(fd, fd + 1)  # does not mind if it is closed already
 
 
 def _unfinished(lines: Iterable[str]) -> set[int]:
@@ -102,20 +92,39 @@ class Child:
         env: Mapping[str, str],
         cwd: str,
         read: Callable[[str, bytes], None],
-        stdin: int = subprocess.DEVNULL,
+        stdin: int | None = None,
     ) -> None:
-        pipe = subprocess.PIPE
-        self._process = process.start(argv, env=env, cwd=cwd, stdin=stdin, stdout=pipe, stderr=pipe)
-        self.pid = self._process.pid
         self.ended = False
         self._loop, self._read = loop, read
         self._timers: list[Timer] = []
         self._open: dict[str, int] = {}
-        for name in ("stdout", "stderr"):
-            self._open[name] = getattr(self._process, name).fileno()
-            loop.watch(self._open[name], READ, functools.partial(self._readable, name))
+        self._process = self._start(argv, env, cwd, stdin)
+        self.pid = self._process.pid
+        for name, fd in self._open.items():
+            self._watch(name, fd)
         loop.on_signal(signal.SIGCHLD, self._reap)
         self._reap()  # it may have ended before we listened
+
+    def _start(
+        self, argv: Sequence[str], env: Mapping[str, str], cwd: str, stdin: int | None
+    ) -> Spawned:
+        out, out_end = os.pipe()
+        err, err_end = os.pipe()
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        streams = (nothing if stdin is None else stdin, out_end, err_end)
+        self._open = {"stdout": out, "stderr": err}
+        try:
+            return spawn(argv, env, cwd, streams)
+        except (OSError, ValueError):
+            os.close(out)
+            os.close(err)
+            raise
+        finally:
+            for fd in (nothing, out_end, err_end):
+                os.close(fd)
+
+    def _watch(self, name: str, fd: int) -> None:
+        self._loop.watch(fd, READ, lambda: self._readable(name))
 
     @property
     def returncode(self) -> int:
@@ -137,7 +146,7 @@ class Child:
         data = os.read(self._open[name], CHUNK)
         self._read(name, data)
         if not data:
-            self._loop.unwatch(self._open.pop(name))
+            self._close(name)
             self._reap()
 
     def _reap(self) -> None:
@@ -153,13 +162,18 @@ class Child:
         if self.ended:
             return
         process.kill_session(self.pid)
-        for name, fd in self._open.items():
-            self._loop.unwatch(fd)
-            self._read_rest(name, fd)
+        for name in list(self._open):
+            self._read_rest(name, self._open[name])
+            self._close(name)
         for timer in self._timers:
             timer.cancel()
-        self._process.__exit__(None, None, None)  # closes the pipes and reaps it
+        self._process.wait()
         self.ended = True
+
+    def _close(self, name: str) -> None:
+        fd = self._open.pop(name)
+        self._loop.unwatch(fd)
+        os.close(fd)
 
     def _read_rest(self, name: str, fd: int) -> None:
         os.set_blocking(fd, False)

@@ -5,8 +5,7 @@ Nothing here does I/O. A cluster spec is ``{job: ["host:port", ...]}``.
 
 from __future__ import annotations
 
-import json
-import re
+from . import bare
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,6 +13,9 @@ if TYPE_CHECKING:
 
     Cluster = Mapping[str, Sequence[str]]
     Command = str | Sequence[str]
+
+
+_CLOSING = {"{": "}", "<": ">"}
 
 
 def placeholders(cluster: Cluster, job: str, index: int) -> dict[str, str]:
@@ -37,9 +39,16 @@ def substitute(text: str, values: Mapping[str, str]) -> str:
 
     ``str.format`` would choke on ``awk '{print $1}'`` and on JSON arguments.
     """
-    names = "|".join(re.escape(name) for name in values)
-    pattern = r"\{(?:%s)\}|<(?:%s)>" % (names, names)
-    return re.sub(pattern, lambda found: values[found.group()[1:-1]], text)
+    longest = max(map(len, values), default=0)
+    filled, done = [], 0
+    for at, letter in enumerate(text):
+        if at < done or letter not in _CLOSING:
+            continue
+        end = text.find(_CLOSING[letter], at, at + longest + 2)
+        if end >= 0 and text[at + 1 : end] in values:
+            filled += [text[done:at], values[text[at + 1 : end]]]
+            done = end + 1
+    return "".join([*filled, text[done:]])
 
 
 def argv(command: Command, values: Mapping[str, str]) -> list[str]:
@@ -58,7 +67,7 @@ def tf_config(cluster: Cluster, job: str, index: int, is_whole: bool = True) -> 
     if not is_whole or sum(len(addresses) for addresses in cluster.values()) < 2:
         return None
     training = {name: list(hosts) for name, hosts in cluster.items() if name != "evaluator"}
-    return json.dumps({"cluster": training, "task": {"type": job, "index": index}})
+    return bare.dumps({"cluster": training, "task": {"type": job, "index": index}})
 
 
 def environment(cluster: Cluster, job: str, index: int, is_whole: bool = True) -> dict[str, str]:

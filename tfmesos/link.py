@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
-import socket
 import time
 
 from . import process, wire
 from .errors import FrameError, HandshakeError
 from .loop import READ, WRITE, Loop, Timer
+from .system import socket
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -122,7 +122,9 @@ class Link:
     def _begin(self) -> socket.socket:
         if not self._addresses:
             host, port = self._settings.launcher
-            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            # As bytes where that will do: text goes through the tables of Unicode.
+            name = host.encode("ascii") if host.isascii() else host
+            found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
             self._addresses = [(entry[0], entry[4]) for entry in found]
         family, address = self._addresses[self._attempts % len(self._addresses)]
         connection = socket.socket(family, socket.SOCK_STREAM)

@@ -5,10 +5,10 @@ asyncio would do it too, but takes longer to import than all the rest of the run
 
 from __future__ import annotations
 
-import selectors
-import signal
-import socket
+import select
 import time
+
+from .system import signal, socket
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     Callback = Callable[[], object]
 
-READ = selectors.EVENT_READ
-WRITE = selectors.EVENT_WRITE
+READ = select.POLLIN
+WRITE = select.POLLOUT
 
 
 class Timer:
@@ -35,7 +35,8 @@ class Loop:
     """Calls back when a file is ready, a signal came or a moment has come. Use it in a `with`."""
 
     def __init__(self) -> None:
-        self._selector = selectors.DefaultSelector()
+        self._poll = select.poll()
+        self._watched: dict[int, tuple[int, Callback]] = {}
         self._timers: list[Timer] = []
         self._signals: dict[int, Callback] = {}
         self._before_wait: Callback = lambda: None
@@ -55,7 +56,6 @@ class Loop:
         trace: TracebackType | None,
     ) -> None:
         signal.set_wakeup_fd(-1)
-        self._selector.close()
         self._alarm.close()
         self._bell.close()
 
@@ -70,14 +70,12 @@ class Loop:
 
     def watch(self, fd: int, events: int, callback: Callback) -> None:
         """Call *callback* whenever *fd* is ready for *events*; this replaces what was set."""
-        if fd in self._selector.get_map():
-            self._selector.modify(fd, events, callback)
-        else:
-            self._selector.register(fd, events, callback)
+        self._watched[fd] = events, callback
+        self._poll.register(fd, events)
 
     def unwatch(self, fd: int) -> None:
-        if fd in self._selector.get_map():
-            self._selector.unregister(fd)
+        if self._watched.pop(fd, None):
+            self._poll.unregister(fd)
 
     def after(self, seconds: float, callback: Callback) -> Timer:
         timer = Timer(time.monotonic() + seconds, callback)
@@ -88,16 +86,19 @@ class Loop:
         """Call back whatever is due until *condition* holds."""
         while not condition():
             self._before_wait()
-            for key, _events in self._selector.select(self._time_left()):
-                if self._selector.get_map().get(key.fd) == key:  # not unwatched meanwhile
-                    key.data()
+            ready = [(fd, self._watched[fd]) for fd, _ in self._poll.poll(self._time_left())]
+            for fd, watch in ready:
+                if self._watched.get(fd) is watch:  # not unwatched meanwhile
+                    watch[1]()
             self._run_timers()
 
     def _time_left(self) -> float | None:
+        """Milliseconds, as poll counts."""
         self._timers = [timer for timer in self._timers if not timer.cancelled]
         if not self._timers:
             return None
-        return max(0.0, min(timer.when for timer in self._timers) - time.monotonic())
+        left = min(timer.when for timer in self._timers) - time.monotonic()
+        return max(0.0, 1000 * left)
 
     def _run_timers(self) -> None:
         now = time.monotonic()

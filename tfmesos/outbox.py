@@ -7,9 +7,8 @@ never are.
 from __future__ import annotations
 
 import codecs
-import collections
 
-from . import wire
+from . import bare, wire
 from .errors import FrameError
 
 TYPE_CHECKING = False
@@ -57,7 +56,7 @@ class Tail:
     """The last lines of the output, for the report of a failure."""
 
     def __init__(self) -> None:
-        self._lines: Deque[str] = collections.deque(maxlen=TAIL_LINES)
+        self._lines: Deque[str] = bare.deque(maxlen=TAIL_LINES)
 
     def add(self, lines: list[str]) -> None:
         self._lines.extend(lines[-TAIL_LINES:])
@@ -89,7 +88,7 @@ class Outbox:
         self._lines: list[str] = []  # of that stream, not yet in a frame
         self._size = 0  # what is held for them
         self._dropped: dict[str, int] = {}  # lines of each stream, after all the others
-        self._frames: Deque[tuple[bytes, int]] = collections.deque()  # and what is held for them
+        self._frames: Deque[tuple[bytes, int]] = bare.deque()  # and what is held for them
         self._sent = 0  # frames of _frames given to this connection
         self.acked = 0  # frames the launcher has; they came before those in _frames
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import socket
 import time
 
 from . import wire
 from .loop import WRITE, Loop
 from .outbox import LineSplitter, Outbox, Tail
+from .system import socket
 
 FILES = {"stdout": 1, "stderr": 2}  # the runner's own, which are files in the sandbox
 COPY_LIMIT = 1024 * 1024  # bytes waiting to be copied

@@ -20,6 +20,7 @@ from types import CodeType
 from .wire import NO_ROOM
 
 NODE_MODULES = (
+    "bare",
     "child",
     "command",
     "errors",
@@ -33,11 +34,13 @@ NODE_MODULES = (
     "servant",
     "serve",
     "server",
+    "spawn",
+    "system",
     "version",
     "wire",
 )
 VARIABLE = "TFMESOS_PAYLOAD"
-MAX_BYTES = 110_000  # Linux takes 128 KiB for one string of the environment
+MAX_BYTES = 120_000  # Linux takes 128 KiB for one string of the environment
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _BOOTSTRAP = (

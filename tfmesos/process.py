@@ -7,15 +7,22 @@ groups of their own, but they stay in the session.
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
 import time
+
+from .system import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import subprocess
     from typing import IO, Collection, Mapping, Sequence
 
+    from .spawn import Spawned
+
     Stream = None | int | IO[bytes]
+
+
+_DEVNULL = -3  # as subprocess has it
+_PIECE = 128 * 1024  # bytes
 
 
 def start(
@@ -23,11 +30,13 @@ def start(
     *,
     env: Mapping[str, str] | None = None,
     cwd: str | None = None,
-    stdin: Stream = subprocess.DEVNULL,
+    stdin: Stream = _DEVNULL,
     stdout: Stream = None,
     stderr: Stream = None,
 ) -> subprocess.Popen[bytes]:
     """Start *argv* as the leader of a new session. The caller owns and reaps it."""
+    import subprocess  # not cheap, and the runner does without
+
     return subprocess.Popen(
         argv,
         env=env,
@@ -40,7 +49,7 @@ def start(
     )
 
 
-def has_ended(process: subprocess.Popen[bytes]) -> bool:
+def has_ended(process: subprocess.Popen[bytes] | Spawned) -> bool:
     """Whether *process* has ended, without reaping it where the platform can.
 
     Until it is reaped its number cannot be given to a stranger, so its session can still
@@ -119,7 +128,9 @@ def ending(returncode: int) -> tuple[int, str]:
     if returncode >= 0:
         return returncode, "exited with {}".format(returncode)
     try:
-        name = signal.Signals(-returncode).name
+        from signal import Signals  # the names are not free
+
+        name = Signals(-returncode).name
     except ValueError:
         name = "a signal"
     return exit_code(returncode), "was killed by {} (signal {})".format(name, -returncode)
@@ -154,8 +165,7 @@ def _pids() -> list[int]:
 
 def _environment(pid: int) -> bytes:
     try:
-        with open("/proc/{}/environ".format(pid), "rb") as file:
-            return file.read()
+        return _read("/proc/{}/environ".format(pid))
     except OSError:
         return b""
 
@@ -167,11 +177,22 @@ def _is_alive(pid: int) -> bool:
 def _state(pid: int) -> bytes:
     """The letter the kernel has for it; empty if it has none, or tells nobody."""
     try:
-        with open("/proc/{}/stat".format(pid), "rb") as file:
-            # The name of the program stands in brackets and may hold anything, brackets too.
-            return file.read().rpartition(b")")[2].split()[0]
+        # The name of the program stands in brackets and may hold anything, brackets too.
+        return _read("/proc/{}/stat".format(pid)).rpartition(b")")[2].split()[0]
     except OSError:
         return b""
+
+
+def _read(path: str) -> bytes:
+    """A whole file, without the buffers of a file object: there are many to be read."""
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        pieces = [os.read(fd, _PIECE)]
+        while pieces[-1]:
+            pieces.append(os.read(fd, _PIECE))
+        return b"".join(pieces)
+    finally:
+        os.close(fd)
 
 
 def _session(pid: int) -> int | None:

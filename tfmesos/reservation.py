@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import socket
+from .system import socket
 
 
 def reserve(family: int, port: int = 0) -> socket.socket:

@@ -6,23 +6,24 @@ and reports its end. It leaves nothing running, whatever happens to it or to the
 
 from __future__ import annotations
 
-import json
 import os
-import signal
 import sys
 
-from . import command, process, wire
+from . import bare, command, process, wire
 from .child import Child, Guard
 from .link import Link, Settings
 from .loop import Loop
 from .outbox import Outbox
 from .output import Copy, Output
 from .reservation import reserve
-from .servant import Servant
+from .spawn import open_standard_streams
+from .system import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import MutableMapping, Sequence
+
+    from .servant import Servant
 
 PATIENCE = 10.0  # seconds without progress after which we no longer wait for the goodbye
 STOPPED = 128 + signal.SIGTERM
@@ -92,12 +93,14 @@ class Runner:
         except OSError as error:
             reason = "could not have port {}: {}".format(self._settings.port, error.strerror)
             return self._report(Outcome(wire.PORT_TAKEN, reason), [])
-        with reservation:
+        try:
             self._register(reservation.getsockname()[1])
             self._loop.run_until(lambda: self._start or self._stopping or self._failed_early)
             if self._stopping:
                 return self._report(self._stopped("was stopped before it started"), [])
             return self._work() if self._servant is None else self._serve(self._servant)
+        finally:
+            reservation.close()
 
     def _register(self, port: int) -> None:
         python = "{}.{}.{}".format(*sys.version_info)
@@ -133,6 +136,8 @@ class Runner:
 
     def _hire(self, message: wire.Message) -> None:
         """Start the process of the server now: importing TensorFlow takes it seconds."""
+        from .servant import Servant  # most tasks have a command
+
         self._output.forward = bool(message.get("forward", True))
         self._guard = Guard(self._settings.mark)
         layers = (message.get("env") or {}, message.get("user_env") or {}, self._settings.mark)
@@ -343,11 +348,12 @@ def read_settings(environ: MutableMapping[str, str]) -> Settings:
     """Take our variables out of *environ*, so that the command cannot see them."""
     environ.pop("TFMESOS_PAYLOAD", None)
     text, secret = environ.pop("TFMESOS_RUNNER"), environ.pop("TFMESOS_SECRET")
-    return Settings(json.loads(text), bytes.fromhex(secret))
+    return Settings(bare.loads(text), bytes.fromhex(secret))
 
 
 def main() -> int:
     """The exit code of the task."""
+    open_standard_streams()
     try:
         settings = read_settings(os.environ)
     except (KeyError, TypeError, ValueError) as error:

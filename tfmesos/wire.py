@@ -22,9 +22,7 @@ the missing ones are sent again.
 
 from __future__ import annotations
 
-import hmac
-import json
-
+from . import bare
 from .errors import FrameError, HandshakeError
 
 TYPE_CHECKING = False
@@ -61,7 +59,7 @@ RUNNER_EXITS = {
 
 def encode(message: Mapping[str, Any]) -> bytes:
     """The frame of one message."""
-    body = json.dumps(message, separators=(",", ":"), allow_nan=False).encode("ascii")
+    body = bare.dumps(message).encode("ascii")
     if len(body) > MAX_FRAME:
         raise FrameError("a message of {} bytes is too long to send".format(len(body)))
     return len(body).to_bytes(4, "big") + body
@@ -97,16 +95,12 @@ class FrameDecoder:
 
 def _decode(body: bytes) -> Message:
     try:
-        message = json.loads(body.decode("utf-8"), parse_constant=_refuse_constant)
+        message = bare.loads(body.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise FrameError("a frame that is not JSON: {}".format(error)) from None
     if not isinstance(message, dict):
         raise FrameError("a frame that holds a {}, no object".format(type(message).__name__))
     return message
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError("{} is not JSON".format(name))
 
 
 def field(message: Mapping[str, Any], name: str, kind: type[T]) -> T:
@@ -193,12 +187,12 @@ class LauncherHandshake:
 
 
 def _proof(secret: bytes, role: str, *parties: str) -> str:
-    statement = json.dumps(["tfmesos handshake 1", role, *parties]).encode("ascii")
-    return hmac.new(secret, statement, "sha256").hexdigest()
+    statement = bare.dumps(["tfmesos handshake 1", role, *parties]).encode("ascii")
+    return bare.hmac_sha256(secret, statement)
 
 
 def _same(given: str, right: str) -> bool:
-    return hmac.compare_digest(given.encode("utf-8", "replace"), right.encode("ascii"))
+    return bare.compare_digest(given.encode("utf-8", "replace"), right.encode("ascii"))
 
 
 def _expect(message: Message, kind: str) -> None:

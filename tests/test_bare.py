@@ -1,0 +1,69 @@
+"""The runner's own JSON and HMAC say what those of the standard library say."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tfmesos import bare
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+)
+
+
+@given(VALUES)
+def test_json_is_written_as_the_standard_library_writes_it(value):
+    assert bare.dumps(value) == json.dumps(value, separators=(",", ":"))
+
+
+@given(VALUES, st.sampled_from([None, 1]))
+def test_json_of_others_is_read(value, indent):
+    assert bare.loads(json.dumps(value, indent=indent)) == value
+
+
+@given(st.text(alphabet='{}[]",:0123456789.eE+-\\ \n\tnulltrefasNI/u', max_size=12))
+def test_what_is_no_json_is_refused(text):
+    try:
+        expected = json.loads(text, parse_constant=_refuse)
+    except ValueError:
+        with pytest.raises(ValueError):
+            bare.loads(text)
+    else:
+        assert bare.loads(text) == expected
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(name)
+
+
+@pytest.mark.parametrize("value", [float("nan"), [float("inf")], {"a": float("-inf")}])
+def test_numbers_that_json_lacks_are_not_written(value):
+    with pytest.raises(ValueError):
+        bare.dumps(value)
+
+
+def test_what_is_no_json_value_is_not_written():
+    with pytest.raises(TypeError):
+        bare.dumps({"a": object()})
+
+
+@given(st.binary(max_size=200), st.binary(max_size=300))
+def test_the_proofs_are_hmac_sha256(key, message):
+    assert bare.hmac_sha256(key, message) == hmac.new(key, message, hashlib.sha256).hexdigest()
+
+
+def test_digests_are_compared_by_value():
+    assert bare.compare_digest(b"abc", b"abc")
+    assert not bare.compare_digest(b"abc", b"abd")

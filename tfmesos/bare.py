@@ -1,0 +1,97 @@
+"""What the runner needs of the standard library, straight from the C modules beneath it.
+
+json, hmac and collections cost a runner as much as the start of its Python, most of it for
+regular expressions and OpenSSL, which it does not use. Where a Python lacks one of the C
+modules, the usual one takes its place.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections import deque as deque
+    from collections.abc import Callable
+    from hashlib import sha256
+    from hmac import compare_digest as compare_digest
+    from typing import Any
+
+    encode: Callable[[Any, int], list[str]]
+    scan: Callable[[str, int], tuple[Any, int]]
+else:
+    try:
+        from _collections import deque
+        from _operator import _compare_digest as compare_digest
+    except ImportError:
+        from collections import deque
+        from hmac import compare_digest
+    try:
+        from _sha2 import sha256
+    except ImportError:
+        try:
+            from _sha256 import sha256  # before Python 3.12
+        except ImportError:
+            from hashlib import sha256
+
+__all__ = ["compare_digest", "deque", "dumps", "hmac_sha256", "loads"]
+
+_BLOCK = 64  # bytes, of SHA-256
+_INNER = bytes(byte ^ 0x36 for byte in range(256))
+_OUTER = bytes(byte ^ 0x5C for byte in range(256))
+
+
+def hmac_sha256(key: bytes, message: bytes) -> str:
+    """RFC 2104, in hexadecimal."""
+    if len(key) > _BLOCK:
+        key = sha256(key).digest()
+    key = key.ljust(_BLOCK, b"\0")
+    inner = sha256(key.translate(_INNER) + message).digest()
+    return sha256(key.translate(_OUTER) + inner).hexdigest()
+
+
+def dumps(value: Any) -> str:
+    """Compact JSON, in ASCII; ValueError or TypeError for what JSON cannot hold."""
+    return "".join(encode(value, 0))
+
+
+def loads(text: str) -> Any:
+    """The value of a JSON text; ValueError if it is none."""
+    text = text.strip(" \t\r\n")
+    try:
+        value, end = scan(text, 0)
+    except StopIteration:
+        raise ValueError("a value is missing") from None
+    if end != len(text):
+        raise ValueError("something stands behind the value")
+    return value
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _refuse_object(value: object) -> None:
+    raise TypeError(f"{type(value).__name__} is not JSON")
+
+
+class _Dialect:
+    """What the scanner asks for: JSON as its standard has it."""
+
+    strict = True
+    object_hook = object_pairs_hook = None
+    parse_float, parse_int = float, int
+    parse_constant = _refuse_constant
+
+
+if not TYPE_CHECKING:
+    try:
+        from _json import encode_basestring_ascii, make_encoder, make_scanner
+
+        scan = make_scanner(_Dialect)
+        encode = make_encoder(
+            None, _refuse_object, encode_basestring_ascii, None, ":", ",", False, False, False
+        )
+    except (ImportError, TypeError, AttributeError):
+        from json import JSONDecoder, JSONEncoder
+
+        scan = JSONDecoder(parse_constant=_refuse_constant).scan_once
+        encode = JSONEncoder(separators=(",", ":"), allow_nan=False).iterencode
