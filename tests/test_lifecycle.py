@@ -15,6 +15,7 @@ from tfmesos.inquiry import ASK_AFTER, ASK_EVERY
 from tfmesos.lifecycle import MIN_LIFE, Phase
 from tfmesos.notices import EVERY, REPEAT
 from tfmesos.notices import FIRST as FIRST_REPORT
+from tfmesos.reconciliation import AFTER_LAUNCH
 from tfmesos.spec import Job, Resources, RestartPolicy
 from tfmesos.wire import CANNOT_REACH_LAUNCHER, PORT_TAKEN
 from tfmesos.witnesses import SECOND_OPINION, UNREACHABLE_GRACE
@@ -484,6 +485,22 @@ def test_a_task_nobody_tells_of_is_asked_for_again_with_growing_pauses():
     assert asked == [(1.0, only_one), (3.0, only_one), (7.0, only_one)]
     run.update("worker:1", "TASK_RUNNING")
     assert only(do.Reconcile, run.wait(100)) == []
+
+
+def test_a_launched_task_of_which_nothing_is_heard_is_asked_for():
+    run = Run(workers(2))
+    run.subscribe()
+    run.offer()
+    run.update("worker:0", "TASK_STARTING")
+    missing = do.Reconcile(((run.id("worker:1"), "agent-of-o1"),))
+    assert only(do.Reconcile, run.wait(AFTER_LAUNCH - 1)) == []
+    assert only(do.Reconcile, run.wait(1)) == [missing]
+    assert do.Revive() in run.update("worker:1", "TASK_DROPPED", "Reconciliation: unknown")
+
+
+def test_nobody_asks_for_tasks_that_are_heard_of():
+    run = Run(workers(2)).up()
+    assert only(do.Reconcile, run.wait(10 * AFTER_LAUNCH)) == []
 
 
 def test_an_operator_who_wants_a_node_back_is_told_that_we_stay():

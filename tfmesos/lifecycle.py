@@ -183,6 +183,7 @@ class ClusterState:
         launches = [self._launch(place) for place in places]
         if launches:
             self._gathering.inquiry.close()
+            self._reconciliation.watch((m for m in waiting if m.is_live), now)
         if launches and self.phase is Phase.GATHERING:
             self._stopwatch.lap("waiting for offers", now)
         return [*launches, *todo]
@@ -204,6 +205,7 @@ class ClusterState:
         member = self.members.live(event.task_id)
         if member is None or member.stage is not Stage.LAUNCHED:
             return []
+        self._reconciliation.heard_of(member.task_id)
         self.members.move(member, Stage.REGISTERED)
         member.address = join_address(event.host, event.port)
         self._placing.cool_down.worked(member.agent_id)

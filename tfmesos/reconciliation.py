@@ -1,6 +1,7 @@
-"""After a new subscription: ask what became of each task, again and again, until we know.
+"""Tasks of which nothing is known: ask the master for each, again and again, until we know.
 
-A master that has just come back says nothing of tasks whose agents have yet to return.
+After a new subscription these are all of them, and a master that has just come back says nothing
+of those whose agents have yet to return. A launch may get lost on its way, too.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from .actions import Action, Reconcile
 from .roster import Member
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0  # seconds
+AFTER_LAUNCH = 30.0  # seconds in which a launched task is usually heard of
 
 
 class Reconciliation:
@@ -23,6 +25,12 @@ class Reconciliation:
         self._unknown = {member.task_id: member for member in members}
         self._pause = FIRST_PAUSE
         return self._ask(now)
+
+    def watch(self, launched: Iterable[Member], now: float) -> None:
+        """Ask for these if nothing is heard of them in time."""
+        self._unknown.update((member.task_id, member) for member in launched)
+        if self.deadline is None:
+            self.deadline, self._pause = now + AFTER_LAUNCH, FIRST_PAUSE
 
     def heard_of(self, task_id: str) -> None:
         self._unknown.pop(task_id, None)
