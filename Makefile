@@ -5,7 +5,12 @@ BIN := $(VENV)/bin
 
 REPEAT ?= 1
 
-.PHONY: demo test chaos check format clean
+# The image, and what it is built from. Its Python must be that of $(BIN): the wheels are made with it.
+IMAGE ?= tfmesos/tfmesos
+EXTRAS ?= tf,zk
+BASE ?= python:$(shell $(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])')-slim
+
+.PHONY: demo test chaos check format clean image
 
 demo: $(VENV)/installed-for-demo
 	cd examples/mnist && $(CURDIR)/$(BIN)/tfrun -w 2 -s 1 -- $(CURDIR)/$(BIN)/python mnist_replica.py \
@@ -30,8 +35,15 @@ format: $(VENV)/installed-for-tests
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+image: $(BIN)/python
+	rm -rf docker/wheels
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --wheel-dir docker/wheels '.[$(EXTRAS)]'
+	docker build --quiet --build-arg BASE=$(BASE) --build-arg IMAGE=$(IMAGE) --build-arg EXTRAS=$(EXTRAS) \
+		--tag $(IMAGE) docker
+	rm -rf docker/wheels
+
 clean:
-	rm -rf $(VENV) build dist *.egg-info
+	rm -rf $(VENV) build dist *.egg-info docker/wheels
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tfmesos needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; name another one: make PYTHON=python3.12")'

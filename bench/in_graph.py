@@ -21,8 +21,8 @@ tf.distribute.Server(cluster, job_name=job, task_index=index).join()
 CLIENT = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from quiet import tf
 import plus
+from quiet import tf
 print(plus.add(tf, sys.argv[2]))
 """
 

@@ -18,6 +18,7 @@ import sys
 import time
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).resolve().with_name("mnist")))
 import digits
 from perceptron import Perceptron
 from quiet import tf

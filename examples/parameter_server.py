@@ -15,7 +15,9 @@ import gc
 import json
 import os
 import sys
+from pathlib import Path
 
+sys.path.append(str(Path(__file__).resolve().with_name("mnist")))
 import digits
 from perceptron import Perceptron
 from quiet import tf

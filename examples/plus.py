@@ -7,8 +7,12 @@ that an embedded Mesos on this machine.
 """
 
 import argparse
+import sys
+from pathlib import Path
 
 from tfmesos import Job, cluster
+
+sys.path.append(str(Path(__file__).resolve().with_name("mnist")))
 
 
 def main():
@@ -17,9 +21,16 @@ def main():
     args = parser.parse_args()
     jobs = [Job("ps", 2), Job("worker", 2)]
     with cluster(jobs, master=args.master, quiet=True, wait=False) as c:
-        from quiet import tf  # takes seconds, in which the servers import it, too
-
+        tf = import_tensorflow()  # takes seconds, in which the servers import it, too
         print(add(tf, c.targets["/job:worker/task:0"]))
+
+
+def import_tensorflow():
+    try:
+        from quiet import tf
+    except ModuleNotFoundError:  # this file was copied without the others
+        import tensorflow as tf
+    return tf
 
 
 def add(tf, target):

@@ -127,7 +127,7 @@ def test_too_low_an_accuracy_is_a_failure_in_one_line():
 
 @pytest.fixture(scope="module")
 def digits():
-    spec = importlib.util.spec_from_file_location("digits", EXAMPLES / "digits.py")
+    spec = importlib.util.spec_from_file_location("digits", EXAMPLES / "mnist" / "digits.py")
     module = importlib.util.module_from_spec(spec)
     sys.modules["digits"] = module  # where dataclasses look for it
     try:
@@ -190,7 +190,7 @@ def write_text(path):
 
 
 def write_half_an_archive(path):
-    path.write_bytes((EXAMPLES / "digits.npz").read_bytes()[:2000])
+    path.write_bytes((EXAMPLES / "mnist" / "digits.npz").read_bytes()[:2000])
 
 
 def write_one_array(path):

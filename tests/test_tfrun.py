@@ -195,7 +195,6 @@ def test_the_last_lines_of_a_failure_are_shown_even_without_logs():
             ["-w", "2", "--local-chief", "--restart-policy", "all", "--", "x"],
             "--restart-policy 'all' cannot be combined with a local chief",
         ),
-        (["-w", "1", "--image", "i", "--", "x"], "--image 'i' needs a Mesos master"),
         (
             ["-w", "1", "-m", "h", "--image", "a b", "--", "x"],
             "--image must be the name of an image",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import shutil
 import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -69,7 +70,7 @@ def make_config(
     )
     parsed = tuple(constrained(parse_jobs(jobs), constraints))
     master = master or os.environ.get("MESOS_MASTER") or "local"
-    image = image or os.environ.get("DOCKER_IMAGE") or None
+    image, remark = _image(image or None, is_local=master == "local")
     if master != "local":
         parse_master(master)
     initializer, finalizer = parse_extra_config(extra_config or {})
@@ -110,7 +111,32 @@ def make_config(
         hang_timeout=hang_timeout,
         advertise=parse_address("advertise", advertise) if advertise else None,
         local_chief=local_chief,
+        remark=remark,
     )
+
+
+def _image(given: str | None, *, is_local: bool) -> tuple[str | None, str]:
+    """The image, and what is to be said if it is none although one was named.
+
+    Inside a container of that very image a task without a container is in the right place.
+    """
+    own = os.environ.get("DOCKER_IMAGE") or None
+    image = given or own
+    if not is_local or image is None or image != own or _has_docker() or not _is_in_container():
+        return image, ""
+    return None, f"no Docker in this container: the tasks run in it, too, and not each in {image}"
+
+
+def _has_docker() -> bool:
+    """Whether there is a sign of an engine; whether it answers is seen later."""
+    is_named = "DOCKER_HOST" in os.environ or os.path.exists("/var/run/docker.sock")
+    return is_named and shutil.which("docker") is not None
+
+
+def _is_in_container() -> bool:
+    marks = ("/.dockerenv", "/run/.containerenv")  # of Docker and of Podman
+    variables = ("MESOS_SANDBOX", "KUBERNETES_SERVICE_HOST")
+    return any(map(os.path.exists, marks)) or any(name in os.environ for name in variables)
 
 
 def _check_types(text: Mapping[str, object], flag: Mapping[str, object]) -> None:

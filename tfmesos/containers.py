@@ -31,6 +31,8 @@ def container_info(config: LaunchConfig, seat: Seat) -> Json | None:
 
 def choice(config: LaunchConfig) -> str:
     """Which containerizer was chosen, for the user who did not; else nothing."""
+    if config.remark:
+        return config.remark
     if config.image is None or config.containerizer is not None:
         return ""
     if config.is_local:

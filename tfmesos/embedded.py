@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
-from .errors import ResourcesError
+from .errors import ResourcesError, SpecError
 from .local import LocalMesos, this_machine
-from .spec import LaunchConfig
+from .spec import LaunchConfig, Volume
 
 Credential = tuple[str, str]
 
@@ -32,6 +33,35 @@ def embedded_mesos(
         say(f"the tasks ask for more than this machine has: {total}")
     credential = (run_id, secrets.token_hex(32))
     return LocalMesos([agent], credential=credential), credential
+
+
+async def provide_image(config: LaunchConfig, say: Callable[[str], None]) -> None:
+    """Have what tasks with an image need before any of them starts; raises if it cannot be had."""
+    from .local.docker import Docker, NoEngine  # most runs have no image
+    from .local.processes import Refusal
+
+    assert config.image is not None
+    _check_volumes(config.volumes)
+    try:
+        docker = Docker()
+        await docker.check()
+    except NoEngine as reason:
+        needed = f"the image {config.image} needs Docker on this machine, or a Mesos master (-m)"
+        raise ResourcesError(f"{needed}: {reason}") from reason
+    if config.force_pull_image or not await docker.has(config.image):
+        say(f"pulling {config.image}")
+        try:
+            await docker.pull(config.image)
+        except Refusal as refusal:
+            problem = str(refusal.args[-1]).partition(": ")[2]
+            raise SpecError(None, "image", f"cannot be had: {problem}") from refusal
+
+
+def _check_volumes(volumes: Iterable[Volume]) -> None:
+    for volume in volumes:
+        if not os.path.exists(volume.host):
+            problem = f"{volume.host}:{volume.container}: there is no {volume.host} on this machine"
+            raise SpecError(None, "volumes", problem)
 
 
 def _check_gpus(wanted: float, offered: int) -> None:

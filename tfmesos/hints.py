@@ -17,6 +17,11 @@ _HINTS = (
         "the tasks' Python has no TensorFlow: install it there, or name another interpreter",
     ),
     (
+        r"(?:exec|sh): .*python\S*: not found$|exec: \"/bin/sh\"",
+        "the image has no such Python: take one with Python 3.8 or newer, or name its interpreter "
+        "with --python",
+    ),
+    (
         r"Could not start gRPC server|Address already in use",
         "a task's address is reserved for it until it listens there, so its socket must set "
         "SO_REUSEADDR; if another program has the port, run again",

@@ -146,9 +146,9 @@ class Run:
     # Setting up
 
     async def _open(self, stack: AsyncExitStack) -> None:
+        leaders = await self._find_master(stack)
         if said := choice(self.config):
             self._console.say(said)
-        leaders = await self._find_master(stack)
         if not self.config.is_local:  # where the sandboxes go with us
             self._console.kept = "; the sandbox has them all"
         emit, grace = self._events.put_nowait, runner_grace(self.config)
@@ -189,8 +189,10 @@ class Run:
             if access.principal and access.secret:
                 self._credential = (access.principal, access.secret)
             return masters.parse(self.config.master)
-        from .embedded import embedded_mesos  # not needed with a master, and not cheap
+        from .embedded import embedded_mesos, provide_image  # not cheap, and often not needed
 
+        if self.config.image is not None:
+            await self._unless_stopped(provide_image(self.config, self._console.say))
         mesos, self._credential = embedded_mesos(
             self.config, self.id, lambda text: self._console.say(text, "info")
         )

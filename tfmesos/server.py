@@ -207,7 +207,7 @@ class Runner:
         self._guard.ended(child.pid)
         code, reason = process.ending(child.returncode)
         if code and oom_kills() > killed_before:
-            reason += ": out of memory, its limit is reached"
+            reason = "ran out of memory and " + reason
         return Outcome(code, reason)
 
     def _report(self, outcome: Outcome, tail: list[str]) -> Outcome:
@@ -314,7 +314,7 @@ def what_to_serve(start: wire.Message, settings: Settings) -> dict[str, object]:
 def _directory(message: wire.Message) -> str:
     """Where the launcher was started, if there is such a place here; else the sandbox."""
     cwd = message.get("cwd")
-    return cwd if cwd and os.path.isdir(cwd) else os.getcwd()
+    return cwd if cwd and os.path.isdir(cwd) else os.environ.get("MESOS_SANDBOX") or os.getcwd()
 
 
 def oom_kills() -> int:

@@ -390,6 +390,7 @@ class LaunchConfig(Record):
     hang_timeout: float | None = None  # seconds of silence of every task that end the run
     advertise: tuple[str, int] | None = None
     local_chief: bool = False  # run the chief, or worker 0, as a child of the launcher
+    remark: str = ""  # what the user should know about these settings
 
     def __post_init__(self) -> None:
         if self.containerizer not in (None, *CONTAINERIZERS):
@@ -432,9 +433,6 @@ class LaunchConfig(Record):
             return
         if any(char.isspace() for char in self.image) or self.image.startswith("-"):
             raise SpecError(None, "image", f"must be the name of an image, got {self.image!r}")
-        if self.is_local:
-            problem = f"{self.image!r} needs a Mesos master: the embedded Mesos runs no images yet"
-            raise SpecError(None, "image", problem)
 
     def _check_user(self) -> None:
         if self.task_user in (None, self.user) or self.image or not self.is_local:

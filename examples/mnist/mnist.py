@@ -7,11 +7,8 @@ data. The variables live on the ps; each worker trains them on its own part of t
 """
 
 import argparse
-import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import digits
 import network
 from quiet import tf

@@ -9,11 +9,8 @@ Worker 0, the chief, initialises the variables before and measures the accuracy 
 """
 
 import argparse
-import sys
 import time
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import digits
 import network
 from quiet import tf

@@ -112,9 +112,7 @@ def test_a_program_that_is_not_there_runs_and_fails_and_says_why():
 @pytest.mark.parametrize(
     "fields, words",
     [
-        ({"container": {"type": "DOCKER", "docker": {"image": "tf:2"}}}, "does not run images yet"),
-        ({"container": {"type": "MESOS", "mesos": {"image": {"type": "DOCKER"}}}}, "images yet"),
-        ({"container": {"type": "MESOS", "volumes": [{"mode": "RW"}]}}, "does not mount volumes"),
+        ({"container": {"type": "MESOS", "volumes": [{"mode": "RW"}]}}, "only into images"),
         ({"command": {"value": "true", "uris": [{"value": "x"}]}}, "has no fetcher"),
         ({"command": {"value": "true \0"}}, "null byte"),
     ],

@@ -9,23 +9,27 @@ from __future__ import annotations
 
 import asyncio
 import os
-import pwd
 import signal
 import subprocess
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from .. import process
+from .images import image_of, is_docker, must_pull, name_of
+from .processes import Refusal, exit_message, launch_failed, start_process
 from .records import Task
-from .resources import Json
+
+if TYPE_CHECKING:
+    from .docker import Engine
 
 _LOOK_AGAIN = 0.002  # seconds between two looks at what a killed session has left
+_ENGINE_PATIENCE = 10.0  # seconds for an engine to finish what it was asked for
 _PATIENCE = 2.0  # seconds; what survives SIGKILL that long hangs in the kernel
-PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 class Report(Protocol):
@@ -33,20 +37,24 @@ class Report(Protocol):
 
     def started(self, container_id: str, pid: int) -> None: ...
     def refused(self, container_id: str, state: str, reason: str, message: str) -> None: ...
-    def ended(self, container_id: str, succeeded: bool, message: str) -> None: ...
-
-
-class Refusal(Exception):
-    """The task cannot be started; the arguments are state, reason and message of the update."""
+    def ended(
+        self, container_id: str, succeeded: bool, message: str, reason: str | None = None
+    ) -> None: ...
 
 
 @dataclass
 class _Container:
     process: subprocess.Popen[bytes]
-    agent_id: str
+    task: Task
     unwatch: Callable[[], None]
+    started_at: float
     killer: asyncio.TimerHandle | None = None
     patience_ends: float = 0.0
+    ended: bool = False
+
+    @property
+    def is_in_engine(self) -> bool:
+        return image_of(self.task.info) is not None
 
     @property
     def pid(self) -> int:
@@ -56,14 +64,17 @@ class _Container:
 class Containers:
     """The running tasks of every embedded agent. Must be used within its event loop only."""
 
-    def __init__(self, work_dir: Path, report: Report) -> None:
-        self._work_dir = work_dir
+    def __init__(self, work_dir: Path, report: Report, *, is_temporary: bool = False) -> None:
+        self._work_dir, self._is_temporary = work_dir, is_temporary
         self._report = report
         self._loop = asyncio.get_running_loop()
         self._waiting: dict[str, Task] = {}
         self._running: dict[str, _Container] = {}
         self._terminating: list[str] = []
         self._ended: list[str] = []
+        self._engine: Engine | None = None  # until the first task with an image
+        self._preparing: dict[str, asyncio.Task[None]] = {}  # of such tasks
+        self._clearing: set[asyncio.Task[None]] = set()
         self._idle = asyncio.Event()
         self._idle.set()
 
@@ -77,7 +88,10 @@ class Containers:
         self._loop.call_soon(self._start, task.container_id)
 
     def kill(self, container_id: str, grace: float) -> None:
-        if self._waiting.pop(container_id, None):
+        preparing = self._preparing.pop(container_id, None)
+        if preparing is not None:
+            preparing.cancel()
+        if self._waiting.pop(container_id, None) or preparing is not None:
             message = "Killed before delivery to the executor"
             reason = "REASON_TASK_KILLED_DURING_LAUNCH"
             self._report.refused(container_id, "TASK_KILLED", reason, message)
@@ -88,20 +102,35 @@ class Containers:
     def kill_agent(self, agent_id: str) -> None:
         """End everything the agent runs, as if its machine had lost power."""
         self._waiting = {i: t for i, t in self._waiting.items() if t.agent.id != agent_id}
-        pids = [c.pid for c in self._running.values() if c.agent_id == agent_id]
+        for preparing in self._preparing.values():
+            if preparing.get_name() == agent_id:
+                preparing.cancel()
+        pids = [c.pid for c in self._running.values() if c.task.agent.id == agent_id]
         process.signal_sessions(pids, signal.SIGKILL)
 
     async def close(self, grace: float) -> None:
         """Leave no process: SIGTERM, and SIGKILL after *grace* seconds."""
         self._waiting.clear()
+        for preparing in self._preparing.values():
+            preparing.cancel()
         process.signal_sessions([c.pid for c in self._running.values()], signal.SIGTERM)
         try:
-            async with asyncio.timeout(grace):
-                await self._idle.wait()
-        except TimeoutError:
-            pass
+            with suppress(TimeoutError):
+                async with asyncio.timeout(grace):
+                    await self._idle.wait()
+            await self._settle_engine()
         finally:
             self._kill_everything()
+            if self._engine is not None:
+                self._engine.close()
+
+    async def _settle_engine(self) -> None:
+        if self._engine is None:
+            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_ENGINE_PATIENCE):
+                await asyncio.gather(*self._preparing.values(), return_exceptions=True)
+                await self._engine.settle()
 
     def _kill_everything(self) -> None:
         """Synchronous, so that no cancellation can come between."""
@@ -113,6 +142,8 @@ class Containers:
             self._notice_end(container_id)
             self._finish(container_id, container)
         self._ended.clear()
+        for clearing in self._clearing:
+            clearing.cancel()  # the engine is asked once more, for all of them
 
     def _soon(self, batch: list[str], item: str, work: Callable[[], None]) -> None:
         """Let *work* see *item* together with all others of this turn of the loop."""
@@ -133,15 +164,43 @@ class Containers:
         task = self._waiting.pop(container_id, None)
         if task is None:
             return
+        if image_of(task.info) is not None:
+            preparing = self._loop.create_task(self._prepare(task), name=task.agent.id)
+            self._preparing[container_id] = preparing
+            return
         try:
-            started = _start_process(task, self.sandbox(task))
+            self._follow(task, start_process(task, self.sandbox(task)))
         except Refusal as refusal:
             self._report.refused(container_id, *refusal.args)
-            return
-        unwatch = self._watch(started, container_id)
-        self._running[container_id] = _Container(started, task.agent.id, unwatch)
+
+    def _follow(self, task: Task, started: subprocess.Popen[bytes]) -> None:
+        unwatch = self._watch(started, task.container_id)
+        self._running[task.container_id] = _Container(started, task, unwatch, time.time())
         self._idle.clear()
-        self._report.started(container_id, started.pid)
+        self._report.started(task.container_id, started.pid)
+
+    async def _prepare(self, task: Task) -> None:
+        """Have the image and the container of *task*, and start it."""
+        try:
+            engine = self._engine_for_us()
+            await engine.provide(image_of(task.info) or "", must_pull(task.info))
+            await engine.create(task, self.sandbox(task))
+        except Refusal as refusal:
+            del self._preparing[task.container_id]
+            self._report.refused(task.container_id, *refusal.args)
+        else:
+            del self._preparing[task.container_id]
+            self._follow(task, engine.start(task, self.sandbox(task)))
+
+    def _engine_for_us(self) -> Engine:
+        from .docker import Engine, NoEngine  # most runs have no images
+
+        if self._engine is None:
+            try:
+                self._engine = Engine(str(self._work_dir) if self._is_temporary else "")
+            except NoEngine as reason:
+                raise launch_failed(f"this machine runs no images: {reason}") from reason
+        return self._engine
 
     def _watch(self, started: subprocess.Popen[bytes], container_id: str) -> Callable[[], None]:
         """Call _notice_end when the process ends. No child watcher: those want the main thread."""
@@ -172,7 +231,8 @@ class Containers:
 
     def _notice_end(self, container_id: str) -> None:
         container = self._running.get(container_id)
-        if container and container_id not in self._ended:
+        if container and not container.ended:
+            container.ended = True
             container.unwatch()
             container.patience_ends = self._loop.time() + _PATIENCE
             self._soon(self._ended, container_id, self._reap)
@@ -186,19 +246,47 @@ class Containers:
             container = self._running[container_id]
             if container.pid in crowded and self._loop.time() < container.patience_ends:
                 self._ended.append(container_id)
+            elif container.is_in_engine and _reaped(container.process) != 0:
+                clearing = self._loop.create_task(self._clear(container_id, container))
+                self._clearing.add(clearing)
+                clearing.add_done_callback(self._clearing.discard)
             else:
                 self._finish(container_id, container)
         if self._ended:
             self._loop.call_later(_LOOK_AGAIN, self._reap)
-        if not self._running:
-            self._idle.set()
 
-    def _finish(self, container_id: str, container: _Container) -> None:
+    async def _clear(self, container_id: str, container: _Container) -> None:
+        """Ask the engine why a container ended badly, and have it removed for sure."""
+        name, engine = name_of(container.task), self._engine_for_us()
+        starved = container.process.returncode == 128 + signal.SIGKILL and (
+            await engine.ran_out_of_memory(name, container.started_at)
+        )
+        await engine.remove(name)
+        self._finish(container_id, container, starved=starved)
+
+    def _finish(self, container_id: str, container: _Container, *, starved: bool = False) -> None:
         del self._running[container_id]
         if container.killer:
             container.killer.cancel()
         returncode = _reaped(container.process)
-        self._report.ended(container_id, returncode == 0, exit_message(returncode))
+        if starved:
+            limit = container.task.resources.scalar("mem")
+            message = f"Memory limit exceeded: Requested: {limit:g}MB"
+            self._report.ended(container_id, False, message, "REASON_CONTAINER_LIMITATION_MEMORY")
+        else:
+            message = _message(container, returncode)
+            self._report.ended(container_id, returncode == 0, message)
+        if not self._running:
+            self._idle.set()
+
+
+def _message(container: _Container, returncode: int) -> str:
+    if not container.is_in_engine:
+        return exit_message(returncode)
+    code = 128 - returncode if returncode < 0 else returncode
+    if is_docker(container.task.info):
+        return f"Container exited with status {code}"
+    return exit_message(128 - code if code > 128 else code)
 
 
 def _reaped(killed: subprocess.Popen[bytes]) -> int:
@@ -206,113 +294,3 @@ def _reaped(killed: subprocess.Popen[bytes]) -> int:
         return killed.wait(timeout=_PATIENCE)
     except subprocess.TimeoutExpired:  # it hangs in the kernel and dies when that lets go of it
         return -signal.SIGKILL
-
-
-def exit_message(returncode: int) -> str:
-    if returncode < 0:
-        return f"Command terminated with signal {signal.strsignal(-returncode)}"
-    return f"Command exited with status {returncode}"
-
-
-def environment(task: Task, sandbox: Path) -> dict[str, str]:
-    """What a genuine agent gives a command task: nothing of its own environment."""
-    given = task.info["command"].get("environment", {}).get("variables", [])
-    return {
-        "PATH": PATH,
-        "MESOS_SANDBOX": str(sandbox),
-        "MESOS_DIRECTORY": str(sandbox),
-        "MESOS_TASK_ID": task.id,
-        "MESOS_EXECUTOR_ID": task.id,
-        "MESOS_FRAMEWORK_ID": task.framework.id,
-        "MESOS_SLAVE_ID": task.agent.id,
-        "MESOS_ALLOCATION_ROLE": task.role,
-        "MESOS_CHECKPOINT": "1" if task.framework.info.get("checkpoint") else "0",
-        "LIBPROCESS_PORT": "0",
-        **({"CUDA_VISIBLE_DEVICES": ",".join(task.gpu_ids)} if task.gpu_ids else {}),
-        **{variable["name"]: variable.get("value", "") for variable in given},
-    }
-
-
-def _start_process(task: Task, sandbox: Path) -> subprocess.Popen[bytes]:
-    _refuse_unsupported(task.info, task.container_id)
-    _refuse_unknown_user(task.info["command"].get("user"), sandbox)
-    try:
-        sandbox.mkdir(mode=0o700, parents=True)
-        _link_latest(sandbox)
-        with open(sandbox / "stdout", "wb") as out, open(sandbox / "stderr", "wb") as err:
-            return _spawn(task, sandbox, out.fileno(), err.fileno())
-    except (OSError, ValueError) as error:  # ValueError: a NUL in an argument or a variable
-        raise _launch_failed(str(error)) from error
-
-
-def _link_latest(sandbox: Path) -> None:
-    latest = sandbox.parent / "latest"
-    latest.unlink(missing_ok=True)
-    latest.symlink_to(sandbox.name)
-
-
-def _spawn(task: Task, sandbox: Path, out: int, err: int) -> subprocess.Popen[bytes]:
-    command = task.info["command"]
-    value = command.get("value", "")
-    if command.get("shell", True):
-        program, argv = "/bin/sh", ["sh", "-c", value]
-    else:
-        program, argv = value, command.get("arguments") or [value]
-    try:
-        return _popen(program, argv, environment(task, sandbox), sandbox, out, err)
-    except OSError as error:
-        # Mesos learns of it only after the fork: the task runs, and exits with status 1.
-        complaint = f"Failed to execute '{program}': {error.strerror}"
-        argv = ["sh", "-c", 'echo "$0" >&2; exit 1', complaint]
-        return _popen("/bin/sh", argv, {"PATH": PATH}, sandbox, out, err)
-
-
-def _popen(
-    program: str, argv: list[str], env: dict[str, str], sandbox: Path, out: int, err: int
-) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        argv,
-        executable=program,
-        env=env,
-        cwd=sandbox,
-        stdin=subprocess.DEVNULL,
-        stdout=out,
-        stderr=err,
-        start_new_session=True,
-    )
-
-
-def _refuse_unsupported(info: Json, container_id: str) -> None:
-    container = info.get("container", {})
-    image = container.get("docker", {}).get("image") or container.get("mesos", {}).get("image")
-    if image or container.get("type") == "DOCKER":
-        name = image if isinstance(image, str) else "given in container.mesos"
-        raise _launch_failed(
-            f"the embedded agent does not run images yet (image {name}); "
-            "leave the image out, or run on a Mesos cluster"
-        )
-    if container.get("volumes"):
-        raise _launch_failed("the embedded agent does not mount volumes; tasks see this machine")
-    if info["command"].get("uris"):
-        raise _launch_failed(
-            f"Failed to fetch all URIs for container '{container_id}': "
-            "the embedded agent has no fetcher"
-        )
-
-
-def _refuse_unknown_user(user: str | None, sandbox: Path) -> None:
-    if user is None:
-        return
-    try:
-        pwd.getpwnam(user)
-    except (KeyError, ValueError):
-        message = (
-            f"Failed to create executor directory '{sandbox}': "
-            f"Failed to chown directory to '{user}': No such user '{user}'"
-        )
-        raise Refusal("TASK_DROPPED", "REASON_EXECUTOR_TERMINATED", message) from None
-
-
-def _launch_failed(why: str) -> Refusal:
-    message = f"Failed to launch container: {why}"
-    return Refusal("TASK_FAILED", "REASON_CONTAINER_LAUNCH_FAILED", message)

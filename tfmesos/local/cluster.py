@@ -93,7 +93,10 @@ class LocalMesos:
             listener = self._listen()
             self._port = listener.getsockname()[1]
             self.directory = self._directory()
-            self._master = Master(self._info(), self._timing, self.directory)
+            is_temporary = self._work_dir is None
+            self._master = Master(
+                self._info(), self._timing, self.directory, is_temporary=is_temporary
+            )
             self._stack.push_async_callback(lambda: self._master.close(self._exit_grace))
             await self._serve(listener)
             for config in self._configs:

@@ -48,9 +48,11 @@ class Stream:
 class Master:
     """Carries out what the state decides. Must be used within its event loop only."""
 
-    def __init__(self, info: Json, timing: Timing, work_dir: Path) -> None:
+    def __init__(
+        self, info: Json, timing: Timing, work_dir: Path, *, is_temporary: bool = False
+    ) -> None:
         self.state = MasterState(info, uuid.uuid4, timing)
-        self.containers = Containers(work_dir, self)
+        self.containers = Containers(work_dir, self, is_temporary=is_temporary)
         self._loop = asyncio.get_running_loop()
         self._epoch = time.time() - self._loop.time()
         self._streams: dict[str, Stream] = {}
@@ -88,8 +90,10 @@ class Master:
     def refused(self, container_id: str, state: str, reason: str, message: str) -> None:
         self.run(self.state.task_refused(container_id, state, reason, message, self.now()))
 
-    def ended(self, container_id: str, succeeded: bool, message: str) -> None:
-        self.run(self.state.task_ended(container_id, succeeded, message, self.now()))
+    def ended(
+        self, container_id: str, succeeded: bool, message: str, reason: str | None = None
+    ) -> None:
+        self.run(self.state.task_ended(container_id, succeeded, message, self.now(), reason))
 
     def run(self, effects: Iterable[Effect]) -> None:
         for effect in effects:

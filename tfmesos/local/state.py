@@ -111,14 +111,21 @@ class MasterState:
         return self._done(now)
 
     def task_ended(
-        self, container_id: str, succeeded: bool, message: str, now: float
+        self,
+        container_id: str,
+        succeeded: bool,
+        message: str,
+        now: float,
+        reason: str | None = None,
     ) -> list[Effect]:
+        """The process of a task has ended; with a *reason* it was the agent's doing."""
         task = self._container(container_id)
         if task:
             del task.agent.tasks[container_id]
             state = "TASK_FINISHED" if succeeded else "TASK_FAILED"
             state = "TASK_KILLED" if task.killed else state
-            self._post.update(task, state, "SOURCE_EXECUTOR", now, message=message)
+            source = "SOURCE_AGENT" if reason else "SOURCE_EXECUTOR"
+            self._post.update(task, state, source, now, message=message, reason=reason)
         return self._done(now)
 
     # Subscriptions

@@ -1,0 +1,71 @@
+"""The image tfmesos/tfmesos, used as TFMesos's README has it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.commands import standing_mesos
+
+from .engine import REPOSITORY
+
+HELLO = ("sh", "-c", "echo {job_name} {task_index} of {worker_hosts}")
+MNIST = REPOSITORY / "examples" / "mnist"
+REPLICA = (
+    *("python", "mnist_replica.py", "--ps_hosts", "{ps_hosts}", "--worker_hosts", "{worker_hosts}"),
+    *("--job_name", "{job_name}", "--worker_index", "{task_index}"),
+)
+
+
+@pytest.mark.parametrize("user", ["0", "12345"])
+def test_without_a_mesos_the_tasks_run_in_the_same_container(docker, image, user):
+    done = docker(
+        "run", "--rm", "--net=host", "-u", user, image, "tfrun", "-w", 2, "-s", 1, "--", *HELLO
+    )
+    lines = sorted(done.stdout.splitlines())
+    assert [line.partition(" of ")[0] for line in lines] == [
+        "[ps:0] ps 0",
+        "[worker:0] worker 0",
+        "[worker:1] worker 1",
+    ]
+    said = "tfrun: no Docker in this container: the tasks run in it, too, and not each in"
+    assert done.stderr == f"{said} tfmesos/tfmesos\n"
+
+
+def test_another_image_needs_an_engine_even_there(docker, image):
+    command = ("tfrun", "-w", 1, "--image", "other", "--", "true")
+    done = docker("run", "--rm", "--net=host", image, *command, check=False)
+    assert done.returncode == 75 and "the image other needs Docker" in done.stderr
+
+
+@pytest.mark.parametrize("type", ["mesos", "docker"])
+def test_with_a_mesos_each_task_has_a_container_of_the_image(docker, image, type):
+    show = ("sh", "-c", "echo $(id -u) $DOCKER_IMAGE in $(hostname); test -e /.dockerenv")
+    with standing_mesos() as url:
+        done = docker(
+            *("run", "--rm", "--net=host", "-e", f"MESOS_MASTER={url}", image),
+            *("tfrun", "-w", 2, "-C", type, "-n", "me", "--", *show),
+        )
+    assert done.stdout.count(" tfmesos/tfmesos in ") == 2
+
+
+def test_the_simple_test_of_the_readme_adds_up(docker, image, tensorflow):
+    """It has no Mesos here: the servers are processes of the container."""
+    lent, _ = tensorflow
+    plus = f"{REPOSITORY}/examples/plus.py:/tmp/plus.py"
+    done = docker("run", "--rm", "--net=host", *lent, "-v", plus, image, "python", "/tmp/plus.py")
+    assert done.stdout.split()[-1] == "42"
+
+
+def test_the_replica_mode_of_the_readme_trains_in_containers(docker, image, tensorflow, shared):
+    """On a Mesos, as a user with a number only; TensorFlow is lent to launcher and tasks alike."""
+    lent, place = tensorflow
+    with standing_mesos() as url:
+        done = docker(
+            *("run", "--rm", "-e", f"MESOS_MASTER={url}", "--net=host", *lent),
+            *("-v", f"{MNIST}:/nfs/mnist", "-v", "/etc/passwd:/etc/passwd:ro"),
+            *("-v", "/etc/group:/etc/group:ro", "-u", "65534", "-w", "/nfs/mnist", image),
+            *("tfrun", "-w", 1, "-s", 1, "-V", f"{MNIST}:/nfs/mnist", "-Mw", 4096, "-Ms", 4096),
+            *("-V", f"{place}:{place}:ro", "--env", f"PYTHONPATH={place}"),
+            *("--", *REPLICA, "--train_steps", 50),
+        )
+    assert "accuracy" in done.stdout

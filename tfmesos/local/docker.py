@@ -1,0 +1,316 @@
+"""The Docker engine of this machine, by its command line: what runs tasks with an image.
+
+A container is made first and then started, so that it is always known whether there is one. It
+is removed whatever happens: by the engine when it ends, by us when it is killed, by the keeper
+when this process is killed, and by the next one to use images if the keeper was killed, too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pwd
+import shutil
+import subprocess
+import time
+import uuid
+from collections.abc import Coroutine, Iterable
+from pathlib import Path
+from typing import Any
+
+from . import images
+from .processes import Refusal, environment, launch_failed, make_sandbox, refuse_uris
+from .records import Task
+
+_MARK = "TFMESOS_ENGINE"  # in the environment of every docker command of ours
+_PATIENCE = 20.0  # seconds for the engine to answer when all else has ended
+
+# Waits for the word that all is well; if its pipe breaks instead, clears away what is left.
+# Several times: the engine may still be busy with what a killed command has asked it for.
+_KEEPER = r"""
+docker=$1 mark=$2 label=$3 scratch=$4
+while read -r word; do [ "$word" = done ] && exit; done
+for _ in 1 2 3; do
+    for file in $(grep -slz "^$mark\$" /proc/[0-9]*/environ); do
+        pid=${file#/proc/}
+        kill -9 "${pid%/environ}"
+    done
+    for container in $("$docker" ps --all --quiet --filter "label=$label"); do
+        "$docker" rm --force --volumes "$container"
+    done
+    sleep 1
+done
+[ -z "$scratch" ] || rm -rf "$scratch"
+"""
+
+
+class NoEngine(Exception):
+    """There is no Docker engine for us; the message says why."""
+
+
+class Docker:
+    """The docker command."""
+
+    def __init__(self) -> None:
+        """Raises NoEngine if there is none."""
+        found = shutil.which("docker")
+        if found is None:
+            raise NoEngine("there is no docker command on the PATH")
+        self._docker = found
+        self._environment = dict(os.environ)
+
+    async def check(self) -> None:
+        """Raise NoEngine unless the engine answers."""
+        code, _, err = await self._call("version", "--format", "{{.Server.Version}}")
+        if code:
+            raise NoEngine(_words(err))
+
+    async def has(self, image: str) -> bool:
+        code, _, _ = await self._call("image", "inspect", "--format", "-", image)
+        return code == 0
+
+    async def pull(self, image: str) -> None:
+        """Raises Refusal."""
+        code, _, err = await self._call("pull", "--quiet", image)
+        if code:
+            raise launch_failed(f"Failed to pull image '{image}': {_words(err)}")
+
+    async def _call(
+        self, *arguments: str, more: dict[str, str] | None = None
+    ) -> tuple[int, str, str]:
+        """Exit code, output and complaints of a docker command; *more* goes to its environment."""
+        process = await asyncio.create_subprocess_exec(
+            self._docker,
+            *arguments,
+            env={**self._environment, **(more or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,  # a Ctrl-C is not for it
+        )
+        try:
+            out, err = await process.communicate()
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        return process.returncode or 0, out.decode(errors="replace"), err.decode(errors="replace")
+
+
+class Engine(Docker):
+    """The containers of one embedded Mesos. Must be used within its event loop only."""
+
+    def __init__(self, scratch: str) -> None:
+        """Raises NoEngine. *scratch*, unless empty, is removed if this process is killed."""
+        super().__init__()
+        self._id = uuid.uuid4().hex
+        self._keeper = self._keep(scratch)
+        self._environment[_MARK] = self._id  # and not in that of the keeper
+        self._pulls: dict[str, asyncio.Task[None]] = {}
+        self._work: set[asyncio.Task[Any]] = set()
+        self._spawn(self._sweep_dead())
+
+    async def provide(self, image: str, force: bool) -> None:
+        """Have the image here, pulled once for all who ask at the same time; raises Refusal."""
+        if not force and await self.has(image):
+            return
+        if image not in self._pulls:
+            self._pulls[image] = self._spawn(self.pull(image))
+            self._pulls[image].add_done_callback(lambda _: self._pulls.pop(image))
+        await asyncio.shield(self._pulls[image])
+
+    async def create(self, task: Task, sandbox: Path) -> None:
+        """Make the container of *task*; raises Refusal.
+
+        It does not stop half-way: if it is cancelled, what it has made is removed.
+        """
+        creating = self._spawn(self._create(task, sandbox))
+        try:
+            await asyncio.shield(creating)
+        except asyncio.CancelledError:
+            self._spawn(self._undo(creating, images.name_of(task)))
+            raise
+
+    async def _create(self, task: Task, sandbox: Path) -> None:
+        refuse_uris(task.info, task.container_id)
+        _refuse_volumes(images.host_paths(task.info))
+        user, is_own = _user(images.user_of(task))
+        variables = _variables(task)
+        around = images.Surroundings(
+            sandbox=str(sandbox),
+            user=user,
+            labels={images.OWNER: _owner(), images.MESOS: self._id, images.TASK: task.id},
+            # By name where that is enough: everybody can read a command line.
+            variables=[
+                n if n not in self._environment else f"{n}={v}" for n, v in variables.items()
+            ],
+            cpus=float(os.cpu_count() or 1),
+        )
+        try:
+            # For another user it must be open; the directories above it keep strangers out.
+            make_sandbox(sandbox, 0o700 if is_own else 0o777)
+            more = {n: v for n, v in variables.items() if n not in self._environment}
+            code, _, err = await self._call(*images.create_arguments(task, around), more=more)
+        except (OSError, ValueError) as error:  # ValueError: a NUL in an argument or a variable
+            raise launch_failed(str(error)) from error
+        if code:
+            raise launch_failed(_words(err))
+
+    async def _undo(self, creating: asyncio.Task[None], name: str) -> None:
+        try:
+            await creating
+        except Refusal:
+            return
+        await self.remove(name)
+
+    def start(self, task: Task, sandbox: Path) -> subprocess.Popen[bytes]:
+        """The command that starts the container, passes signals on and ends as it does."""
+        with open(sandbox / "stdout", "wb") as out, open(sandbox / "stderr", "wb") as err:
+            return subprocess.Popen(
+                [self._docker, "start", "--attach", images.name_of(task)],
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
+            )
+
+    async def ran_out_of_memory(self, name: str, since: float) -> bool:
+        span = ("--since", f"{since:.3f}", "--until", f"{time.time():.3f}")
+        filters = ("--filter", f"container={name}", "--filter", "event=oom")
+        _, out, _ = await self._call("events", *span, *filters, "--format", "{{.Action}}")
+        return "oom" in out.split()
+
+    async def remove(self, name: str) -> None:
+        await self._call("rm", "--force", "--volumes", name)
+
+    async def settle(self) -> None:
+        """Wait until nothing is half done."""
+        for pull in self._pulls.values():
+            pull.cancel()
+        while self._work:
+            await asyncio.gather(*self._work, return_exceptions=True)
+
+    def close(self) -> None:
+        """Leave no container of ours. Synchronous, so that no cancellation can come between."""
+        try:
+            ours = f"label={images.MESOS}={self._id}"
+            if left := self._run("ps", "--all", "--quiet", "--filter", ours).split():
+                self._run("rm", "--force", "--volumes", *left)
+        except (OSError, subprocess.SubprocessError):
+            self._dismiss_keeper(b"")  # it will try again
+        else:
+            self._dismiss_keeper(b"done\n")
+
+    def _run(self, *arguments: str) -> str:
+        command = [self._docker, *arguments]
+        done = subprocess.run(
+            command, env=self._environment, capture_output=True, text=True, timeout=_PATIENCE
+        )
+        return done.stdout
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.ensure_future(work)
+        self._work.add(task)
+        task.add_done_callback(self._forget)
+        return task
+
+    def _forget(self, task: asyncio.Task[None]) -> None:
+        self._work.discard(task)
+        if not task.cancelled():
+            task.exception()  # is told to whoever waits for it
+
+    def _keep(self, scratch: str) -> subprocess.Popen[bytes]:
+        words = (self._docker, f"{_MARK}={self._id}", f"{images.MESOS}={self._id}", scratch)
+        return subprocess.Popen(
+            ["/bin/sh", "-c", _KEEPER, "tfmesos-keeper", *words],
+            env=self._environment,
+            cwd="/",
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    def _dismiss_keeper(self, word: bytes) -> None:
+        assert self._keeper.stdin is not None
+        try:
+            self._keeper.stdin.write(word)
+            self._keeper.stdin.close()
+        except OSError:
+            pass  # somebody killed it
+        if word:
+            self._keeper.wait()
+
+    async def _sweep_dead(self) -> None:
+        """Remove what those left who were killed together with their keepers."""
+        form = f'{{{{.ID}}}} {{{{.Label "{images.OWNER}"}}}}'
+        owned = ("--all", "--filter", f"label={images.OWNER}", "--format", form)
+        _, out, _ = await self._call("ps", *owned)
+        for container, _, owner in (line.partition(" ") for line in out.splitlines()):
+            if _is_dead(owner):
+                await self.remove(container)
+
+
+def _refuse_volumes(host_paths: Iterable[str | None]) -> None:
+    for path in host_paths:
+        if path is None:
+            raise launch_failed("the embedded agent knows volumes of the host only")
+        if not os.path.exists(path):
+            raise launch_failed(f"Path '{path}' in HOST_PATH volume does not exist")
+
+
+def _variables(task: Task) -> dict[str, str]:
+    """As for a plain task, but the PATH is the image's."""
+    found = environment(task, Path(images.SANDBOX))
+    given = task.info["command"].get("environment", {}).get("variables", [])
+    if "PATH" not in [variable["name"] for variable in given]:
+        del found["PATH"]
+    return found
+
+
+def _user(name: str | None) -> tuple[list[str], bool]:
+    """The arguments that make it run as *name*, and whether that is who we are."""
+    own = f"{os.getuid()}:{os.getgid()}"
+    try:
+        found = pwd.getpwnam(name) if name else pwd.getpwuid(os.getuid())
+        user = f"{found.pw_uid}:{found.pw_gid}"
+    except KeyError:  # it may be a number, or known to the image only
+        user = name or own
+    if user.partition(":")[0] != str(os.getuid()):
+        return ["--user", user], False
+    groups = [word for group in os.getgroups() for word in ("--group-add", str(group))]
+    return ["--user", own, *(groups if os.getuid() else [])], True
+
+
+def _owner() -> str:
+    """This process, as nothing else in this world: boot, pid namespace, pid, start time."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot}/{os.readlink('/proc/self/ns/pid')}/{os.getpid()}/{_started(os.getpid())}"
+    except OSError:
+        return ""  # not Linux
+
+
+def _is_dead(owner: str) -> bool:
+    """Of owners in other namespaces we know nothing."""
+    place, _, process = owner.rpartition("/")[0].rpartition("/")
+    if not _owner().startswith(f"{place}/") or not process.isdecimal():
+        return False
+    return _started(int(process)) != owner.rpartition("/")[2]
+
+
+def _started(pid: int) -> str:
+    """When that process began, in the kernel's words; empty if there is none."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except OSError:
+        return ""
+
+
+def _words(complaint: str) -> str:
+    """What docker complains about, without its advice to read the manual."""
+    lines = [line.strip() for line in complaint.splitlines() if line.strip()]
+    telling = [line for line in lines if not line.startswith(("See '", "Run '"))]
+    text = telling[-1] if telling else "docker gave no reason"
+    return text.removeprefix("docker: ").removeprefix("Error response from daemon: ")

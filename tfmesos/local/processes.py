@@ -1,0 +1,127 @@
+"""Tasks without an image: plain processes of this machine, each in a sandbox."""
+
+from __future__ import annotations
+
+import pwd
+import signal
+import subprocess
+from pathlib import Path
+
+from .records import Task
+from .resources import Json
+
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+class Refusal(Exception):
+    """The task cannot be started; the arguments are state, reason and message of the update."""
+
+
+def exit_message(returncode: int) -> str:
+    if returncode < 0:
+        return f"Command terminated with signal {signal.strsignal(-returncode)}"
+    return f"Command exited with status {returncode}"
+
+
+def environment(task: Task, sandbox: Path) -> dict[str, str]:
+    """What a genuine agent gives a command task: nothing of its own environment."""
+    given = task.info["command"].get("environment", {}).get("variables", [])
+    return {
+        "PATH": PATH,
+        "MESOS_SANDBOX": str(sandbox),
+        "MESOS_DIRECTORY": str(sandbox),
+        "MESOS_TASK_ID": task.id,
+        "MESOS_EXECUTOR_ID": task.id,
+        "MESOS_FRAMEWORK_ID": task.framework.id,
+        "MESOS_SLAVE_ID": task.agent.id,
+        "MESOS_ALLOCATION_ROLE": task.role,
+        "MESOS_CHECKPOINT": "1" if task.framework.info.get("checkpoint") else "0",
+        "LIBPROCESS_PORT": "0",
+        **({"CUDA_VISIBLE_DEVICES": ",".join(task.gpu_ids)} if task.gpu_ids else {}),
+        **{variable["name"]: variable.get("value", "") for variable in given},
+    }
+
+
+def start_process(task: Task, sandbox: Path) -> subprocess.Popen[bytes]:
+    """The task as a process of this machine; raises Refusal."""
+    _refuse_unsupported(task.info, task.container_id)
+    _refuse_unknown_user(task.info["command"].get("user"), sandbox)
+    try:
+        make_sandbox(sandbox)
+        with open(sandbox / "stdout", "wb") as out, open(sandbox / "stderr", "wb") as err:
+            return _spawn(task, sandbox, out.fileno(), err.fileno())
+    except (OSError, ValueError) as error:  # ValueError: a NUL in an argument or a variable
+        raise launch_failed(str(error)) from error
+
+
+def make_sandbox(sandbox: Path, mode: int = 0o700) -> None:
+    sandbox.mkdir(mode=mode, parents=True)
+    sandbox.chmod(mode)  # whatever the umask says
+    latest = sandbox.parent / "latest"
+    latest.unlink(missing_ok=True)
+    latest.symlink_to(sandbox.name)
+
+
+def _spawn(task: Task, sandbox: Path, out: int, err: int) -> subprocess.Popen[bytes]:
+    command = task.info["command"]
+    value = command.get("value", "")
+    if command.get("shell", True):
+        program, argv = "/bin/sh", ["sh", "-c", value]
+    else:
+        program, argv = value, command.get("arguments") or [value]
+    try:
+        return _popen(program, argv, environment(task, sandbox), sandbox, out, err)
+    except OSError as error:
+        # Mesos learns of it only after the fork: the task runs, and exits with status 1.
+        complaint = f"Failed to execute '{program}': {error.strerror}"
+        argv = ["sh", "-c", 'echo "$0" >&2; exit 1', complaint]
+        return _popen("/bin/sh", argv, {"PATH": PATH}, sandbox, out, err)
+
+
+def _popen(
+    program: str, argv: list[str], env: dict[str, str], sandbox: Path, out: int, err: int
+) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        argv,
+        executable=program,
+        env=env,
+        cwd=sandbox,
+        stdin=subprocess.DEVNULL,
+        stdout=out,
+        stderr=err,
+        start_new_session=True,
+    )
+
+
+def _refuse_unsupported(info: Json, container_id: str) -> None:
+    if info.get("container", {}).get("volumes"):
+        raise launch_failed(
+            "the embedded agent mounts volumes only into images; other tasks see this machine"
+        )
+    refuse_uris(info, container_id)
+
+
+def refuse_uris(info: Json, container_id: str) -> None:
+    if info["command"].get("uris"):
+        raise launch_failed(
+            f"Failed to fetch all URIs for container '{container_id}': "
+            "the embedded agent has no fetcher"
+        )
+
+
+def _refuse_unknown_user(user: str | None, sandbox: Path) -> None:
+    if user is None:
+        return
+    try:
+        pwd.getpwnam(user)
+    except (KeyError, ValueError):
+        message = (
+            f"Failed to create executor directory '{sandbox}': "
+            f"Failed to chown directory to '{user}': No such user '{user}'"
+        )
+        raise Refusal("TASK_DROPPED", "REASON_EXECUTOR_TERMINATED", message) from None
+
+
+def launch_failed(why: str) -> Refusal:
+    message = f"Failed to launch container: {why}"
+    return Refusal("TASK_FAILED", "REASON_CONTAINER_LAUNCH_FAILED", message)
