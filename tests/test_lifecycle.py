@@ -138,9 +138,9 @@ def test_what_the_last_offers_were_worth_is_told_until_it_is_too_old():
     run = Run(workers(2, cpus=4))
     run.subscribe()
     run.offer(an_offer("o1", cpus=4))
-    run.wait(HOLD + 1)
+    run.wait(max(HOLD) + 1)
     assert "1 of 2 tasks placed" in run.state.summary()
-    run.wait(HOLD + MEMORY)
+    run.wait(max(HOLD) + MEMORY)
     assert "0 of 2 tasks placed" in run.state.summary()
     assert "nothing that big is on offer now" in run.state.summary()
 

@@ -536,10 +536,3 @@ def test_of_several_masters_the_first_need_not_exist():
     with standing_mesos() as url:
         done = tfrun("-m", f"no-such-host.invalid,{url}", "-w", 1, "--", "echo", "found")
     assert (done.returncode, done.stdout) == (0, "[worker:0] found\n")
-
-
-def test_two_runs_that_each_need_two_thirds_finish_one_after_the_other():
-    with standing_mesos("--agents", "3", "--resources", "cpus:1;mem:1024") as url:
-        command = ("-m", url, "-w", 2, "--", "sleep", "0.3")
-        with running_tfrun(*command) as first, running_tfrun(*command) as second:
-            assert [run.wait(60) for run in (first, second)] == [0, 0]

@@ -1,8 +1,9 @@
 """Hold offers until every waiting task has a place; give them back when that takes too long.
 
 Half a cluster is worth nothing to a gang, but holding on to it blocks others: so offers are
-held for a few seconds only, and refused for a random time then, so that two runs that want
-the same nodes do not meet again and again.
+held for a few seconds only. Then the run stands back from all offers, longer each time, so that
+another one can have enough. Both times are random: runs that wait for the same nodes would else
+give up at the same moment, get what the others gave up, and never have enough.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from .offers import Offer, Placement, Seated, Sieve, place
 from .spec import Resources, Task
 from .wait import explain
 
-HOLD = 5.0  # seconds
+HOLD = (1.0, 4.0)  # seconds; a random time between them, as for all that several runs do
+AWAY = (1.0, 5.0)  # seconds to leave the nodes to others, twice and then four times as long later
 LONG_REFUSAL = 3600.0  # Mesos breaks it by itself for a bigger offer; Revive ends it
-MEMORY = 15.0  # seconds for which the last offers tell how things stand, after they were refused
+MEMORY = 25.0  # seconds, more than it is away, that the last offers tell how things stand
 
 
 class Gang:
@@ -26,6 +28,8 @@ class Gang:
         self._jitter = jitter
         self._held: dict[str, Offer] = {}
         self._release_at: float | None = None
+        self._away_until = 0.0
+        self._in_vain = 0  # how often offers were held and did not suffice
         self._largest: tuple[Resources, str] | None = None
         self._nodes: dict[str, Node] = {}  # of every agent that made an offer
         self._last: tuple[Placement, float] | None = None  # that did not suffice, and when
@@ -40,6 +44,8 @@ class Gang:
         self, offers: Iterable[Offer], waiting: Sequence[Task], seated: Seated, now: float
     ) -> list[Action]:
         """Keep the offers that can be of use, decline the others at once."""
+        if now < self._away_until:
+            return self._bounce(offers, self._away_until - now)
         declined: dict[str, list[str]] = {}
         sieve = Sieve(waiting, seated)
         for offer in offers:
@@ -49,8 +55,16 @@ class Gang:
             else:
                 self._held[offer.id] = offer
         if self._held and self._release_at is None:
-            self._release_at = now + HOLD
+            self._release_at = now + self._between(*HOLD)
         return [Decline(tuple(ids), LONG_REFUSAL, reason) for reason, ids in declined.items()]
+
+    def _bounce(self, offers: Iterable[Offer], away: float) -> list[Action]:
+        for offer in offers:
+            self._note(offer)
+        return [Decline(tuple(offer.id for offer in offers), away, "left to other runs")]
+
+    def _between(self, least: float, most: float) -> float:
+        return least + (most - least) * self._jitter()
 
     @property
     def held(self) -> list[Offer]:
@@ -71,13 +85,18 @@ class Gang:
         """The master no longer honours what it offered."""
         self._held.clear()
         self._release_at = None
+        self._away_until, self._in_vain = 0.0, 0
 
     def release_if_due(self, now: float) -> list[Action]:
         if self._last and not self._held and now - self._last[1] > MEMORY:
             self._last = None
         if self._release_at is None or now < self._release_at:
             return []
-        return self.release(1.0 + 4.0 * self._jitter(), "not enough for every task")
+        times = self._in_vain
+        away = self._between(*AWAY) * 2 ** min(times, 2)
+        declined = self.release(away, "not enough for every task")
+        self._away_until, self._in_vain = now + away, times + 1
+        return declined
 
     def release(self, refuse_seconds: float, reason: str) -> list[Action]:
         """Give everything back."""
