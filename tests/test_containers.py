@@ -63,7 +63,7 @@ CASES = {
 def as_sent(config, offer):
     (found,) = place(config.tasks, [offer]).places
     (seat,) = found.seats
-    command = runner_command(config, {"task": "run-worker-0-1"}, "SECRET", seat)
+    command = runner_command(config, {"task": "run-worker-0-1"}, "SECRET", seat, "RUNNER")
     for variable in command["environment"]["variables"]:
         if variable["name"] == payload.VARIABLE:
             variable["value"] = "(the runner, zipped)"

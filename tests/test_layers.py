@@ -47,7 +47,7 @@ IO = {
         "reservation",
     ),  # of the runner
     *("masters", "client", "client_answers", "client_calls", "client_patience"),
-    *("rendezvous", "console", "here", "interruption", "access", "sandbox"),
+    *("rendezvous", "console", "here", "interruption", "access", "sandbox", "stock"),
 }
 SHELL = {
     *("config", "embedded", "run", "scheduler", "server", "flags", "tfrun"),

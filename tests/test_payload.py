@@ -9,8 +9,11 @@ import zipfile
 import zlib
 from base64 import b64decode
 from importlib.util import MAGIC_NUMBER
+from pathlib import Path
 
-from tfmesos import payload, wire
+import pytest
+
+from tfmesos import payload, stock, wire
 
 
 def names() -> list[str]:
@@ -96,3 +99,56 @@ def test_the_runner_is_unpacked_into_the_sandbox_wherever_it_starts(tmp_path):
     )
     assert [entry.name for entry in sandbox.iterdir()] == ["tfmesos-runner.zip"]
     assert list(elsewhere.iterdir()) == []
+
+
+@pytest.fixture
+def shelf(tmp_path, monkeypatch) -> Path:
+    """A place of our own for what Python compiles."""
+    monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    return tmp_path
+
+
+def stocked() -> str:
+    return stock.stocked_payload.__wrapped__()
+
+
+def kept(shelf: Path) -> list[Path]:
+    return list(shelf.rglob("*.runner*"))
+
+
+def test_the_payload_is_kept_and_taken_from_there(shelf, monkeypatch):
+    made = stocked()
+    assert made == payload.payload()
+    monkeypatch.setattr(payload, "payload", lambda: "made anew")
+    assert stocked() == made
+    assert len(kept(shelf)) == 1
+
+
+def test_a_payload_of_other_sources_is_made_anew(shelf, monkeypatch):
+    stocked()
+    monkeypatch.setattr(payload, "fingerprint", lambda: "another")
+    monkeypatch.setattr(payload, "payload", lambda: "made anew")
+    assert stocked() == "made anew"
+    assert kept(shelf)[0].read_text() == "another\nmade anew"
+
+
+def test_the_fingerprint_knows_every_source_that_travels(monkeypatch):
+    before = payload.fingerprint()
+    source = payload._source
+    for name in payload.NODE_MODULES:
+        monkeypatch.setattr(payload, "_source", lambda n, name=name: source(n) + b"#" * (n == name))
+        assert payload.fingerprint() != before
+
+
+def test_a_payload_that_cannot_be_kept_is_made_each_time(shelf, monkeypatch):
+    shelf.rmdir()
+    shelf.write_text("no directory")
+    assert stocked() == payload.payload()
+    assert shelf.read_text() == "no directory"
+
+
+def test_nothing_is_kept_where_python_may_not_keep_anything(shelf, monkeypatch):
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    assert stocked() == payload.payload()
+    assert kept(shelf) == []

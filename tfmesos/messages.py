@@ -45,14 +45,16 @@ def runner_settings(
     }
 
 
-def runner_command(config: LaunchConfig, settings: Json, secret: str, seat: Seat) -> Json:
-    """The CommandInfo that starts a runner."""
+def runner_command(
+    config: LaunchConfig, settings: Json, secret: str, seat: Seat, runner: str
+) -> Json:
+    """The CommandInfo that starts a runner, which is in the payload *runner*."""
     # An agent that names its GPUs leaves it to us to keep tasks apart.
     own_gpus = {"CUDA_VISIBLE_DEVICES": ",".join(seat.gpu_ids)} if seat.gpu_ids else {}
     environment = {
         "TFMESOS_RUNNER": json.dumps(settings),
         "TFMESOS_SECRET": secret,
-        payload.VARIABLE: payload.payload(),
+        payload.VARIABLE: runner,
         **own_gpus,
     }
     return command_info(payload.bootstrap(config.python), environment)

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import base64
 import functools
-import importlib.resources
 import importlib.util
 import io
 import marshal
+import pkgutil
 import shlex
-import zipfile
 import zlib
 from types import CodeType
 
@@ -69,16 +68,27 @@ def payload() -> str:
 @functools.cache
 def archive() -> bytes:
     """The zip of the node modules; the same bytes each time."""
-    here = importlib.resources.files(__package__)
-    sources = {name: here.joinpath(name + ".py").read_bytes() for name in NODE_MODULES}
+    import zipfile  # not cheap, and mostly there is a payload in stock
+
+    sources = {f"{name}.py": _source(name) for name in NODE_MODULES}
+    compiled = {f"{name}c": _compiled(name, source) for name, source in sources.items()}
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as zipped:
-        _add(zipped, "__init__.py", b"")
-        for name, source in sources.items():
-            _add(zipped, name + ".py", source)
-        for name, source in sources.items():
-            _add(zipped, name + ".pyc", _compiled(name, source))
+        for name, data in {"__init__.py": b"", **sources, **compiled}.items():
+            zipped.writestr(zipfile.ZipInfo("tfmesos/" + name, _EPOCH), data)
     return file.getvalue()
+
+
+def fingerprint() -> str:
+    """Differs whenever the payload would: by Python, by a source, or by how it is made."""
+    parts = [importlib.util.MAGIC_NUMBER, *map(_source, ("payload", *NODE_MODULES))]
+    return importlib.util.source_hash(b"\0".join(parts)).hex()
+
+
+def _source(name: str) -> bytes:
+    source = pkgutil.get_data(__package__, name + ".py")
+    assert source is not None
+    return source
 
 
 def bootstrap(python: str) -> str:
@@ -89,13 +99,9 @@ def bootstrap(python: str) -> str:
     return shlex.join(["exec", python, "-I", "-S", "-c", _BOOTSTRAP])
 
 
-def _add(zipped: zipfile.ZipFile, name: str, data: bytes) -> None:
-    zipped.writestr(zipfile.ZipInfo("tfmesos/" + name, _EPOCH), data)
-
-
 def _compiled(name: str, source: bytes) -> bytes:
     """A .pyc that is never checked against its source: they travel together."""
-    code = compile(source, f"tfmesos/{name}.py", "exec", dont_inherit=True, optimize=2)
+    code = compile(source, f"tfmesos/{name}", "exec", dont_inherit=True, optimize=2)
     unchecked = (1).to_bytes(4, "little") + importlib.util.source_hash(source)
     return importlib.util.MAGIC_NUMBER + unchecked + _marshalled(code)
 

@@ -23,7 +23,7 @@ def preview(config: LaunchConfig, hostname: str) -> Json:
         seat = Seat(task, tuple(_resources(task.job.needs, config.role)), None)
         task_id = f"RUN-{task.job.name}-{task.index}-1"
         settings = runner_settings(config, "RUN", "LAUNCHER:PORT", task_id, seat)
-        command = runner_command(config, settings, "", seat)
+        command = runner_command(config, settings, "", seat, "")
         for variable in command["environment"]["variables"]:
             variable["value"] = _HIDDEN.get(variable["name"], variable["value"])
         tasks.append(task_info(config, task_id, "AGENT", seat, command))

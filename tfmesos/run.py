@@ -38,6 +38,7 @@ from .messages import (
 )
 from .rendezvous import Rendezvous
 from .spec import LaunchConfig
+from .stock import stocked_payload
 from .task_info import FAILOVER_TIMEOUT, framework_info, task_info
 from .translate import translate
 
@@ -381,14 +382,14 @@ class Run:
         self._events.put_nowait(happened.AgentsCounted(agents))
 
     def _launch(self, launch: do.Launch) -> None:
-        infos = []
+        infos, runner = [], stocked_payload()
         for task_id, seat in launch.seats:
             self._names[task_id] = seat.task.name
             self._rendezvous.expect(task_id)
             settings = runner_settings(self.config, self.id, self._launcher, task_id, seat)
             if self._scratch:
                 settings |= {"scratch": self._scratch, "owner": os.getpid()}
-            command = runner_command(self.config, settings, self._secret.hex(), seat)
+            command = runner_command(self.config, settings, self._secret.hex(), seat, runner)
             infos.append(task_info(self.config, task_id, launch.agent_id, seat, command))
         if warning := doubtful_gpus(self.config, [seat for _, seat in launch.seats]):
             self._console.say(f"{launch.hostname}: {warning}", "warning")
