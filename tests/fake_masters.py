@@ -122,6 +122,8 @@ async def all_connections_closed() -> None:
 async def _read_request(first: bytes, reader: asyncio.StreamReader, connection: int) -> Request:
     head = (first + await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
     headers = [tuple(line.split(": ", 1)) for line in head[1:] if line]
+    if head[0].startswith("GET "):
+        return Request(connection, head[0], headers, {"type": head[0].removesuffix(" HTTP/1.1")})
     length = next(int(value) for name, value in headers if name.lower() == "content-length")
     return Request(connection, head[0], headers, json.loads(await reader.readexactly(length)))
 
@@ -207,6 +209,19 @@ class MasterThatRefusesCalls(GoodMaster):
     async def called(self, request, writer):
         text = b"Framework cannot be found"
         writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: %d\r\n\r\n" % len(text) + text)
+
+
+class MasterThatAnswersReaders(GoodMaster):
+    """Sends these very bytes to whoever reads its endpoints; nothing at all if there are none."""
+
+    def __init__(self, answer: bytes) -> None:
+        super().__init__()
+        self._answer = answer
+
+    async def called(self, request: Request, writer: asyncio.StreamWriter) -> None:
+        if not request.body["type"].startswith("GET "):
+            return await super().called(request, writer)
+        writer.write(self._answer)
 
 
 class ServerThatIsNotMesos(GoodMaster):

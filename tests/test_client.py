@@ -25,6 +25,7 @@ from .fake_masters import (
     TRANSCRIPTS,
     GoodMaster,
     MasterThatAnswersNothing,
+    MasterThatAnswersReaders,
     MasterThatDiesInTheMiddleOfARecord,
     MasterThatHangsUp,
     MasterThatLosesCalls,
@@ -405,6 +406,47 @@ def test_a_refused_call_is_false_logged_with_the_reason_and_no_loss(caplog):
 
     play(scenario)
     assert "REVIVE was not accepted: 400 Bad Request: Framework cannot be found" in caplog.text
+
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
+REFUSAL = b"HTTP/1.1 %s\r\nContent-Length: 0\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "answer, agents",
+    [
+        (OK % (14, b'{"slaves": []}'), {"slaves": []}),
+        (OK % (13, b'{"slaves": []'), None),
+        (REFUSAL % b"401 Unauthorized", None),
+        (REFUSAL % b"403 Forbidden", None),
+        (REFUSAL % b"404 Not Found", None),
+        (REFUSAL % b"307 Temporary Redirect", None),
+        (b"garbage\r\n\r\n", None),
+        (b"", None),  # no answer in time
+    ],
+)
+def test_a_master_that_does_not_tell_of_its_agents_does_no_harm(answer, agents):
+    async def scenario():
+        async with MasterThatAnswersReaders(answer) as master:
+            launcher = Launcher(master.url, timing=QUICK, credential=("me", "hush"))
+            async with launcher.running():
+                await launcher.next("SUBSCRIBED")
+                assert await launcher.client.agents() == agents
+                (asked,) = master.calls("GET /master/slaves")
+                assert asked.header("Authorization") == "Basic bWU6aHVzaA=="
+                assert await launcher.client.revive()
+                assert launcher.events.empty()
+
+    play(scenario)
+
+
+def test_nobody_is_asked_for_agents_before_the_subscription():
+    async def scenario():
+        async with GoodMaster() as master:
+            assert await Launcher(master.url).client.agents() is None
+            assert master.requests == []
+
+    play(scenario)
 
 
 def test_a_call_before_the_subscription_and_after_the_end_is_false():

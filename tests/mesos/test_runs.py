@@ -101,10 +101,3 @@ def test_runs_that_do_not_fit_together_come_one_after_the_other(three_nodes):
         with running_tfrun(*command, "--", "true") as second:
             ends = [finish(run, 60) for run in (first, second)]
     assert [first.returncode, second.returncode] == [0, 0], ends
-
-
-def test_what_no_agent_has_is_said_and_given_up_in_time(three_nodes):
-    command = ("-m", three_nodes, "-w", 1, "-Cw", 64, "--start-timeout", 2)
-    done = tfrun(*command, "--", "true")
-    assert done.returncode == 75
-    assert "worker:0 needs cpus 64, mem 1024; no offer seen that is big enough" in done.stderr
