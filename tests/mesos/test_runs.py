@@ -66,7 +66,7 @@ def test_the_exit_code_is_that_of_the_task_that_failed(master, script, code, rea
 def test_a_node_without_the_interpreter_is_reported_after_three_attempts(master):
     done = tfrun("-m", master, "-w", 1, "--python", "/no/such/python", "--", "true")
     assert done.returncode == 127
-    assert "attempt 3 of 3" in done.stderr and "exited with 127" in done.stderr
+    assert "restart 3 of 3" in done.stderr and "exited with 127" in done.stderr
     assert re.search(r"(?m)^    .*/no/such/python: not found$", done.stderr)  # from the sandbox
     assert re.search(r"(?m)^  its sandbox: http://\S+/runs/latest$", done.stderr)
 
