@@ -160,11 +160,11 @@ class ClusterState:
         self._placing.gang.forget()
         again, self._gathering.is_subscribed = self._gathering.is_subscribed, True
         self._gathering.inquiry.begin(now)
+        quiet = [] if self._waiting() else [do.Suppress()]
         if not again:
             self._stopwatch.lap("finding the master", now)
-            return [said, *self._start_when_complete()]  # nobody is waited for if all are here
+            return [said, *quiet, *self._start_when_complete()]  # if all are here nobody waits
         launched = (m for m in self.members if m.is_live and m.agent_id)
-        quiet = [] if self._waiting() else [do.Suppress()]
         return [said, *self._reconciliation.begin(launched, now), *quiet]
 
     @property
@@ -421,7 +421,8 @@ class ClusterState:
         return [*todo, *self._finish_when_stopped(now)]
 
     def _end_all(self, reason: str, examine: bool = False) -> list[Action]:
-        todo: list[Action] = list(self._placing.gang.release(0.0, reason))
+        quiet = [do.Suppress()] if self.members.waiting() else []
+        todo: list[Action] = [*self._placing.gang.release(0.0, reason), *quiet]
         for member in self.members:
             if member.has_runner:
                 look = examine and member.task.job.cmd is not None

@@ -9,6 +9,7 @@ import pytest
 
 from tests.commands import finish, read_until, running_tfrun, tfrun
 
+from .cluster import wait_until
 from .conftest import Node
 
 NODES = (
@@ -84,6 +85,23 @@ def test_what_others_use_now_is_waited_for(nodes):
             first.terminate()
             _, err = finish(second)
         assert (second.returncode, first.wait(10)) == (0, 143), err
+
+
+def test_a_run_that_has_its_places_holds_no_offer(mesos):
+    """What it does not use is left to others, and is not even offered to it."""
+    master = mesos.start("node-1", "node-2")
+    with running_tfrun("-m", master.address, "-w", 1, "--", "echo up; exec sleep 600") as run:
+        read_until(run.stdout, "[worker:0]")
+
+        def offered() -> float:
+            agents = master.get("/master/slaves")["slaves"]
+            return sum(agent["offered_resources"]["cpus"] for agent in agents)
+
+        wait_until("nothing is on offer", lambda: offered() == 0)
+        log = master.log.read_text()
+        assert "Suppressed offers for roles { * } of framework" in log
+        run.terminate()
+        assert run.wait(10) == 143
 
 
 def test_what_is_reserved_for_others_can_never_be_had(mesos):
