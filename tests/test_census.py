@@ -8,7 +8,7 @@ from tests.builders import servers, workers
 from tests.test_constraints import clusters, some_constraints
 from tfmesos.census import KnownAgent, never, parse
 from tfmesos.constraints import Node
-from tfmesos.offers import place
+from tfmesos.placement import place
 from tfmesos.spec import Resources
 
 

@@ -11,7 +11,7 @@ from tests.builders import an_offer, servers, workers
 from tests.test_offers import amounts_of
 from tfmesos.constraints import Node, parse, parse_for_job
 from tfmesos.errors import SpecError
-from tfmesos.offers import Sieve, place
+from tfmesos.placement import Sieve, place
 from tfmesos.spec import Job, constrained
 
 NODE = Node("node-1", {"rack": "r1", "weight": "2", "slots": "[1-3,7-9]", "kinds": "{a,b}"})

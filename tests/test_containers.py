@@ -13,7 +13,7 @@ from tfmesos import payload
 from tfmesos.config import make_config
 from tfmesos.containers import choice, doubtful_gpus
 from tfmesos.messages import prepare_message, runner_command
-from tfmesos.offers import place
+from tfmesos.placement import place
 from tfmesos.preview import preview
 from tfmesos.spec import LaunchConfig, parse_volumes
 from tfmesos.task_info import framework_info, task_info

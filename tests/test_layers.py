@@ -30,7 +30,7 @@ PURE = {
     ),
     *("containers", "messages", "preview", "stopwatch", "hints", "reconciliation"),
     *("witnesses", "silence", "gathering", "nodes", "words", "restarts", "home", "placing"),
-    *("constraints", "seating", "wait", "census", "inquiry", "notices"),
+    *("constraints", "seating", "placement", "wait", "census", "inquiry", "notices"),
 }
 IO = {
     *(

@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import an_offer, ports, scalar, servers, workers
-from tfmesos.offers import Offer, Sieve, place
+from tfmesos.offers import Offer
+from tfmesos.placement import Sieve, place
 from tfmesos.spec import Job, Resources
 
 amounts = st.integers(0, 40).map(lambda n: n / 10)

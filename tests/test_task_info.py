@@ -1,7 +1,7 @@
 import pytest
 
 from tests.builders import an_offer, workers
-from tfmesos.offers import place
+from tfmesos.placement import place
 from tfmesos.spec import LaunchConfig
 from tfmesos.task_info import (
     STATES,

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 from .actions import Action, Decline
 from .census import KnownAgent
 from .constraints import Node
-from .offers import Offer, Placement, Seated, Sieve, place
+from .offers import Offer
+from .placement import Placement, Seated, Sieve, place
 from .spec import Resources, Task
 from .wait import explain
 

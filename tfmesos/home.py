@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .offers import Entry, Offer, Place, Seated, place
+from .offers import Entry, Offer
+from .placement import Place, Seated, place
 from .record import Record
 from .spec import Task
 

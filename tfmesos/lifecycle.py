@@ -19,7 +19,8 @@ from .census import KnownAgent, never
 from .errors import Interrupted, ResourcesError, TaskFailed, TFMesosError
 from .gathering import Gathering
 from .home import PATIENCE, Home
-from .offers import Offer, Place
+from .offers import Offer
+from .placement import Place
 from .placing import Placing
 from .reconciliation import Reconciliation
 from .restarts import COOL_DOWN, Restart, Restarts

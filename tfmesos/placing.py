@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 from .actions import Action, Decline, Suppress
 from .gang import LONG_REFUSAL, Gang
-from .offers import Offer, Place, Seated
+from .offers import Offer
+from .placement import Place, Seated
 from .restarts import CoolDown
 from .roster import Member
 

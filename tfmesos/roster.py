@@ -10,7 +10,7 @@ from enum import IntEnum
 from .actions import Ending
 from .constraints import Node
 from .home import Home
-from .offers import Place
+from .placement import Place
 from .spec import Task
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from .census import KnownAgent
 from .constraints import Node
-from .offers import Placement
+from .placement import Placement
 from .seating import Wish, obstacle
 from .spec import Resources, Task
 from .words import count
@@ -23,8 +23,9 @@ def explain(
     nodes: Sequence[Node],  # whose offers were seen
     agents: Sequence[KnownAgent],  # of the master, if it tells
 ) -> str:
-    seated = {seat.task for place in placement.places for seat in place.seats} if placement else ()
-    unplaced = [task for task in waiting if task not in seated]
+    places = placement.places if placement else ()
+    seated = {seat.task.name for place in places for seat in place.seats}
+    unplaced = [task for task in waiting if task.name not in seated]
     obstacles = {**_unmet(unplaced, nodes), **(placement.obstacles if placement else {})}
     short = [task for task in unplaced if task.job.name not in obstacles]
     reasons = [*list(obstacles.values())[:_MOST], *_shortage(short, placement, largest, agents)]
