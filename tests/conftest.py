@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import signal
 import sys
 import tempfile
 
@@ -12,6 +13,10 @@ import psutil
 import pytest
 
 LEAVING = 10.0  # seconds within which the last processes must have gone
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Started in the background of a shell; what we start would ignore it, too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 if sys.platform == "linux":
     # Orphans of our tests become our children, so that none can hide.

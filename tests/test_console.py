@@ -1,10 +1,18 @@
 import asyncio
+import io
+import os
+import re
+import sys
 import threading
+
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.builders import workers
 from tfmesos.actions import Ending, Outcome
 from tfmesos.console import MAX_WAITING, Console, Screen
 from tfmesos.errors import TaskFailed
+from tfmesos.terminal import tidy
 
 (TASK,) = workers(1).tasks
 
@@ -68,7 +76,7 @@ def test_dropped_lines_are_counted_where_they_are_missing():
 
 
 def test_colours_tell_tasks_apart_on_a_terminal_only():
-    page = Page(colour_out=True)
+    page = Page(colour_out=True, terminal_out=True)
     show(
         page, ("a:0", "stdout", ["x"], 0), ("b:0", "stdout", ["x"], 0), ("a:0", "stdout", ["y"], 0)
     )
@@ -78,10 +86,88 @@ def test_colours_tell_tasks_apart_on_a_terminal_only():
 
 
 def test_a_task_cannot_move_the_cursor_of_a_terminal_but_may_use_colours():
-    page = Page(colour_out=True)
+    page = Page(colour_out=True, terminal_out=True)
     evil = "\x1b[2J\x1b[1;1H\x1b]0;title\x07a\x08\x1b[31mred\x1b[0m\x1bc\x9b1Kz\x1b"
     show(page, ("a:0", "stdout", [evil], 0))
-    assert "".join(page.out).endswith(" a\x1b[31mred\x1b[0m1Kz\n")
+    assert "".join(page.out).endswith(" a\x1b[31mred\x1b[0m1Kz\x1b[0m\n")
+
+
+def test_a_colour_ends_with_its_line():
+    page = Page(terminal_out=True)
+    show(page, ("a:0", "stdout", ["\x1b[8mhidden", "plain"], 0))
+    assert "".join(page.out) == "[a:0] \x1b[8mhidden\x1b[0m\n[a:0] plain\n"
+
+
+def test_a_terminal_is_protected_also_where_no_colours_are_wanted(monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    master, slave = os.openpty()
+    saved = [os.dup(fd) for fd in (1, 2)]
+    try:
+        for fd in (1, 2):
+            os.dup2(slave, fd)
+        screen = Screen.of_this_process()
+        page = Page(terminal_out=screen.terminal_out, terminal_err=screen.terminal_err)
+    finally:
+        for fd, old in zip((1, 2), saved, strict=True):
+            os.dup2(old, fd)
+            os.close(old)
+        os.close(master)
+        os.close(slave)
+    show(page, ("a:0", "stdout", ["\x1b[2Jx"], 0), ("a:0", "stderr", ["\x1b[2Jy"], 0))
+    assert (page.out, page.err) == (["[a:0] x\n"], ["[a:0] y\n"])
+
+
+def test_a_python_program_on_a_terminal_is_protected_too(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stdout", terminal)
+    screen = Screen.of_python()
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    assert (screen.terminal_out, screen.terminal_err) == (True, sys.stderr.isatty())
+
+
+@given(
+    st.text(
+        st.one_of(st.sampled_from("\x1b[];:?0123mJHK\\P_X^\x07\x9b\x9d\r\b\n"), st.characters())
+    )
+)
+def test_whatever_a_line_holds_a_terminal_gets_text_and_colours_of_one_line(line):
+    shown = tidy(line)
+    plain = re.sub(r"\x1b\[[0-9;:]*m", "", shown)
+    assert not re.search(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]", plain)
+    assert shown == plain or shown.endswith("\x1b[0m")
+
+
+EVIL = "\x1b[2J\x1b]0;title\x07evil\ntfrun: all is well"
+
+
+def test_nothing_in_a_report_reaches_out_of_its_line():
+    """Messages of Mesos, host names and reasons come from other machines."""
+    ending = Ending(TASK, EVIL, 3, EVIL, (EVIL,), 0.0, "id", sandbox=EVIL)
+    page = Page(terminal_err=True)
+    console = Console(page.screen)
+    error = TaskFailed("worker:0", f"{EVIL} on {EVIL}", 3)
+    console.report(Outcome(error=error, cause=ending, others=(ending,), unstopped=(EVIL,)))
+    console.close()
+    text = "".join(page.err)
+    assert "\x1b" not in text and "evil" in text
+    assert [line[:6] for line in text.splitlines()].count("tfrun:") == 1
+
+
+def test_nothing_that_is_said_or_shown_live_reaches_out_of_its_line():
+    page = Page(live=True)
+    console = Console(page.screen)
+    console.say(EVIL)
+    console.status(EVIL)
+    while "".join(page.err).count("evil") < 2:
+        pass
+    console.close()
+    text = "".join(page.err)
+    assert text.startswith("tfrun: evil\n  tfrun: all is well\n")
+    assert text.replace("\r\x1b[K", "").count("\x1b") == 0 and text.count("\n") == 2
 
 
 def test_piped_lines_are_passed_on_as_they_are():
@@ -91,7 +177,7 @@ def test_piped_lines_are_passed_on_as_they_are():
 
 
 def test_of_a_progress_bar_a_terminal_gets_the_last_state_and_a_file_everything():
-    page = Page(colour_out=True)
+    page = Page(colour_out=True, terminal_out=True)
     show(page, ("a:0", "stdout", ["10%\r50%\r100%\r"], 0))
     assert "".join(page.out) == "\x1b[36m[a:0]\x1b[0m 100%\n"
     page = Page()

@@ -28,7 +28,7 @@ PURE = {
         "record",
         "bare",
     ),
-    *("containers", "messages", "preview", "stopwatch", "hints", "reconciliation"),
+    *("containers", "messages", "preview", "stopwatch", "hints", "reconciliation", "terminal"),
     *("witnesses", "silence", "gathering", "nodes", "words", "restarts", "home", "placing"),
     *("constraints", "seating", "placement", "wait", "census", "inquiry", "notices"),
 }

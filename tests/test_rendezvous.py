@@ -262,6 +262,9 @@ def test_a_runner_that_only_waits_for_us_is_not_silent():
     [
         {"type": "register", "host": 5, "port": 5},
         {"type": "register", "host": "h", "port": "5"},
+        {"type": "register", "host": "h; reboot #", "port": 5},
+        {"type": "register", "host": "", "port": 5},
+        {"type": "register", "host": "h", "port": 65536},
         {"type": "output", "stream": "stdout", "lines": [1], "dropped": 0},
         {"type": "exit", "code": None, "reason": "", "tail": []},
     ],

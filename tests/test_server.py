@@ -17,7 +17,7 @@ import pytest
 from tfmesos import process, wire
 from tfmesos.events import RunnerLost, TaskExited, TaskReady, TaskRegistered
 
-from .runners import CLUSTER, TASK, Proxy, gone, launcher, runner, settings
+from .runners import CLUSTER, SECRET, TASK, Proxy, gone, launcher, runner, settings
 
 PYTHON = [sys.executable, "-u", "-c"]
 
@@ -104,6 +104,14 @@ def test_the_variables_of_the_runner_are_not_for_the_command(tmp_path):
     names = {line.partition("=")[0] for line in ours.lines()}
     assert not names & {"TFMESOS_SECRET", "TFMESOS_RUNNER", "TFMESOS_PAYLOAD", "PYTHONUNBUFFERED"}
     assert "MINE=1" in ours.lines() and "PATH=/bin" in ours.lines()
+
+
+def test_the_secret_cannot_be_read_off_the_runner_while_its_command_runs(tmp_path):
+    """Whoever has the same user id may read /proc/PID/environ, for one the command itself."""
+    ours, _, _ = run(tmp_path, "tr '\\0' '\\n' < /proc/$PPID/environ")
+    names = [line.partition("=")[0] for line in ours.lines()]
+    assert "PATH" in names, "nothing could be read at all"
+    assert SECRET.hex() not in "".join(ours.lines())
 
 
 def test_a_list_keeps_its_quoting_and_a_string_goes_to_the_shell(tmp_path):

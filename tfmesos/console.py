@@ -9,15 +9,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import re
 import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from .actions import Ending, Outcome
 from .hints import hint
 from .record import Record
+from .terminal import tidy, tidy_all
 from .words import some
 
 MAX_WAITING = 1024 * 1024  # characters that may wait to be written
@@ -25,10 +26,6 @@ WORTH_TELLING = 5.0  # seconds; of a shorter run only a terminal hears how long 
 SHOWN = {"debug": 10, "info": 20, "notice": 25, "warning": 30}
 
 _COLOURS = (36, 33, 32, 35, 34, 96, 93, 92, 95, 94)
-_UNSAFE = re.compile(  # all that moves a cursor or speaks to the terminal, except colours
-    r"\x1b\[(?![0-9;:]*m)[0-?]*[ -/]*[@-~]?|\x1b[\]PX^_].*?(?:\x07|\x1b\\|$)|\x1b(?!\[[0-9;:]*m).?"
-    r"|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f\x80-\x9f]"
-)
 
 
 class Screen(Record):
@@ -36,6 +33,8 @@ class Screen(Record):
 
     out: Callable[[str], None]
     err: Callable[[str], None]
+    terminal_out: bool = False
+    terminal_err: bool = False
     colour_out: bool = False
     colour_err: bool = False
     live: bool = False  # may the last line be rewritten?
@@ -48,6 +47,8 @@ class Screen(Record):
         return cls(
             out=lambda text: _write_all(1, text),
             err=lambda text: _write_all(2, text),
+            terminal_out=out,
+            terminal_err=err,
             colour_out=out and not plain,
             colour_err=err and not plain,
             live=err and os.environ.get("TERM") != "dumb",
@@ -56,13 +57,22 @@ class Screen(Record):
     @classmethod
     def of_python(cls) -> Screen:
         """sys.stdout and sys.stderr as they are at the time, for notebooks and tests."""
-        return cls(out=lambda text: _print(sys.stdout, text), err=lambda t: _print(sys.stderr, t))
+        return cls(
+            out=lambda text: _print(sys.stdout, text),
+            err=lambda text: _print(sys.stderr, text),
+            terminal_out=_is_terminal(sys.stdout),
+            terminal_err=_is_terminal(sys.stderr),
+        )
 
 
 def _write_all(fd: int, text: str) -> None:
     data = memoryview(text.encode("utf-8", "backslashreplace"))
     while data:
         data = data[os.write(fd, data) :]
+
+
+def _is_terminal(stream: Any) -> bool:
+    return stream is not None and hasattr(stream, "isatty") and bool(stream.isatty())
 
 
 def _print(stream: object, text: str) -> None:
@@ -111,10 +121,10 @@ class Console:
 
     async def output(self, name: str, stream: str, lines: Sequence[str], dropped: int) -> None:
         """Show lines of a task; returns when there is room for more."""
-        is_err = stream == "stderr"
-        colour = self._screen.colour_err if is_err else self._screen.colour_out
-        prefix = self._task_prefix(name, colour)
-        text = "".join(f"{prefix}{_tidy(line, is_terminal=colour)}\n" for line in lines)
+        is_err, screen = stream == "stderr", self._screen
+        prefix = self._task_prefix(name, screen.colour_err if is_err else screen.colour_out)
+        clean = tidy if (screen.terminal_err if is_err else screen.terminal_out) else _as_it_is
+        text = "".join(f"{prefix}{clean(line)}\n" for line in lines)
         if dropped:
             prefix_err = self._task_prefix(name, self._screen.colour_err)
             lost = f"({dropped} lines left out here: they came too fast{self.kept})"
@@ -124,7 +134,7 @@ class Console:
 
     def say(self, text: str, level: str = "notice") -> None:
         if SHOWN[level] >= self._level:
-            self._put(True, f"{self._prefix}: {_tidy(text, is_terminal=True)}\n")
+            self._put(True, f"{self._prefix}: {tidy_all(text)}\n")
 
     @property
     def is_live(self) -> bool:
@@ -134,7 +144,7 @@ class Console:
         """Show *text* as the live line, where there can be one; nothing when empty."""
         if self.is_live and text != self._status:
             with self._changed:
-                self._status = text
+                self._status = tidy(text)
                 self._changed.notify()
 
     def report(self, outcome: Outcome) -> None:
@@ -153,7 +163,8 @@ class Console:
             lines.append(f"  restarted before it: {_named(outcome.restarted)}")
         if outcome.unstopped:
             lines.append(f"  ended without waiting for {some(outcome.unstopped, most=8)}")
-        self._put(True, f"{self._prefix}: " + "\n".join(lines) + "\n")
+        safe = (tidy_all(line, indent="    ") for line in lines)
+        self._put(True, f"{self._prefix}: " + "\n".join(safe) + "\n")
 
     def _say_times(self, outcome: Outcome) -> None:
         total = sum(seconds for _, seconds in outcome.times)
@@ -241,11 +252,8 @@ def _joined(batch: deque[tuple[bool, str]]) -> list[tuple[bool, str]]:
     return [(is_err, "".join(texts)) for is_err, texts in joined]
 
 
-def _tidy(line: str, *, is_terminal: bool) -> str:
-    """What a terminal may get of a line: of a progress bar its last state, no tricks."""
-    if not is_terminal:
-        return line.rstrip("\r")
-    return _UNSAFE.sub("", line.rstrip("\r").rpartition("\r")[2])
+def _as_it_is(line: str) -> str:
+    return line.rstrip("\r")
 
 
 def _named(endings: Sequence[Ending]) -> str:
@@ -256,7 +264,7 @@ def _last_lines(ending: Ending) -> list[str]:
     sandbox = [f"  its sandbox: {ending.sandbox}"] if ending.sandbox else []
     if not ending.tail:
         return sandbox
-    tail = [f"    {_tidy(line, is_terminal=True)}" for line in ending.tail]
+    tail = [f"    {tidy(line)}" for line in ending.tail]
     return ["  its last lines:", *tail, *sandbox]
 
 

@@ -123,6 +123,26 @@ def signal_marked(mark: Mapping[str, str], number: int) -> None:
             _signal(pid, number)
 
 
+def blot_out(value: str) -> None:
+    """Overwrite *value* in the environment this process was started with.
+
+    /proc/PID/environ shows that to all processes of our user, whatever we took out of it since.
+    """
+    text = os.fsencode(value)
+    try:
+        with open("/proc/self/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+        start, end = int(fields[47]), int(fields[48])
+        with open("/proc/self/mem", "r+b", buffering=0) as memory:
+            memory.seek(start)
+            at = memory.read(end - start).find(text)
+            if at >= 0:
+                memory.seek(start + at)
+                memory.write(b"*" * len(text))
+    except (OSError, ValueError, IndexError):
+        pass  # not Linux, or one that does not let us: then it stays
+
+
 def ending(returncode: int) -> tuple[int, str]:
     """The exit code and the words for a Popen returncode."""
     if returncode >= 0:

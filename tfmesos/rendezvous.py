@@ -303,8 +303,7 @@ class Rendezvous:
         kind = message.get("type")
         task.received += kind in wire.NUMBERED
         if kind == "register":
-            host, port = wire.field(message, "host", str), wire.count(message, "port")
-            self._emit(TaskRegistered(task.id, host, port))
+            self._emit(TaskRegistered(task.id, *wire.address(message)))
         elif kind == "ready":
             self._emit(TaskReady(task.id))
         elif kind == "heartbeat":

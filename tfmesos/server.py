@@ -348,6 +348,7 @@ def read_settings(environ: MutableMapping[str, str]) -> Settings:
     """Take our variables out of *environ*, so that the command cannot see them."""
     environ.pop("TFMESOS_PAYLOAD", None)
     text, secret = environ.pop("TFMESOS_RUNNER"), environ.pop("TFMESOS_SECRET")
+    process.blot_out(secret)
     return Settings(bare.loads(text), bytes.fromhex(secret))
 
 

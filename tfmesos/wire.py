@@ -119,6 +119,16 @@ def count(message: Mapping[str, Any], name: str) -> int:
     return value
 
 
+def address(message: Mapping[str, Any]) -> tuple[str, int]:
+    """``host`` and ``port`` of *message*, which end up in the commands of users: no tricks."""
+    host, port = field(message, "host", str), count(message, "port")
+    if not host or not all(c.isascii() and (c.isalnum() or c in "-._:%") for c in host):
+        raise FrameError("{!r} without a proper 'host'".format(message.get("type")))
+    if port > 65535:
+        raise FrameError("{!r} with a port that is none".format(message.get("type")))
+    return host, port
+
+
 def lines(message: Mapping[str, Any], name: str) -> list[str]:
     """The field *name* of *message*, a list of lines of text."""
     value = field(message, name, list)
