@@ -104,13 +104,16 @@ def test_a_run_ends_well_although_the_master_is_gone(two_nodes, tasks):
 
 
 def test_a_run_that_waits_for_offers_survives_a_restart_of_the_master(mesos):
-    mesos.start("node-1", **QUICK_LOSS)
-    command = ("-m", mesos.master.address, "-w", 2, "-Cw", 4, "--", "echo", "done")
-    with running_tfrun(*command) as run:
-        read_until(run.stderr, "1 of 2 tasks placed")
-        mesos.master.restart()
-        mesos.start_agent("node-2")
-        assert_success(run)
+    mesos.start("node-1", "node-2", **QUICK_LOSS)
+    large = ("-m", mesos.master.address, "-Cw", 4)
+    with running_tfrun(*large, "-w", 1, "--", "echo up; exec sleep 600") as other:
+        read_until(other.stdout, "up")
+        with running_tfrun(*large, "-w", 2, "--", "echo", "done") as run:
+            read_until(run.stderr, "1 of 2 tasks placed")
+            mesos.master.restart()
+            other.terminate()
+            assert_success(run)
+        assert other.wait(10) == 143
 
 
 def test_a_frozen_master_does_not_disturb_the_tasks(two_nodes, tasks):
