@@ -214,16 +214,20 @@ def test_tasks_of_an_agent_that_is_drained_have_failed_however_well_they_end(two
 
 
 def test_offers_that_are_rescinded_while_held_are_not_used(mesos):
-    mesos.start("node-1", **QUICK_LOSS)
-    command = ("-m", mesos.master.address, "-w", 2, "-Cw", 4, "--", "echo", "done")
-    with running_tfrun(*command) as run:
-        read_until(run.stderr, "1 of 2 tasks placed")
-        agent_of(mesos, "node-1").kill()
-        mesos.start_agent("node-2")
-        mesos.start_agent("node-3")
-        out, err = finish(run, BOUND)
+    mesos.start("node-1", "node-2", **QUICK_LOSS)
+    large = ("-m", mesos.master.address, "-Cw", 4)
+    there = ("-w", 1, "--constraint", "hostname:IS:node-2")
+    with running_tfrun(*large, *there, "--", "echo up; exec sleep 600") as other:
+        read_until(other.stdout, "up")
+        with running_tfrun(*large, "-w", 2, "--", "echo", "done") as run:
+            read_until(run.stderr, "1 of 2 tasks placed")
+            agent_of(mesos, "node-1").kill()
+            mesos.start_agent("node-3")
+            other.terminate()
+            out, err = finish(run, BOUND)
+        assert other.wait(10) == 143
     assert (run.returncode, out.count("done")) == (0, 2), err
-    assert "launching it again" not in err
+    assert "restarting it" not in err
 
 
 # The launcher
