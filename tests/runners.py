@@ -103,9 +103,9 @@ class Launcher:
         self.events.append(event)
         self._news.set()
 
-    async def _output(self, task_id: str, stream: str, lines: list[str], dropped: int) -> None:
+    async def _output(self, task_id: str, stream: str, text: str, dropped: int) -> None:
         await self.open.wait()
-        self.output += [(stream, line) for line in lines]
+        self.output += [(stream, line) for line in text.split("\n")[:-1]]
         self.dropped += dropped
         self._news.set()
 

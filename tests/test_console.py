@@ -55,8 +55,8 @@ def show(page, *calls):
 
     async def write():
         console = Console(page.screen)
-        for call in calls:
-            await console.output(*call)
+        for name, stream, lines, dropped in calls:
+            await console.output(name, stream, "".join(f"{line}\n" for line in lines), dropped)
         console.close()
 
     asyncio.run(write())
@@ -191,7 +191,7 @@ def test_the_live_line_gives_way_to_output_and_comes_back():
     console.status("waiting")
     while "\r\x1b[Kwaiting" not in page.err:
         pass
-    asyncio.run(console.output("a:0", "stdout", ["x"], 0))
+    asyncio.run(console.output("a:0", "stdout", "x\n", 0))
     console.close()
     assert page.all[:3] == ["\r\x1b[Kwaiting", "\r\x1b[K", "[a:0] x\n"]
     assert page.all[-1] in ("\r\x1b[K", "[a:0] x\n")
@@ -210,8 +210,8 @@ def test_a_slow_reader_holds_up_the_output_and_nothing_else():
 
     async def write():
         console = Console(page.screen)
-        await console.output("a:0", "stdout", ["first"], 0)
-        big = asyncio.create_task(console.output("a:0", "stdout", ["x" * MAX_WAITING], 0))
+        await console.output("a:0", "stdout", "first\n", 0)
+        big = asyncio.create_task(console.output("a:0", "stdout", "x" * MAX_WAITING + "\n", 0))
         done, _ = await asyncio.wait({big}, timeout=0.05)
         assert not done
         page.released.set()
@@ -226,8 +226,8 @@ def test_a_closed_reader_is_reported_once():
     told = []
     console = Console(ClosedPage().screen)
     console.on_failure = lambda error: told.append(type(error))
-    asyncio.run(console.output("a:0", "stdout", ["x"], 0))
-    asyncio.run(console.output("a:0", "stdout", ["y"], 0))
+    asyncio.run(console.output("a:0", "stdout", "x\n", 0))
+    asyncio.run(console.output("a:0", "stdout", "y\n", 0))
     console.close()
     assert told == [BrokenPipeError]
 

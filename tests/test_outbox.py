@@ -13,7 +13,11 @@ from tfmesos.outbox import MAX_LINE, TAIL_CHARACTERS, TAIL_LINES, LineSplitter, 
 def split(data: bytes, size: int) -> list[str]:
     splitter = LineSplitter()
     pieces = [data[at : at + size] for at in range(0, len(data), size)]
-    return [line for piece in pieces for line in splitter.feed(piece)] + splitter.close()
+    return lines_of("".join(splitter.feed(piece) for piece in pieces) + splitter.close())
+
+
+def lines_of(text: str) -> list[str]:
+    return text.split("\n")[:-1]
 
 
 def message(frame: bytes | None) -> dict:
@@ -56,59 +60,58 @@ def test_a_very_long_line_comes_in_pieces(end):
 
 def test_the_tail_is_the_last_lines_and_not_too_much_of_them():
     tail = Tail()
-    tail.add([str(number) for number in range(100)])
+    tail.add("".join(f"{number}\n" for number in range(100)))
     assert tail.lines() == [str(number) for number in range(100 - TAIL_LINES, 100)]
-    tail.add(["y" * TAIL_CHARACTERS])
+    tail.add("y" * TAIL_CHARACTERS + "\n")
     assert tail.lines() == ["y" * TAIL_CHARACTERS]
-    tail.add(["x" * TAIL_CHARACTERS + "end"])
+    tail.add("x" * TAIL_CHARACTERS + "end\n")
     assert tail.lines() == ["x" * (TAIL_CHARACTERS - 3) + "end"]
 
 
 def test_lines_of_one_stream_share_a_frame_and_the_order_stays():
     outbox = Outbox()
-    outbox.add_lines("stdout", ["a", "b"])
-    outbox.add_lines("stderr", ["c"])
-    outbox.add_lines("stdout", ["d"])
+    outbox.add_text("stdout", "a\nb\n")
+    outbox.add_text("stderr", "c\n")
+    outbox.add_text("stdout", "d\n")
     outbox.add({"type": "exit"})
-    assert [(each.get("stream"), each.get("lines")) for each in sent(outbox)] == [
-        ("stdout", ["a", "b"]),
-        ("stderr", ["c"]),
-        ("stdout", ["d"]),
+    assert [(each.get("stream"), each.get("text")) for each in sent(outbox)] == [
+        ("stdout", "a\nb\n"),
+        ("stderr", "c\n"),
+        ("stdout", "d\n"),
         (None, None),
     ]
 
 
 def test_what_does_not_fit_is_dropped_counted_and_told_where_it_was():
     outbox = Outbox(limit=1000)
-    outbox.add_lines("stdout", [str(number) for number in range(50)])
+    for number in range(50):
+        outbox.add_text("stdout", f"{number}\n")
     outbox.add({"type": "exit"})
     first, gap, last = sent(outbox)
-    assert first["lines"] == [str(number) for number in range(len(first["lines"]))]
-    assert gap == {
-        "type": "output",
-        "stream": "stdout",
-        "lines": [],
-        "dropped": 50 - len(first["lines"]),
-    }
+    kept = len(lines_of(first["text"]))
+    assert lines_of(first["text"]) == [str(number) for number in range(kept)]
+    assert gap == {"type": "output", "stream": "stdout", "text": "", "dropped": 50 - kept}
     assert last == {"type": "exit"}
 
 
 def test_dropping_ends_when_half_of_the_room_is_free_again():
     outbox = Outbox(limit=2000)
-    outbox.add_lines("stdout", ["x" * 100] * 50)
+    for _ in range(50):
+        outbox.add_text("stdout", "x" * 100 + "\n")
     (first,) = sent(outbox)  # the gap is not told yet: it may grow
-    outbox.add_lines("stdout", ["y" * 100])
+    outbox.add_text("stdout", "y" * 100 + "\n")
     outbox.acknowledge(1)
-    outbox.add_lines("stdout", ["z"])
+    outbox.add_text("stdout", "z\n")
     gap, last = sent(outbox)
-    assert gap["dropped"] == 51 - len(first["lines"])
-    assert (last["lines"], last["dropped"]) == (["z"], 0)
+    assert gap["dropped"] == 51 - len(lines_of(first["text"]))
+    assert (last["text"], last["dropped"]) == ("z\n", 0)
 
 
 def test_short_lines_take_little_room():
     outbox = Outbox()
-    outbox.add_lines("stdout", ["x"] * 500_000)
-    assert sum(len(each["lines"]) for each in sent(outbox)) == 500_000
+    for _ in range(80):
+        outbox.add_text("stdout", "x\n" * 30_000)
+    assert sum(each["text"].count("\n") for each in sent(outbox)) == 2_400_000
 
 
 @given(
@@ -121,7 +124,7 @@ def test_whatever_breaks_every_line_arrives_once_or_is_counted(steps, limit):
     for step in [*steps, "break", "send", "ack", "end"]:
         if step == "line":
             made += 1
-            outbox.add_lines("stdout", [str(made)])
+            outbox.add_text("stdout", f"{made}\n")
         elif step == "end":
             outbox.add({"type": "exit"})
             arrived += sent(outbox)
@@ -133,8 +136,9 @@ def test_whatever_breaks_every_line_arrives_once_or_is_counted(steps, limit):
             outbox.rewind(len(arrived))
     position = 0
     for each in arrived[:-1]:
-        assert each["lines"] == [str(position + 1 + at) for at in range(len(each["lines"]))]
-        position += len(each["lines"]) + each["dropped"]
+        seen = lines_of(each["text"])
+        assert seen == [str(position + 1 + at) for at in range(len(seen))]
+        position += len(seen) + each["dropped"]
     assert position == made
 
 

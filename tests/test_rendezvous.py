@@ -77,7 +77,8 @@ READY = {"type": "ready"}
 
 
 def output(*lines, dropped=0):
-    return {"type": "output", "stream": "stdout", "lines": list(lines), "dropped": dropped}
+    text = "".join(f"{line}\n" for line in lines)
+    return {"type": "output", "stream": "stdout", "text": text, "dropped": dropped}
 
 
 def exit_report(code=0):
@@ -265,7 +266,7 @@ def test_a_runner_that_only_waits_for_us_is_not_silent():
         {"type": "register", "host": "h; reboot #", "port": 5},
         {"type": "register", "host": "", "port": 5},
         {"type": "register", "host": "h", "port": 65536},
-        {"type": "output", "stream": "stdout", "lines": [1], "dropped": 0},
+        {"type": "output", "stream": "stdout", "text": [1], "dropped": 0},
         {"type": "exit", "code": None, "reason": "", "tail": []},
     ],
 )

@@ -609,3 +609,19 @@ def test_a_slow_launcher_does_not_stall_the_command_and_every_line_is_accounted_
     assert len(numbers_seen) + ours.dropped == 400_000
     assert theirs.stdout.count(b"\n") == 400_000
     assert ours.events[-1].tail[-1] == f"{399_999:050d}"
+
+
+def test_a_command_faster_than_its_launcher_waits_and_loses_nothing(tmp_path):
+    """40 MB at once, five times what the runner holds."""
+    fast = "import os\nfor n in range(640): os.write(1, b'%065535d\\n' % n)"
+
+    async def main():
+        async with launcher() as ours:
+            with runner(tmp_path, settings(ours.address)) as theirs:
+                ours.start([sys.executable, "-c", fast])
+                await ours.saw(TaskExited)
+                return ours, await theirs.exited()
+
+    ours, code = asyncio.run(main())
+    assert (code, ours.dropped) == (0, 0)
+    assert [int(line[-4:]) for line in ours.lines()] == list(range(640))

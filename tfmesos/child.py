@@ -97,6 +97,7 @@ class Child:
         self.ended = False
         self._loop, self._read = loop, read
         self._timers: list[Timer] = []
+        self._pause: Timer | None = None
         self._open: dict[str, int] = {}
         self._process = self._start(argv, env, cwd, stdin)
         self.pid = self._process.pid
@@ -142,6 +143,20 @@ class Child:
         if not self.ended:
             process.kill_session(self.pid)
 
+    def pause(self, seconds: float) -> None:
+        """Read nothing until ``resume``, or so long: a command that fills its pipe waits."""
+        if self._pause is None and not self.ended:
+            self._pause = self._loop.after(seconds, self.resume)
+            for fd in self._open.values():
+                self._loop.unwatch(fd)
+
+    def resume(self) -> None:
+        if self._pause is not None and not self.ended:
+            self._pause.cancel()
+            self._pause = None
+            for name, fd in self._open.items():
+                self._watch(name, fd)
+
     def _readable(self, name: str) -> None:
         data = os.read(self._open[name], CHUNK)
         self._read(name, data)
@@ -165,8 +180,9 @@ class Child:
         for name in list(self._open):
             self._read_rest(name, self._open[name])
             self._close(name)
-        for timer in self._timers:
-            timer.cancel()
+        for timer in [*self._timers, self._pause]:
+            if timer is not None:
+                timer.cancel()
         self._process.wait()
         self.ended = True
 

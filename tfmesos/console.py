@@ -119,17 +119,17 @@ class Console:
         self._thread = threading.Thread(target=self._write_on, name="console", daemon=True)
         self._thread.start()
 
-    async def output(self, name: str, stream: str, lines: Sequence[str], dropped: int) -> None:
-        """Show lines of a task; returns when there is room for more."""
+    async def output(self, name: str, stream: str, text: str, dropped: int) -> None:
+        """Show whole lines of a task; returns when there is room for more."""
         is_err, screen = stream == "stderr", self._screen
         prefix = self._task_prefix(name, screen.colour_err if is_err else screen.colour_out)
-        clean = tidy if (screen.terminal_err if is_err else screen.terminal_out) else _as_it_is
-        text = "".join(f"{prefix}{clean(line)}\n" for line in lines)
+        is_terminal = screen.terminal_err if is_err else screen.terminal_out
         if dropped:
             prefix_err = self._task_prefix(name, self._screen.colour_err)
             lost = f"({dropped} lines left out here: they came too fast{self.kept})"
             self._put(True, f"{prefix_err}{lost}\n")
-        self._put(is_err, text)
+        if text:
+            self._put(is_err, _prefixed(text, prefix, is_terminal=is_terminal))
         await self._wait_for_room()
 
     def say(self, text: str, level: str = "notice") -> None:
@@ -250,6 +250,14 @@ def _joined(batch: deque[tuple[bool, str]]) -> list[tuple[bool, str]]:
         else:
             joined.append((is_err, [text]))
     return [(is_err, "".join(texts)) for is_err, texts in joined]
+
+
+def _prefixed(text: str, prefix: str, *, is_terminal: bool) -> str:
+    """Every line of *text* with *prefix* before it; line by line only where it must be."""
+    if is_terminal or "\r" in text:
+        clean = tidy if is_terminal else _as_it_is
+        return "".join(f"{prefix}{clean(line)}\n" for line in text[:-1].split("\n"))
+    return prefix + text[:-1].replace("\n", f"\n{prefix}") + "\n"
 
 
 def _as_it_is(line: str) -> str:

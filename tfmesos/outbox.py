@@ -13,39 +13,41 @@ from .errors import FrameError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Deque, Iterable
+    from typing import Callable, Deque
 
 MAX_LINE = 64 * 1024  # characters; a longer line is sent in pieces
-BATCH = 64 * 1024  # bytes held for the lines of one frame, about
-COST = 64  # bytes a line, or a frame, costs beside its text
+BATCH = 64 * 1024  # characters in one frame, about
+COST = 64  # bytes a piece of output, or a frame, costs beside its text
 TAIL_LINES = 20
 TAIL_CHARACTERS = 16 * 1024
 
 
 class LineSplitter:
-    """Raw output in, lines of text out; what is not UTF-8 is shown as ``\\xff``."""
+    """Raw output in, whole lines of text out; what is not UTF-8 is shown as ``\\xff``."""
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
         self._rest = ""
 
-    def feed(self, data: bytes) -> list[str]:
-        """The lines, or pieces of very long lines, that are complete now."""
+    def feed(self, data: bytes) -> str:
+        """The lines, or pieces of very long lines, that are complete now, each with its end."""
         return self._split(self._decoder.decode(data))
 
-    def close(self) -> list[str]:
+    def close(self) -> str:
         """What is left of the last line."""
         lines = self._split(self._decoder.decode(b"", True))
         rest, self._rest = self._rest, ""
-        return [*lines, rest] if rest else lines
+        return "{}{}\n".format(lines, rest) if rest else lines
 
-    def _split(self, text: str) -> list[str]:
-        lines = (self._rest + text).split("\n")
-        if max(map(len, lines)) > MAX_LINE:
-            last = _pieces(lines.pop())
-            lines = [piece for line in lines for piece in _pieces(line)] + last
-        self._rest = lines.pop()
-        return [line[:-1] if line.endswith("\r") else line for line in lines]
+    def _split(self, text: str) -> str:
+        whole, end, self._rest = (self._rest + text).rpartition("\n")
+        if len(whole) > MAX_LINE:
+            whole = "\n".join(piece for line in whole.split("\n") for piece in _pieces(line))
+        whole = (whole + end).replace("\r\n", "\n")
+        if len(self._rest) > MAX_LINE:
+            *full, self._rest = _pieces(self._rest)
+            whole += "".join(piece + "\n" for piece in full)
+        return whole
 
 
 def _pieces(line: str) -> list[str]:
@@ -58,8 +60,10 @@ class Tail:
     def __init__(self) -> None:
         self._lines: Deque[str] = bare.deque(maxlen=TAIL_LINES)
 
-    def add(self, lines: list[str]) -> None:
-        self._lines.extend(lines[-TAIL_LINES:])
+    def add(self, text: str) -> None:
+        """Lines, each with its end."""
+        if text:
+            self._lines.extend(text[:-1].rsplit("\n", TAIL_LINES)[-TAIL_LINES:])
 
     def lines(self) -> list[str]:
         room, chosen = TAIL_CHARACTERS, []
@@ -85,20 +89,27 @@ class Outbox:
         self._limit = limit
         self._held = 0
         self._stream = ""
-        self._lines: list[str] = []  # of that stream, not yet in a frame
+        self._texts: list[str] = []  # of that stream, not yet in a frame
         self._size = 0  # what is held for them
         self._dropped: dict[str, int] = {}  # lines of each stream, after all the others
         self._frames: Deque[tuple[bytes, int]] = bare.deque()  # and what is held for them
         self._sent = 0  # frames of _frames given to this connection
         self.acked = 0  # frames the launcher has; they came before those in _frames
+        self.on_room: Callable[[], object] = lambda: None  # called when there is some again
 
-    def add_lines(self, stream: str, lines: Iterable[str]) -> None:
-        """Queue output; a line there is no room for is counted instead."""
-        for line in lines:
-            if self._has_room(len(line) + COST):
-                self._add_line(stream, line)
-            else:
-                self._dropped[stream] = self._dropped.get(stream, 0) + 1
+    @property
+    def is_full(self) -> bool:
+        """Will output soon be dropped, and none has been yet?"""
+        return self._held > self._limit * 3 // 4 and not self._dropped
+
+    def add_text(self, stream: str, text: str) -> None:
+        """Queue lines, each with its end; those there is no room for are counted instead."""
+        if not text:
+            return
+        if self._has_room(len(text) + COST):
+            self._add(stream, text)
+        else:
+            self._dropped[stream] = self._dropped.get(stream, 0) + text.count("\n")
 
     def add(self, message: wire.Message) -> None:
         """Queue a report, behind the output so far."""
@@ -125,6 +136,8 @@ class Outbox:
             self._held -= self._frames.popleft()[1]
             self.acked += 1
             self._sent -= 1
+        if not self.is_full:
+            self.on_room()
 
     def rewind(self, received: int) -> None:
         """A new connection: send again whatever is not among the first *received* frames."""
@@ -137,31 +150,31 @@ class Outbox:
     def _has_room(self, cost: int) -> bool:
         return self._held + cost <= (self._limit // 2 if self._dropped else self._limit)
 
-    def _add_line(self, stream: str, line: str) -> None:
+    def _add(self, stream: str, text: str) -> None:
         if stream != self._stream or self._size >= BATCH:
             self._pack()
         if self._dropped:
             self._pack()
             self._pack_dropped()
         self._stream = stream
-        self._lines.append(line)
-        self._size += len(line) + COST
-        self._held += len(line) + COST
+        self._texts.append(text)
+        self._size += len(text) + COST
+        self._held += len(text) + COST
 
     def _pack(self) -> None:
-        if self._lines:
-            frame = _output(self._stream, self._lines, 0)
+        if self._texts:
+            frame = _output(self._stream, "".join(self._texts), 0)
             held = len(frame) + COST
             self._frames.append((frame, held))
             self._held += held - self._size
-            self._lines, self._size = [], 0
+            self._texts, self._size = [], 0
 
     def _pack_dropped(self) -> None:
         for stream, number in self._dropped.items():
-            self._frames.append((_output(stream, [], number), 0))
+            self._frames.append((_output(stream, "", number), 0))
         self._dropped = {}
 
 
-def _output(stream: str, lines: list[str], dropped: int) -> bytes:
-    message = {"type": "output", "stream": stream, "lines": lines, "dropped": dropped}
+def _output(stream: str, text: str, dropped: int) -> bytes:
+    message = {"type": "output", "stream": stream, "text": text, "dropped": dropped}
     return wire.encode(message)

@@ -42,16 +42,16 @@ class Output:
         if self.copy is not None and stream == "stdout":
             self.copy.write(data)
         splitter = self._splitters[stream]
-        lines = splitter.feed(data) if data else splitter.close()
-        self.tail.add(lines)
+        text = splitter.feed(data) if data else splitter.close()
+        self.tail.add(text)
         if self.forward:
-            self._outbox.add_lines(stream, lines)
+            self._outbox.add_text(stream, text)
 
     def say(self, text: str) -> None:
         """A line of our own among those of the command."""
         line = "tfmesos: " + text
         _write(FILES["stderr"], line.encode("utf-8", "backslashreplace") + b"\n")
-        self._outbox.add_lines("stderr", [line])
+        self._outbox.add_text("stderr", line + "\n")
 
 
 def _write(fd: int, data: bytes) -> None:

@@ -35,9 +35,9 @@ REPEAT = 10.0  # seconds between two warnings about strangers
 BACKLOG = 1024
 BYE = wire.encode({"type": "bye"})
 
-# Gets (task id, stream, lines, lines dropped before them); the runner is read no further
-# until it returns.
-Output = Callable[[str, str, list[str], int], Awaitable[None]]
+# Gets (task id, stream, whole lines, number of lines dropped before them); the runner is read
+# no further until it returns.
+Output = Callable[[str, str, str, int], Awaitable[None]]
 
 
 class _Task:
@@ -91,6 +91,7 @@ class Rendezvous:
         self._silent_after = silent_after
         self._handshake_timeout, self._max_strangers = handshake_timeout, max_strangers
         self._tasks: dict[str, _Task] = {}
+        self._awaited: set[str] = set()  # those of them without a connection
         self._strangers: dict[asyncio.StreamWriter, None] = {}  # the oldest first
         self._refused = 0
         self._warned_at = float("-inf")
@@ -133,7 +134,9 @@ class Rendezvous:
 
     def expect(self, task_id: str) -> None:
         """Let the runner of this task in from now on."""
-        self._tasks.setdefault(task_id, _Task(task_id))
+        if task_id not in self._tasks:
+            self._tasks[task_id] = _Task(task_id)
+            self._awaited.add(task_id)
 
     def forget(self, task_id: str) -> None:
         """End the connection of this task, let it in no more and report nothing about it."""
@@ -141,6 +144,7 @@ class Rendezvous:
         if task is None:
             return
         task.expect_loss(None)
+        self._awaited.discard(task_id)
         writer, task.writer = task.writer, None
         if writer is not None:
             writer.close()
@@ -207,8 +211,7 @@ class Rendezvous:
     def _make_room_for(self, writer: asyncio.StreamWriter) -> None:
         """The oldest stranger goes first: a runner needs its place for a moment only."""
         self._strangers[writer] = None
-        awaited = sum(task.writer is None for task in self._tasks.values())
-        if len(self._strangers) > self._max_strangers + awaited:
+        if len(self._strangers) > self._max_strangers + len(self._awaited):
             oldest = next(iter(self._strangers))
             del self._strangers[oldest]
             oldest.transport.abort()
@@ -252,6 +255,7 @@ class Rendezvous:
         if task.loss is not None:
             self._emit(RunnerBack(task_id))
         task.writer = writer
+        self._awaited.discard(task_id)
         task.expect_loss(None)
         task.write(wire.encode({"type": "welcome", "received": task.received}))
         for frame in task.sent[arrived:]:
@@ -276,6 +280,7 @@ class Rendezvous:
             reason = str(error)
         if task.writer is writer:
             task.writer = None
+            self._awaited.add(task.id)
             self._connection_ended(task, reason)
 
     async def _listen_to(
@@ -312,7 +317,7 @@ class Rendezvous:
             await self._output(
                 task.id,
                 wire.field(message, "stream", str),
-                wire.lines(message, "lines"),
+                wire.field(message, "text", str),
                 wire.count(message, "dropped"),
             )
         elif kind == "exit":

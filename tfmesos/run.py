@@ -330,8 +330,8 @@ class Run:
             finally:
                 self._calls.task_done()
 
-    async def _output(self, task_id: str, stream: str, lines: list[str], dropped: int) -> None:
-        await self._console.output(self._names.get(task_id, task_id), stream, lines, dropped)
+    async def _output(self, task_id: str, stream: str, text: str, dropped: int) -> None:
+        await self._console.output(self._names.get(task_id, task_id), stream, text, dropped)
 
     # Doing
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .servant import Servant
 
 PATIENCE = 10.0  # seconds without progress after which we no longer wait for the goodbye
+KEEPS_UP = 0.25  # seconds; a launcher that takes no output for so long is not waited for
 STOPPED = 128 + signal.SIGTERM
 
 
@@ -46,6 +47,7 @@ class Runner:
     def __init__(self, loop: Loop, settings: Settings) -> None:
         self._loop, self._settings = loop, settings
         self._outbox = Outbox()
+        self._outbox.on_room = self._go_on
         self._output = Output(self._outbox)
         self._link = Link(
             loop, settings, self._outbox, self._receive, self._stop, self._output.silent
@@ -142,7 +144,7 @@ class Runner:
         self._guard = Guard(self._settings.mark)
         layers = (message.get("env") or {}, message.get("user_env") or {}, self._settings.mark)
         env = command.merged(os.environ, *layers)
-        self._servant = Servant(self._loop, env, _directory(message), self._output.take)
+        self._servant = Servant(self._loop, env, _directory(message), self._forward)
         self._child = self._servant.child
         self._guard.began(self._child.pid)
 
@@ -193,7 +195,7 @@ class Runner:
     ) -> Outcome:
         killed_before = oom_kills()
         try:
-            child = Child(self._loop, argv, env, cwd, self._output.take)
+            child = Child(self._loop, argv, env, cwd, self._forward)
         except (OSError, ValueError) as error:
             return Outcome(*process.could_not_start(argv[0], error))
         assert self._guard is not None
@@ -273,6 +275,16 @@ class Runner:
         }
         peers = {name: address for name, address in everybody.items() if name != me}
         Examination(self._loop, child.pid, peers, self._output.say, lambda: self._stop(grace))
+
+    def _forward(self, stream: str, data: bytes) -> None:
+        """Output of the command. One that writes too fast for the launcher waits for a moment."""
+        self._output.take(stream, data)
+        if self._outbox.is_full and self._child is not None:
+            self._child.pause(KEEPS_UP)
+
+    def _go_on(self) -> None:
+        if self._child is not None:
+            self._child.resume()
 
     def _kill(self) -> None:
         if self._child is not None:

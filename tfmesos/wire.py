@@ -14,7 +14,7 @@ says how many of the other side's have arrived, so that after a broken connectio
 the missing ones are sent again.
 
     runner -> launcher, numbered     register {host, port, pid, python}, ready {},
-                                     output {stream, lines, dropped}, exit {code, reason, tail}
+                                     output {stream, text, dropped}, exit {code, reason, tail}
     runner -> launcher               heartbeat {silent}: seconds since its command wrote anything
     launcher -> runner, numbered     start {...}, stop {grace, reason, examine}
     launcher -> runner               ack {received} (its heartbeat too), bye {} after the exit
