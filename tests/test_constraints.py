@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.builders import an_offer, servers, workers
 from tests.test_offers import amounts_of
-from tfmesos.constraints import Node, parse, parse_for_job
+from tfmesos.constraints import OPERATORS, Node, parse, parse_for_job
 from tfmesos.errors import SpecError
 from tfmesos.placement import Sieve, place
 from tfmesos.spec import Job, constrained
@@ -76,6 +76,30 @@ def test_a_constraint_that_makes_no_sense_says_why(text, problem):
     with pytest.raises(SpecError, match=r"^constraints ") as caught:
         parse_for_job(text)
     assert problem in caught.value.problem
+
+
+@pytest.mark.parametrize("pattern", ["a{99999999999999999999}", "(" * 5000 + ")" * 5000])
+def test_a_pattern_beyond_all_bounds_is_a_bad_one(pattern):
+    with pytest.raises(SpecError, match="bad regular expression"):
+        parse(f"rack:LIKE:{pattern}")
+
+
+@given(
+    st.builds(
+        "{}:{}:{}".format,
+        st.text(max_size=3),
+        st.sampled_from([*OPERATORS, "x"]),
+        st.text("()[]{}?*+|\\^$-,.019ab", max_size=8) | st.text(max_size=8),
+    )
+)
+def test_any_text_is_a_constraint_or_a_clear_refusal(text):
+    try:
+        _, constraint = parse_for_job(text)
+    except SpecError:
+        return
+    assert constraint.admits(Node("h", {constraint.field: "2"})) in (True, False)
+    limit = constraint.limit(7)
+    assert limit is None or limit >= 1
 
 
 def test_values_may_hold_colons_and_operators_small_letters():

@@ -6,6 +6,7 @@ FIELD is ``hostname`` or the name of an agent's attribute. A constraint holds wi
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -119,9 +120,16 @@ def _problem(operator: str, value: str) -> str:
     if operator in _COUNTS and not re.fullmatch(r"0*[1-9]\d{0,8}", value, re.ASCII):
         return f"needs a whole number above 0 after {operator}:"
     if operator in _PATTERNS:
+        return _problem_of_pattern(value)
+    return ""
+
+
+def _problem_of_pattern(pattern: str) -> str:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what other versions of Python will take it for
         try:
-            re.compile(value)
-        except re.error as error:
+            re.compile(pattern)
+        except (re.error, OverflowError, RecursionError) as error:
             return f"has a bad regular expression: {error}"
     return ""
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.commands import finish, read_until, running_tfrun, tfrun
 
-from .cluster import wait_until
+from .cluster import QUICK_LOSS, wait_until
 from .conftest import Node
 
 NODES = (
@@ -102,6 +102,22 @@ def test_a_run_that_has_its_places_holds_no_offer(mesos):
         assert "Suppressed offers for roles { * } of framework" in log
         run.terminate()
         assert run.wait(10) == 143
+
+
+def test_agents_that_a_new_master_has_yet_to_hear_of_are_waited_for(mesos):
+    master = mesos.start_master(**QUICK_LOSS)
+    mesos.start_agent("node-1")
+    away = mesos.start_agent("node-2")
+    master.wait_for("node-1", "node-2")
+    away.kill()
+    master.restart()
+    master.wait_for("node-1")
+    assert len(master.get("/master/slaves")["recovered_slaves"]) == 1
+    with running_tfrun("-m", master.address, "-w", 2, "-Cw", 4, "--", "echo", "done") as run:
+        read_until(run.stderr, "1 of 2 tasks placed")
+        away.start()
+        out, err = finish(run)
+    assert (run.returncode, out.count("done")) == (0, 2), err
 
 
 def test_what_is_reserved_for_others_can_never_be_had(mesos):
