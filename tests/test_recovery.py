@@ -1,13 +1,17 @@
 """Tasks that die and come back, on a real embedded Mesos with real processes."""
 
 import asyncio
+import contextlib
 import sys
+from pathlib import Path
 
+import psutil
 import pytest
 
-from tests.commands import environment, tfrun
+from tests.commands import environment, finish, read_until, running_tfrun, tfrun
 from tfmesos.local.cluster import AgentConfig, LocalMesos
 
+EXAMPLES = Path(__file__).parent.parent / "examples"
 DIES_ONCE = """
 import os, signal, sys
 memory, index, hosts = sys.argv[1:]
@@ -93,3 +97,40 @@ async def _lose_the_machine_of(command):
         assert await run.wait() == 0, before + after
     assert f"worker:0 on {lost} " in after and "restarting it in 1 s" in after
     assert f"worker:0 is back on {other}" in after
+
+
+def kill_worker_one(run):
+    """End the process of worker:1 as the kernel does when memory runs out."""
+    for process in psutil.Process(run.pid).children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            if process.environ().get("TFMESOS_TASK_ID", "").endswith("-worker-1-1"):
+                process.kill()
+
+
+@pytest.mark.parametrize(
+    "options, program, restart",
+    [
+        (
+            ("--restart-policy", "task", "--chief", "-w", 2, "-s", 1, "--serve", "ps,worker"),
+            ("parameter_server.py", "--steps", 2000),  # enough for the worker to come back
+            "restarting it in 1 s",
+        ),
+        (
+            ("--restart-policy", "all", "-w", 2),
+            ("multi_worker.py", "--steps", 300),
+            "restarting all tasks in 1 s",
+        ),
+    ],
+)
+def test_a_training_survives_the_death_of_a_worker(options, program, restart, tmp_path):
+    pytest.importorskip("tensorflow", reason="TensorFlow is not installed: pip install tfmesos[tf]")
+    name, *arguments = program
+    command = (sys.executable, EXAMPLES / name, *arguments)
+    scratch = ("--env", f"TMPDIR={tmp_path}")  # where TensorFlow leaves files when it is killed
+    with running_tfrun(*options, *scratch, "--", *command) as run:
+        read_until(run.stdout, "step ")
+        kill_worker_one(run)
+        out, err = finish(run, timeout=150)
+    assert run.returncode == 0, err
+    assert f"was killed by SIGKILL (signal 9); {restart} (restart 1 of 3)" in err
+    assert "test accuracy: 0.9" in out
