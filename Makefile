@@ -4,13 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 REPEAT ?= 1
+SECONDS ?= 60
 
 # The image, and what it is built from. Its Python must be that of $(BIN): the wheels are made with it.
 IMAGE ?= tfmesos/tfmesos
 EXTRAS ?= tf,zk
 BASE ?= python:$(shell $(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])')-slim
 
-.PHONY: demo test chaos check format clean image
+.PHONY: demo test chaos fuzz check format clean image
 
 demo: $(VENV)/installed-for-demo
 	cd examples/mnist && $(CURDIR)/$(BIN)/tfrun -w 2 -s 1 -- $(CURDIR)/$(BIN)/python mnist_replica.py \
@@ -27,6 +28,10 @@ chaos: $(VENV)/installed-for-tests
 		echo "chaos, $$i of $(REPEAT)"; \
 		$(BIN)/python -m pytest -q -x tests/chaos || exit 1; \
 	done
+
+# Try each fuzzer for so many SECONDS.
+fuzz: $(VENV)/installed-for-tests
+	$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
 
 check: $(VENV)/installed-for-tests
 	misc/check.sh

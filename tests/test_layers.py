@@ -28,7 +28,16 @@ PURE = {
         "record",
         "bare",
     ),
-    *("containers", "messages", "preview", "stopwatch", "hints", "reconciliation", "terminal"),
+    *(
+        "containers",
+        "messages",
+        "preview",
+        "stopwatch",
+        "hints",
+        "reconciliation",
+        "terminal",
+        "shapes",
+    ),
     *("witnesses", "silence", "gathering", "nodes", "words", "restarts", "home", "placing"),
     *("constraints", "seating", "placement", "wait", "census", "inquiry", "notices"),
 }

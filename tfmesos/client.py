@@ -28,6 +28,7 @@ from .client_answers import (
     check_subscribed,
     event_of,
     field_of,
+    heartbeat_of,
     receive,
     redirected,
     trouble_with,
@@ -308,13 +309,13 @@ class MesosClient:
                 self._emit(event)
 
     def _take_error(self, event: Json, calls: Calls) -> None:
-        message = field_of(event, "error", "message")
+        message = field_of(event, str, "error", "message")
         if not self._tearing_down:  # else it is gone already, which is what we want
             raise MasterError(f"the master at {calls.base} reports an error: {message}")
 
     def _take_subscribed(self, event: Json, calls: Calls) -> None:
-        self.framework_id = field_of(event, "subscribed", "framework_id", "value")
-        heartbeat = event["subscribed"].get("heartbeat_interval_seconds", 15.0)
+        self.framework_id = field_of(event, str, "subscribed", "framework_id", "value")
+        heartbeat = heartbeat_of(event)
         self._silence = heartbeat * self._timing.missed_heartbeats
         self._calls, self._said = calls, ""
         log.info(
@@ -326,8 +327,8 @@ class MesosClient:
             calls.post("TEARDOWN", self._payload("TEARDOWN", {}))
 
     def _take_update(self, event: Json, calls: Calls) -> None:
-        status = field_of(event, "update", "status")
-        uuid = status.get("uuid")
+        status = field_of(event, dict, "update", "status")
+        uuid = None if "uuid" not in status else field_of(event, str, "update", "status", "uuid")
         if uuid is None or uuid not in self._seen:
             self._emit(event)
         if uuid is not None:

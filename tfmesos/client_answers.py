@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urljoin, urlsplit
 
 import aiohttp
 
 from .errors import FrameError, MasterError, SpecError
 from .masters import parse
+from .shapes import number
 
 try:
     from ssl import SSLError
@@ -19,6 +20,8 @@ try:
     _TLS_ERRORS: tuple[type[Exception], ...] = (SSLError,)
 except ImportError:  # a run on this machine does without
     _TLS_ERRORS = ()
+
+T = TypeVar("T")
 
 _TLS_HINT = " (if it speaks TLS, write https://)"
 _TLS_HINTS = {
@@ -119,21 +122,31 @@ def reason_of(error: Exception) -> str:
 def event_of(record: bytes) -> dict[str, Any]:
     try:
         event = json.loads(record)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise FrameError(f"a record is not JSON: {record[:60]!r}") from error
     if not isinstance(event, dict) or not isinstance(event.get("type"), str):
         raise FrameError(f"a record is not an event: {record[:60]!r}")
     return event
 
 
-def field_of(event: dict[str, Any], *path: str) -> Any:
+def field_of(event: dict[str, Any], kind: type[T], *path: str) -> T:
     value: Any = event
     try:
         for name in path:
             value = value[name]
     except (KeyError, TypeError):
-        raise FrameError(f"{event['type']} without {'.'.join(path)}") from None
+        value = None
+    if not isinstance(value, kind):
+        raise FrameError(f"{event['type']} without {'.'.join(path)}")
     return value
+
+
+def heartbeat_of(event: dict[str, Any]) -> float:
+    """Seconds between two heartbeats, as SUBSCRIBED tells; a master may leave it out."""
+    try:
+        return number(event["subscribed"].get("heartbeat_interval_seconds", 15.0))
+    except (TypeError, ValueError) as error:
+        raise FrameError(f"SUBSCRIBED with a strange heartbeat: {error}") from None
 
 
 def base_of(url: str) -> str:

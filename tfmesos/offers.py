@@ -10,6 +10,7 @@ from typing import Any
 
 from .constraints import Node, text_of
 from .record import NOTHING, Record
+from .shapes import number, text, whole
 from .spec import Resources, Task
 
 Json = dict[str, Any]
@@ -39,11 +40,11 @@ class Offer(Record):
     @classmethod
     def from_json(cls, offer: Json) -> Offer:
         return cls(
-            id=offer["id"]["value"],
-            agent_id=offer["agent_id"]["value"],
-            hostname=offer.get("hostname", offer["agent_id"]["value"]),
+            id=text(offer["id"]["value"]),
+            agent_id=text(offer["agent_id"]["value"]),
+            hostname=text(offer.get("hostname", offer["agent_id"]["value"])),
             entries=tuple(_entries(offer.get("resources", ()))),
-            attributes={a["name"]: text_of(a) for a in offer.get("attributes", ())},
+            attributes={text(a["name"]): text_of(a) for a in offer.get("attributes", ())},
             agent_url=_url(offer.get("url", {})),
         )
 
@@ -60,21 +61,34 @@ def _entries(resources: Iterable[Json]) -> Iterator[Entry]:
     for resource in resources:
         if "revocable" in resource or "disk" in resource or "shared" in resource:
             continue  # may be taken away at any time, or holds somebody's data
+        name = text(resource["name"])
+        text(resource.get("role", "*"))
+        text(resource.get("allocation_info", {}).get("role", ""))
         if "scalar" in resource:
-            yield Entry(resource["name"], round(resource["scalar"]["value"] * 1000), resource)
+            yield Entry(name, round(number(resource["scalar"]["value"]) * 1000), resource)
         elif "ranges" in resource:
-            ranges = tuple((r["begin"], r["end"]) for r in resource["ranges"].get("range", ()))
+            ranges = tuple(_range(r) for r in resource["ranges"].get("range", ()))
             size = sum(last - first + 1 for first, last in ranges)
-            yield Entry(resource["name"], size, resource, ranges)
-        elif "set" in resource and resource["name"] == "gpus":
-            yield Entry("gpus", 1000 * len(resource["set"].get("item", ())), resource)
+            yield Entry(name, size, resource, ranges)
+        elif "set" in resource and name == "gpus":
+            yield Entry(
+                name, 1000 * len(list(map(text, resource["set"].get("item", ())))), resource
+            )
+
+
+def _range(given: Json) -> tuple[int, int]:
+    first, last = whole(given["begin"]), whole(given["end"])
+    if first > last:
+        raise ValueError(f"a range from {first} to {last}")
+    return first, last
 
 
 def _url(url: Json) -> str:
     address = url.get("address", {})
-    host = address.get("ip") or address.get("hostname", "")
+    host = text(address.get("ip") or address.get("hostname", ""))
     host = f"[{host}]" if ":" in host else host
-    return f"{url.get('scheme', 'http')}://{host}:{address['port']}" if host else ""
+    scheme = "https" if url.get("scheme") == "https" else "http"
+    return f"{scheme}://{host}:{whole(address['port'])}" if host else ""
 
 
 def _total(entries: Iterable[Entry]) -> Resources:

@@ -40,7 +40,7 @@ from .rendezvous import Rendezvous
 from .spec import LaunchConfig
 from .stock import stocked_payload
 from .task_info import FAILOVER_TIMEOUT, framework_info, task_info
-from .translate import translate
+from .translate import NONSENSE, translate
 
 log = logging.getLogger(__name__)
 
@@ -315,7 +315,7 @@ class Run:
         log.debug("from Mesos: %s", event.get("type"))
         try:
             translated = translate(event)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except NONSENSE as error:
             text = f"the master sent an event that makes no sense: {event.get('type')}: {error!r}"
             translated = happened.MasterGaveUp(MasterError(text))
         if translated is not None:
@@ -376,7 +376,7 @@ class Run:
         body = await self._client.agents()
         try:
             agents = None if body is None else census.parse(body, self.config.role)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except NONSENSE as error:
             log.debug("the master tells of its agents what makes no sense: %r", error)
             agents = None
         self._events.put_nowait(happened.AgentsCounted(agents))

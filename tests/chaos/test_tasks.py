@@ -69,8 +69,11 @@ def test_a_stopped_runner_does_not_hold_up_an_interrupt(bound):
 
 
 @pytest.mark.bound(20)
-def test_a_command_that_ignores_sigterm_is_killed_after_its_grace(bound):
-    script = "[ {task_index} = 1 ] && exit 4; trap '' TERM; while :; do sleep 0.05; done"
+def test_a_command_that_ignores_sigterm_is_killed_after_its_grace(tmp_path, bound):
+    deaf = tmp_path / "deaf"
+    fail = f"until [ -e {deaf} ]; do sleep 0.05; done; exit 4"
+    ignore = f"trap '' TERM; touch {deaf}; while :; do sleep 0.05; done"
+    script = f"if [ {{task_index}} = 1 ]; then {fail}; else {ignore}; fi"
     bound.struck()
     done = tfrun("-w", 2, "--", script, timeout=bound.left)
     assert done.returncode == 4

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hmac
 import json
 import re
@@ -132,7 +131,7 @@ class Endpoints:
         if offset < 0:
             return _json({"data": "", "offset": path.stat().st_size})
         with path.open("rb") as file:
-            file.seek(offset)
+            file.seek(min(offset, path.stat().st_size))
             data = file.read(min(length, MAX_READ) if length >= 0 else MAX_READ)
         return _json({"data": data.decode(errors="replace"), "offset": offset})
 
@@ -166,7 +165,7 @@ def _basic(header: str) -> bytes:
     scheme, _, encoded = header.partition(" ")
     try:
         return base64.b64decode(encoded) if scheme.lower() == "basic" else b""
-    except binascii.Error:
+    except ValueError:
         return b""
 
 

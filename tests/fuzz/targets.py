@@ -1,0 +1,241 @@
+"""What is fuzzed: for each target the inputs, and what must hold for every one of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from hypothesis import strategies as st
+
+from tests.builders import scalar, servers, workers
+from tests.fake_masters import transcript
+from tests.test_offers import amounts_of
+from tfmesos import masters, recordio, wire
+from tfmesos.client import MesosClient
+from tfmesos.client_answers import event_of
+from tfmesos.errors import FrameError, HandshakeError, MasterError
+from tfmesos.lifecycle import ClusterState
+from tfmesos.offers import Offer
+from tfmesos.placement import place
+from tfmesos.recordio import RecordDecoder
+from tfmesos.terminal import tidy
+from tfmesos.translate import NONSENSE, translate
+
+from .strategies import JSON, nearly, pieces
+
+EVENTS = [
+    entry["event"]
+    for name in ("01-subscribe-offers", "02-launch", "10-teardown")
+    for entry in transcript(name)
+    if entry["dir"] == "event"
+]
+OFFERS = [offer for event in EVENTS for offer in event.get("offers", {}).get("offers", [])]
+
+
+class Target(NamedTuple):
+    inputs: st.SearchStrategy[Any]
+    check: Callable[[Any], None]
+
+
+# RecordIO
+
+_RECORDS = st.lists(
+    st.one_of(st.binary(max_size=40), st.sampled_from([b"{}", b"1\n2"])), max_size=4
+)
+_STREAM = st.one_of(
+    st.binary(max_size=60),
+    _RECORDS.map(lambda records: b"".join(map(recordio.encode, records))),
+    st.tuples(
+        _RECORDS, st.sampled_from([b"-1\n", b"\n", b"99999999999\n", b"1" * 30, b"+1\nx"])
+    ).map(lambda both: b"".join(map(recordio.encode, both[0])) + both[1]),
+)
+
+
+def check_recordio(cut: list[bytes]) -> None:
+    """However it is cut, the same records come out, and then perhaps a FrameError."""
+    assert _decoded(cut) == _decoded([b"".join(cut)])
+
+
+def _decoded(data: list[bytes]) -> tuple[list[bytes], bool]:
+    decoder, records = RecordDecoder(max_record=1000), []
+    try:
+        for piece in data:
+            records += decoder.feed(piece)
+        decoder.close()
+    except FrameError:
+        # What came in the same piece before the malformed record is not delivered by all cuts.
+        return [], False
+    return records, True
+
+
+# The wire between runner and launcher
+
+SECRET, RUN, TASK = b"s" * 32, "run-1", "worker-0"
+_HANDSHAKE = wire.RunnerHandshake(SECRET, RUN, TASK, bytes(16))
+_MESSAGES = [
+    _HANDSHAKE.hello(),
+    {"type": "proof", "proof": "0" * 64, "received": 0},
+    {"type": "challenge", "nonce": "0" * 32, "proof": "0" * 64},
+    {"type": "register", "host": "10.0.0.1", "port": 5, "pid": 1, "python": "3.8.0"},
+    {"type": "output", "stream": "stdout", "lines": ["a", "b"], "dropped": 0},
+    {"type": "exit", "code": 0, "reason": "exited", "tail": ["x"]},
+]
+
+
+def _framed(messages: list[Any]) -> bytes:
+    bodies = [json.dumps(message).encode() for message in messages]
+    return b"".join(len(body).to_bytes(4, "big") + body for body in bodies)
+
+
+_FRAMES = st.one_of(
+    st.binary(max_size=80),
+    st.lists(nearly(_MESSAGES) | JSON, max_size=4).map(_framed),
+    st.tuples(st.integers(0, 2**32 - 1), st.binary(max_size=30)).map(
+        lambda both: both[0].to_bytes(4, "big") + both[1]
+    ),
+)
+
+
+def check_wire(cut: list[bytes]) -> None:
+    """Nothing but a FrameError or a HandshakeError, and nobody without the secret gets in."""
+    launcher = wire.LauncherHandshake(SECRET, RUN, b"n" * 16, [TASK].__contains__)
+    runner = wire.RunnerHandshake(SECRET, RUN, TASK, b"r" * 16)
+    decoder = wire.FrameDecoder()
+    try:
+        for piece in cut:
+            for message in decoder.feed(piece):
+                _read_fields(message)
+                for side in (launcher, runner):
+                    try:
+                        side.feed(message)
+                    except HandshakeError:
+                        pass
+    except FrameError:
+        pass
+    assert not launcher.done and not runner.done
+
+
+def _read_fields(message: wire.Message) -> None:
+    readers: list[Callable[[], object]] = [
+        lambda: wire.address(message),
+        lambda: wire.lines(message, "lines"),
+        lambda: wire.count(message, "code"),
+        lambda: wire.field(message, "reason", str),
+    ]
+    for read in readers:
+        try:
+            read()
+        except FrameError:
+            pass
+
+
+# Offers
+
+
+def check_offers(given: list[Any]) -> None:
+    """An offer that is taken is never used for more than it holds, nor twice."""
+    offers = {}
+    for json_offer in given:
+        try:
+            offer = Offer.from_json(json_offer)
+        except NONSENSE:
+            continue
+        offers[offer.id] = offer
+    tasks = [*workers(3, cpus=0.5, mem=64).tasks, *servers(1, gpus=1).tasks]
+    placement = place(tasks, list(offers.values()))
+    used = [offer.id for found in placement.places for offer in found.offers]
+    assert sorted([*used, *(offer.id for offer in placement.unused)]) == sorted(offers)
+    for found in placement.places:
+        offered = amounts_of(_countable(e.json for o in found.offers for e in o.entries))
+        taken = amounts_of(_countable(part for seat in found.seats for part in seat.resources))
+        assert all(amount <= offered[key] for key, amount in taken.items())
+
+
+def _countable(resources: Any) -> list[Any]:
+    return [{"role": "*", **r} for r in resources if "scalar" in r]
+
+
+_OFFERS = st.lists(
+    nearly(
+        [
+            *OFFERS,
+            {"id": {"value": "o"}, "agent_id": {"value": "a"}, "resources": [scalar("cpus", 1)]},
+        ]
+    ),
+    max_size=4,
+)
+
+
+# Events of a master
+
+
+class CallsThatGoNowhere:
+    base = "http://master:5050"
+
+    def post(self, kind: str, payload: bytes) -> None:
+        json.loads(payload)
+
+
+def check_events(given: list[Any]) -> None:
+    """A run lives through whatever a master says, or refuses it as nonsense."""
+    state = ClusterState([*workers(2).tasks, *servers(1).tasks], "run", 0.0)
+    passed_on: list[Any] = []
+    client = MesosClient(masters.parse("master:5050"), {}, passed_on.append)
+    for value in given:
+        try:
+            client._take(event_of(json.dumps(value).encode()), CallsThatGoNowhere())
+        except (FrameError, MasterError):
+            pass
+    for now, event in enumerate(passed_on):
+        try:
+            translated = translate(event)
+        except NONSENSE:
+            continue
+        if translated is not None:
+            state.handle(translated, float(now))
+        state.summary()
+        state.deadline()
+
+
+def check_records(record: bytes) -> None:
+    try:
+        event_of(record)
+    except FrameError:
+        pass
+
+
+_RAW = st.one_of(
+    st.binary(max_size=50),
+    nearly(EVENTS).map(lambda value: json.dumps(value).encode()),
+    st.integers(1, 100_000).map(lambda depth: b"[" * depth),
+    st.integers(1, 100_000).map(lambda depth: b'{"a":' * depth),
+)
+
+
+# The terminal
+
+
+def check_terminal(line: str) -> None:
+    shown = tidy(line)
+    rest = shown
+    while (at := rest.find("\x1b")) >= 0:
+        end = rest.index("m", at)
+        assert rest[at + 1] == "[" and set(rest[at + 2 : end]) <= set("0123456789;:")
+        rest = rest[end:]
+    assert not any((ord(c) < 32 and c not in "\t\x1b") or 127 <= ord(c) < 160 for c in shown)
+
+
+_LINES = st.text(
+    st.one_of(st.sampled_from("\x1b[];:?0123mJHKP_X^\\\x07\x9b\x9d\r\b\n\t"), st.characters()),
+    max_size=60,
+)
+
+TARGETS = {
+    "recordio": Target(pieces(_STREAM), check_recordio),
+    "wire": Target(pieces(_FRAMES), check_wire),
+    "offers": Target(_OFFERS, check_offers),
+    "records": Target(_RAW, check_records),
+    "events": Target(st.lists(nearly(EVENTS), max_size=6), check_events),
+    "terminal": Target(_LINES, check_terminal),
+}
