@@ -11,7 +11,7 @@ IMAGE ?= tfmesos/tfmesos
 EXTRAS ?= tf,zk
 BASE ?= python:$(shell $(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])')-slim
 
-.PHONY: demo test chaos fuzz check format clean image
+.PHONY: demo test bench torch chaos fuzz check format clean image
 
 demo: $(VENV)/installed-for-demo
 	cd examples/mnist && $(CURDIR)/$(BIN)/tfrun -w 2 -s 1 -- $(CURDIR)/$(BIN)/python mnist_replica.py \
@@ -21,6 +21,15 @@ demo: $(VENV)/installed-for-demo
 test: $(VENV)/installed-for-tests
 	misc/check.sh
 	$(BIN)/python -m pytest
+
+# What a run costs, beside other ways to start the same processes; bench/README.rst has the results.
+bench: $(VENV)/installed-for-bench
+	$(BIN)/python -m bench
+
+# A torchrun for `make bench` to compare with, in a place of its own. Without it that is left out.
+torch:
+	$(PYTHON) -m venv bench/.torch
+	bench/.torch/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 numpy
 
 # Break every part of a run, REPEAT times over; stops at the first failure.
 chaos: $(VENV)/installed-for-tests
@@ -57,6 +66,11 @@ $(BIN)/python:
 $(VENV)/installed-for-demo: $(BIN)/python setup.py
 	@echo "installing tfmesos and TensorFlow into $(VENV); the first time this takes a minute or two"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[tf]'
+	@touch $@
+
+$(VENV)/installed-for-bench: $(BIN)/python setup.py
+	@echo "installing tfmesos, TensorFlow and matplotlib into $(VENV); the first time this takes a minute or two"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[tf,bench]'
 	@touch $@
 
 $(VENV)/installed-for-tests: $(BIN)/python setup.py

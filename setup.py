@@ -18,6 +18,8 @@ TEST = [
     "vermin",
 ]
 
+BENCH = ["matplotlib"]
+
 setup(
     name="tfmesos",
     version=ABOUT["__version__"],
@@ -33,7 +35,8 @@ setup(
     extras_require={
         "tf": ["tensorflow>=2.16"],
         "zk": ["kazoo>=2.9"],
-        "test": TEST,
+        "bench": BENCH,
+        "test": [*TEST, *BENCH],
     },
     entry_points={"console_scripts": ["tfrun = tfmesos.tfrun:script"]},
     classifiers=[

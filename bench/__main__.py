@@ -1,20 +1,91 @@
-"""python -m bench NAME [REPETITIONS]"""
+"""python -m bench [NAME...]: measure side by side, print tables, keep results.json and plots."""
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
+import platform
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
 
-from bench import in_graph, startup
+from bench import in_graph, output, plots, programs, scale, startup, teardown
+from bench.timing import Result
 
-BENCHMARKS = {"in-graph": in_graph.run, "start-up": startup.run}
+
+class Benchmark(NamedTuple):
+    run: Callable[..., Result]
+    smallest: dict[str, object]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m bench", description="Measure side by side.")
-    parser.add_argument("name", choices=BENCHMARKS)
-    parser.add_argument("repetitions", type=int, nargs="?", default=5)
-    args = parser.parse_args()
-    print(BENCHMARKS[args.name](args.repetitions).table())
+BENCHMARKS = {
+    "start-up": Benchmark(startup.run, {"sizes": [1]}),
+    "tensorflow": Benchmark(startup.run_tensorflow, {"sizes": [1]}),
+    "in-graph": Benchmark(in_graph.run, {}),
+    "scale": Benchmark(scale.run, {"sizes": [10]}),
+    "output": Benchmark(output.run, {"sizes": [1], "lines": 20_000}),
+    "teardown": Benchmark(teardown.run, {"sizes": [1]}),
+}
+
+
+def main(argv: list[str] | None = None) -> None:
+    args = parse(argv)
+    args.directory.mkdir(parents=True, exist_ok=True)
+    for name in args.names or BENCHMARKS:
+        benchmark = BENCHMARKS[name]
+        settings = dict(benchmark.smallest) if args.smallest else {}
+        if args.times or args.smallest:
+            settings["times"] = args.times or 1
+        result = benchmark.run(**settings)
+        print(result.table(), end="\n\n", flush=True)
+        keep(result, args.directory)
+        if result.values and not plots.draw(result, args.directory):
+            print(f"no plot of {name}: matplotlib is not installed (pip install 'tfmesos[bench]')")
+
+
+def parse(argv: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    add = parser.add_argument
+    add("names", metavar="NAME", nargs="*", help=f"of {', '.join(BENCHMARKS)}; all without any")
+    add("--times", type=int, metavar="N", help="repetitions, instead of those of each benchmark")
+    add("--smallest", action="store_true", help="once, at the smallest size: does it work?")
+    add("--directory", type=Path, default=Path(__file__).parent, help="of what is written")
+    args = parser.parse_args(argv)
+    for name in args.names:
+        if name not in BENCHMARKS:
+            parser.error(f"{name!r} is none of {', '.join(BENCHMARKS)}")
+    return args
+
+
+def keep(result: Result, directory: Path) -> None:
+    """Put *result* into results.json, in the place of an older one of that name."""
+    path = directory / "results.json"
+    kept = json.loads(path.read_text()) if path.exists() else {}
+    kept["machine"] = machine()
+    kept.setdefault("benchmarks", {})[result.name] = result.as_json()
+    path.write_text(json.dumps(kept, indent=1) + "\n")
+
+
+def machine() -> dict[str, object]:
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return {
+        "cores": os.cpu_count(),
+        "memory (GiB)": round(memory / 2**30, 1),
+        "processor": _processor(),
+        "system": f"{platform.system()} {platform.release()}",
+        "python": sys.version.split()[0],
+        "torchrun": bool(programs.torchrun_path()),
+    }
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.partition(": ")[2] for line in lines if line.startswith("model name")), "")
 
 
 if __name__ == "__main__":

@@ -5,10 +5,13 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
+import time
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from bench.timing import Contest
+from bench import programs
+from bench.timing import Measured, Result
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
@@ -28,7 +31,7 @@ print(plus.add(tf, sys.argv[2]))
 
 
 def by_tfmesos() -> None:
-    _check(subprocess.run([sys.executable, EXAMPLES / "plus.py"], stdout=subprocess.PIPE))
+    _check(subprocess.run([sys.executable, EXAMPLES / "plus.py"], capture_output=True))
 
 
 def by_hand() -> None:
@@ -43,7 +46,7 @@ def by_hand() -> None:
             server = stack.enter_context(subprocess.Popen(argv, stderr=subprocess.DEVNULL))
             stack.callback(server.kill)
         argv = [sys.executable, "-c", CLIENT, str(EXAMPLES), f"grpc://{hosts[2]}"]
-        _check(subprocess.run(argv, stdout=subprocess.PIPE))
+        _check(subprocess.run(argv, capture_output=True))
 
 
 def _check(done: subprocess.CompletedProcess[bytes]) -> None:
@@ -59,7 +62,22 @@ def _free_ports(count: int) -> list[int]:
         return [s.getsockname()[1] for s in sockets]
 
 
-def run(repetitions: int) -> Contest:
-    contest = Contest("in-graph: 2 ps + 2 workers + plus.py", repetitions)
-    contest.measure({"by hand": by_hand, "tfmesos": by_tfmesos})
-    return contest
+def run(sizes: Sequence[int] = (4,), times: int = 3) -> Result:
+    result = Result("in-graph", "in-graph: 2 ps + 2 workers + plus.py", "servers")
+    if not programs.has_tensorflow():
+        result.notes.append("TensorFlow is not installed: left out")
+        return result
+    contestants = {
+        "by hand": lambda _: _seconds(by_hand),
+        "tfmesos": lambda _: _seconds(by_tfmesos),
+    }
+    result.contest(contestants, list(sizes), times)
+    ratio = result.ratio("seconds", "tfmesos", "by hand", sizes[0])
+    result.notes.append(f"tfmesos / by hand: {ratio:.2f}")
+    return result
+
+
+def _seconds(work: Callable[[], None]) -> Measured:
+    start = time.perf_counter()
+    work()
+    return {"seconds": time.perf_counter() - start}

@@ -1,48 +1,101 @@
-"""N short processes: tfrun on the embedded Mesos against a shell loop, mpirun and torchrun."""
+"""N short processes: tfrun on the embedded Mesos against a loop, mpirun and torchrun."""
 
 from __future__ import annotations
 
-import os
+import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
-from pathlib import Path
+import time
+from collections.abc import Callable, Sequence
 
-from bench.timing import Contest
+from bench import programs
+from bench.timing import Measured, Result
 
-TASKS = 8
-COMMAND = [sys.executable, "-c", "pass"]
-
-
-def shell_loop() -> None:
-    processes = [subprocess.Popen(COMMAND) for _ in range(TASKS)]
-    assert not any(process.wait() for process in processes)
+SIZES = [1, 2, 4, 8, 16, 32, 64]
+MANY = 16  # from so many tasks on, fewer repetitions
 
 
-def tfrun() -> None:
-    argv = [Path(sys.executable).with_name("tfrun"), "-w", str(TASKS), "--", *COMMAND]
-    subprocess.run(argv, check=True)
+def run(sizes: Sequence[int] = SIZES, times: int = 5) -> Result:
+    result = Result("start-up", "start-up: N x python -c pass", "N")
+    contestants = {
+        "loop": lambda n: _measure(lambda *c: programs.loop(n, *c)),
+        "tfrun": lambda n: _measure(lambda *c: programs.run(programs.tfrun(n, *c))),
+    }
+    if shutil.which("mpirun"):
+        contestants["mpirun"] = lambda n: _measure(lambda *c: programs.run(programs.mpirun(n, *c)))
+    else:
+        result.notes.append("mpirun is not installed: left out")
+    if programs.torchrun_path():
+        contestants["torchrun"] = lambda n: _measure(
+            lambda *c: programs.run(programs.torchrun(n, *c))
+        )
+    else:
+        result.notes.append("torchrun is not installed: left out")
+    programs.run(programs.tfrun(1, "true"))  # so that everything is compiled
+    repeats = {size: times if size < MANY else max(1, times // 2) for size in sizes}
+    result.contest(contestants, repeats, times)
+    _note_ratios(result, sizes, contestants)
+    _measure_phases(result, sizes, times)
+    return result
 
 
-def mpirun() -> None:
-    flags = ["--allow-run-as-root", "--oversubscribe", "-n", str(TASKS)]
-    subprocess.run(["mpirun", *flags, *COMMAND], check=True)
+def _measure(launch: Callable[..., None]) -> Measured:
+    with programs.marks() as marks:
+        start = time.time()
+        launch(*marks.noting())
+        end = time.time()
+        return {"all run (s)": max(marks.moments()) - start, "whole command (s)": end - start}
 
 
-def torchrun() -> None:
-    flags = [f"--nproc-per-node={TASKS}", "--no-python"]
-    env = {**os.environ, "OMP_NUM_THREADS": "1"}
-    subprocess.run(["torchrun", *flags, *COMMAND], check=True, env=env)
+def _note_ratios(result: Result, sizes: Sequence[int], contestants: Sequence[str]) -> None:
+    whole = "whole command (s)"
+    for other in contestants:
+        if other != "tfrun" and 8 in sizes:
+            ratio = result.ratio(whole, "tfrun", other, 8)
+            result.notes.append(f"tfrun / {other} at N = 8: {ratio:.2f}")
+    if len(sizes) > 2:
+        for name in contestants:
+            exponent = result.exponent(whole, name, least=8)
+            result.notes.append(f"growth from N = 8 on: {name} ~ N ** {exponent:.2f}")
 
 
-def run(repetitions: int) -> Contest:
-    contest = Contest(f"start-up: {TASKS} x python -c pass", repetitions)
-    contestants: dict[str, Callable[[], object]] = {"shell loop": shell_loop, "tfrun": tfrun}
-    for program in (mpirun, torchrun):
-        if shutil.which(program.__name__):
-            contestants[program.__name__] = program
-        else:
-            print(f"{program.__name__} is not installed: left out")
-    contest.measure(contestants)
-    return contest
+def _measure_phases(result: Result, sizes: Sequence[int], times: int) -> None:
+    for size in sizes:
+        for _ in range(times):
+            command = [
+                sys.executable,
+                "-m",
+                "bench.phases",
+                str(size),
+                sys.executable,
+                "-c",
+                "pass",
+            ]
+            pipe = subprocess.PIPE
+            done = subprocess.run(command, check=True, env=programs.ENVIRONMENT, stdout=pipe)
+            for phase, seconds in json.loads(done.stdout).items():
+                result.add(phase, size, {"tfrun by phase (s)": seconds})
+
+
+def run_tensorflow(sizes: Sequence[int] = (2,), times: int = 3) -> Result:
+    result = Result("tensorflow", "tensorflow: N x python -c 'import tensorflow'", "N")
+    if not programs.has_tensorflow():
+        result.notes.append("TensorFlow is not installed: left out")
+        return result
+    command = [sys.executable, "-c", "import tensorflow"]
+    contestants = {
+        "loop": lambda n: _seconds(lambda: programs.loop(n, *command)),
+        "tfrun": lambda n: _seconds(lambda: programs.run(programs.tfrun(n, *command))),
+    }
+    result.contest(contestants, list(sizes), times)
+    for size in sizes:
+        ratio = result.ratio("whole command (s)", "tfrun", "loop", size)
+        result.notes.append(f"tfrun / loop at N = {size}: {ratio:.2f}")
+    return result
+
+
+def _seconds(work: Callable[[], None]) -> Measured:
+    start = time.perf_counter()
+    work()
+    return {"whole command (s)": time.perf_counter() - start}

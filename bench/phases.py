@@ -1,0 +1,89 @@
+"""One run on the embedded Mesos, and where its time went: from its own events, as JSON."""
+
+# ruff: noqa: E402 (the imports are what is measured)
+from __future__ import annotations
+
+import time
+
+BEGAN = time.time()
+
+import gc
+
+from tfmesos.tfrun import _leave_out_tls
+
+gc.disable()  # as tfrun does it
+_leave_out_tls()
+
+import asyncio
+import json
+import logging
+import sys
+
+from tfmesos import embedded  # noqa: F401
+from tfmesos import events as happened
+from tfmesos.config import make_config
+from tfmesos.console import Console, Screen
+from tfmesos.local import LocalMesos
+from tfmesos.run import Run
+from tfmesos.spec import Job
+
+PHASES = {  # what each of them ends with; the last such event counts
+    "subscribe": happened.Subscribed,
+    "offer": happened.OffersReceived,
+    "launch": happened.TaskUpdated,
+    "register": happened.TaskRegistered,
+    "start": happened.TaskReady,
+    "run": happened.TaskExited,
+}
+
+
+class Diary(logging.Handler):
+    """Notes when which event came."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.moments: dict[str, float] = {"import": time.time()}
+
+    def emit(self, record: logging.LogRecord) -> None:
+        for phase, kind in PHASES.items():
+            if record.msg == "event: %s" and isinstance(record.args[0], kind):
+                if phase == "launch" and record.args[0].state != "TASK_STARTING":
+                    continue
+                self.moments[phase] = time.time()
+
+
+def main(tasks: int, command: list[str]) -> None:
+    diary = Diary()
+    logger = logging.getLogger("tfmesos.run")
+    logger.addHandler(diary)
+    logger.setLevel(logging.DEBUG)
+    logger.propagate = False
+    enter = LocalMesos.__aenter__
+
+    async def enter_and_note(mesos: LocalMesos) -> LocalMesos:
+        entered = await enter(mesos)
+        diary.moments["master"] = time.time()
+        return entered
+
+    LocalMesos.__aenter__ = enter_and_note  # type: ignore[method-assign]
+    console = Console(Screen.of_python())
+    config = make_config([Job("worker", tasks, cmd=command)], master="local")
+    outcome = asyncio.run(Run(config, console).go())
+    console.close()
+    if not outcome.ok:
+        raise SystemExit(str(outcome.error))
+    diary.moments["teardown"] = time.time()
+    print(json.dumps(durations(diary.moments)))
+
+
+def durations(moments: dict[str, float]) -> dict[str, float]:
+    """How long each phase took; one that was overtaken took nothing."""
+    spent, last = {}, BEGAN
+    for phase in ("import", "master", *PHASES, "teardown"):
+        spent[phase] = max(0.0, moments[phase] - last)
+        last = max(last, moments[phase])
+    return spent
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2:])

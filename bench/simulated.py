@@ -1,0 +1,174 @@
+"""A Mesos of many agents that start nothing: their tasks are runners in word only.
+
+Run as a process of its own, so that what the launcher costs can be told apart. It offers every
+agent once, takes what is launched as running, and lets each task register with the launcher,
+be ready, and end well when all are ready.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from typing import Any
+
+from aiohttp import web
+
+from tfmesos import wire
+from tfmesos.recordio import encode
+
+Json = dict[str, Any]
+HEARTBEAT = 5.0  # seconds, as of a runner
+WHOLE = 4096  # bytes; a longer frame can only be the start, and is not read
+
+
+class Mesos:
+    def __init__(self, agents: int) -> None:
+        self._agents = agents
+        self._events: asyncio.Queue[Json] = asyncio.Queue()
+        self._tasks = 0
+        self._runners: list[Runner] = []
+        self._ready: list[Runner] = []
+        self.counts = {"calls": 0, "events": 0, "frames": 0}
+
+    async def scheduler(self, request: web.Request) -> web.StreamResponse:
+        call = json.loads(await request.read())
+        self.counts["calls"] += 1
+        if call["type"] == "SUBSCRIBE":
+            return await self._subscribe(request)
+        if call["type"] == "ACCEPT":
+            for operation in call["accept"]["operations"]:
+                for info in operation["launch"]["task_infos"]:
+                    await self._launch(info)
+        if call["type"] == "TEARDOWN":
+            self._events.put_nowait({})
+        return web.Response(status=202)
+
+    async def _subscribe(self, request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Mesos-Stream-Id": "1"})
+        await response.prepare(request)
+        subscribed = {"framework_id": {"value": "F"}, "heartbeat_interval_seconds": 600}
+        self._events.put_nowait({"type": "SUBSCRIBED", "subscribed": subscribed})
+        offers = [offer(number) for number in range(self._agents)]
+        self._events.put_nowait({"type": "OFFERS", "offers": {"offers": offers}})
+        while event := await self._events.get():
+            self.counts["events"] += 1
+            await response.write(encode(json.dumps(event).encode()))
+        return response
+
+    async def _launch(self, info: Json) -> None:
+        self._tasks += 1
+        self.tell(info["task_id"], "TASK_RUNNING")
+        variables = info["command"]["environment"]["variables"]
+        environment = {variable["name"]: variable["value"] for variable in variables}
+        settings = json.loads(environment["TFMESOS_RUNNER"])
+        secret = bytes.fromhex(environment["TFMESOS_SECRET"])
+        runner = Runner(self, info["task_id"], settings, secret, self._tasks)
+        self._runners.append(runner)
+        loop = asyncio.get_running_loop()
+        await loop.create_connection(lambda: runner, *wire.split_address(settings["launcher"]))
+
+    async def beat(self) -> None:
+        while True:
+            await asyncio.sleep(HEARTBEAT)
+            for runner in self._runners:
+                runner.beat()
+
+    def tell(self, task_id: Json, state: str) -> None:
+        status = {"task_id": task_id, "state": state, "source": "SOURCE_EXECUTOR"}
+        self._events.put_nowait({"type": "UPDATE", "update": {"status": status}})
+
+    def ready(self, runner: Runner) -> None:
+        """The last one that is ready lets them all end."""
+        self._ready.append(runner)
+        if len(self._ready) == self._agents:
+            for each in self._ready:
+                each.send({"type": "exit", "code": 0, "reason": "exited with 0", "tail": []})
+
+
+class Runner(asyncio.Protocol):
+    def __init__(
+        self, mesos: Mesos, task_id: Json, settings: Json, secret: bytes, number: int
+    ) -> None:
+        self._mesos, self._id, self._number = mesos, task_id, number
+        nonce = os.urandom(wire.NONCE_BYTES)
+        self._handshake = wire.RunnerHandshake(secret, settings["run"], settings["task"], nonce)
+        self._buffer = bytearray()
+        self._is_welcome = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.WriteTransport)
+        self._transport = transport
+        self.send(self._handshake.hello())
+
+    def beat(self) -> None:
+        if self._is_welcome:
+            self.send({"type": "heartbeat", "silent": 0})
+
+    def send(self, message: Json) -> None:
+        self._mesos.counts["frames"] += 1
+        self._transport.write(wire.encode(message))
+
+    def data_received(self, data: bytes) -> None:
+        self._buffer += data
+        while len(self._buffer) >= 4:
+            end = 4 + int.from_bytes(self._buffer[:4], "big")
+            if len(self._buffer) < end:
+                return
+            body = bytes(self._buffer[4:end])
+            del self._buffer[:end]
+            self._take({"type": "start"} if len(body) > WHOLE else json.loads(body))
+
+    def _take(self, message: Json) -> None:
+        self._mesos.counts["frames"] += 1
+        kind = message["type"]
+        if kind == "challenge":
+            self.send({**self._handshake.feed(message), "received": 0})
+        elif kind == "welcome":
+            self._is_welcome = True
+            place = {"host": "127.0.0.1", "port": 1024 + self._number % 60000}
+            self.send({"type": "register", "pid": 1, "python": "3.11", **place})
+        elif kind == "start":
+            self.send({"type": "ready"})
+            self._mesos.ready(self)
+        elif kind == "bye":
+            self._is_welcome = False
+            self._mesos.tell(self._id, "TASK_FINISHED")
+            self._transport.close()
+
+
+def offer(number: int) -> Json:
+    amounts = {"cpus": 1.0, "mem": 1024.0}
+    resources = [
+        {"name": name, "type": "SCALAR", "scalar": {"value": amount}, "role": "*"}
+        for name, amount in amounts.items()
+    ]
+    return {
+        "id": {"value": f"O{number}"},
+        "framework_id": {"value": "F"},
+        "agent_id": {"value": f"S{number}"},
+        "hostname": f"node-{number}",
+        "resources": resources,
+    }
+
+
+async def main(agents: int) -> None:
+    """Serve one framework; say the port at first, and what passed when it has gone."""
+    mesos = Mesos(agents)
+    app = web.Application(client_max_size=2**30)
+    app.router.add_post("/api/v1/scheduler", mesos.scheduler)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    print(runner.addresses[0][1], flush=True)
+    heart = asyncio.create_task(mesos.beat())
+    await asyncio.to_thread(sys.stdin.read)
+    heart.cancel()
+    print(json.dumps(mesos.counts), flush=True)
+    await runner.cleanup()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(int(sys.argv[1])))

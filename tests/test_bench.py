@@ -1,0 +1,57 @@
+"""The benchmarks run. What they find is for bench/README.rst: no test depends on a time."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench.__main__ import BENCHMARKS
+from bench.timing import Result
+
+HERE = Path(__file__).parent.parent
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_every_benchmark_runs_at_its_smallest_size(name, tmp_path):
+    command = [sys.executable, "-m", "bench", name, "--smallest", "--directory", str(tmp_path)]
+    done = subprocess.run(command, cwd=HERE, capture_output=True, text=True, timeout=240)
+    assert (done.returncode, done.stderr) == (0, "")
+    kept = json.loads((tmp_path / "results.json").read_text())
+    assert kept["machine"]["cores"] > 0
+    result = Result(**kept["benchmarks"][name])
+    assert result.title in done.stdout
+    assert result.values or "left out" in done.stdout
+    for contestants in result.values.values():
+        for sizes in contestants.values():
+            assert all(value >= 0 for values in sizes.values() for value in values)
+    for kind in ("png", "svg"):
+        assert (tmp_path / f"{name}.{kind}").exists() == bool(result.values)
+
+
+def test_a_growth_is_told_by_its_exponent():
+    result = Result("r", "r", "N")
+    for size in (1, 10, 100, 1000):
+        result.add("square", size, {"s": 3.0 * size**2})
+        result.add("late", size, {"s": max(10.0, size)})
+    assert result.exponent("s", "square") == pytest.approx(2)
+    assert result.exponent("s", "late", least=10) == pytest.approx(1)
+
+
+def test_a_table_tells_medians_and_ratios_to_the_first():
+    result = Result("r", "title", "N")
+    result.contest({"a": lambda n: {"s": n}, "b": lambda n: {"s": 3 * n}}, [2], times=3)
+    assert [line.split() for line in result.table().splitlines()[3:]] == [
+        ["2", "a", "2.000", "2.000", "2.000", "1.00x"],
+        ["2", "b", "6.000", "6.000", "6.000", "3.00x"],
+    ]
+
+
+def test_contestants_take_turns():
+    turns = []
+    contestants = {name: lambda _, name=name: turns.append(name) or {} for name in "ab"}
+    Result("r", "title", "N").contest(contestants, [1], times=2)
+    assert turns == ["a", "b", "a", "b"]
