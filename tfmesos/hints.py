@@ -22,6 +22,10 @@ _HINTS = (
         "with --python",
     ),
     (
+        r"could not select device driver .*\[gpu\]",
+        "Docker on that node has no GPU support: install the NVIDIA Container Toolkit there",
+    ),
+    (
         r"Could not start gRPC server|Address already in use",
         "a task's address is reserved for it until it listens there, so its socket must set "
         "SO_REUSEADDR; if another program has the port, run again",

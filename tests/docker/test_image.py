@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+
 import pytest
 
 from tests.commands import standing_mesos
@@ -54,6 +57,37 @@ def test_the_simple_test_of_the_readme_adds_up(docker, image, tensorflow):
     plus = f"{REPOSITORY}/examples/plus.py:/tmp/plus.py"
     done = docker("run", "--rm", "--net=host", *lent, "-v", plus, image, "python", "/tmp/plus.py")
     assert done.stdout.split()[-1] == "42"
+
+
+def test_the_fine_grained_mode_of_the_readme_trains_in_a_container(docker, image, tensorflow):
+    lent, _ = tensorflow
+    done = docker(
+        *("run", "--rm", "--net=host", *lent, "-v", f"{MNIST}:/tmp/mnist:ro", "-u", "65534"),
+        *("-w", "/tmp/mnist", image, "python", "mnist.py", "--steps", 60),
+        check=False,  # so few steps do not suffice to learn much
+    )
+    assert "accuracy" in done.stdout, done.stderr
+
+
+def test_a_user_without_a_name_may_use_the_engine_of_the_host(
+    docker, image, shared, engine_address
+):
+    """tfrun in a container and its tasks beside it: what they share has the same path in both."""
+    socket = engine_address.removeprefix("unix://")
+    os.chmod(socket, 0o666)
+    program = shutil.which("docker")
+    done = docker(
+        *("run", "--rm", "--net=host", "-u", "12345", "-v", f"{socket}:/var/run/docker.sock"),
+        *("-v", f"{program}:/usr/bin/docker:ro", "-v", f"{shared}:{shared}"),
+        *("-e", f"TMPDIR={shared}", image, "tfrun", "-w", 2, "-V", f"{shared}:/out", "--"),
+        "echo $(id -u) with $MESOS_SANDBOX; touch /out/$TFMESOS_TASK_INDEX",
+    )
+    assert sorted(done.stdout.splitlines()) == [
+        "[worker:0] 12345 with /mnt/mesos/sandbox",
+        "[worker:1] 12345 with /mnt/mesos/sandbox",
+    ]
+    owners = {path.name: path.stat().st_uid for path in shared.iterdir()}
+    assert owners == {"0": 12345, "1": 12345}
 
 
 def test_the_replica_mode_of_the_readme_trains_in_containers(docker, image, tensorflow, shared):

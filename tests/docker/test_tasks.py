@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.commands import finish, read_until, running_tfrun, standing_mesos, tfrun
@@ -154,6 +156,19 @@ def test_a_killed_run_leaves_no_container_and_no_directory(docker, base, tmp_pat
     wait_until("no directory", lambda: not list(scratch.iterdir()))
 
 
+def test_a_run_killed_together_with_its_keeper_leaves_no_container(docker, base):
+    with running_tfrun("-w", 1, "--image", base, "--", "echo up; exec sleep 600") as process:
+        read_until(process.stdout, "up")
+        children = psutil.Process(process.pid).children()
+        (keeper,) = [child for child in children if "tfmesos-keeper" in child.cmdline()]
+        keeper.kill()
+        process.kill()
+        process.wait()
+        wait_until("no container", lambda: not docker("ps", "--all", "--quiet").stdout)
+    for scratch in Path(os.environ["TMPDIR"]).iterdir():  # there is nobody left to remove it
+        shutil.rmtree(scratch)
+
+
 def test_a_run_killed_while_its_containers_are_made_leaves_none(docker, base):
     with running_tfrun("-w", 4, "--image", base, "--", "exec sleep 600") as process:
         wait_until("a container", lambda: docker("ps", "--all", "--quiet").stdout)
@@ -259,6 +274,21 @@ def test_no_engine_is_said_at_once(env, reason):
         "the image some/image needs Docker on this machine, or a Mesos master (-m)" in done.stderr
     )
     assert reason in done.stderr
+
+
+@TYPES
+def test_a_task_asks_docker_for_its_own_gpus_and_an_engine_without_any_is_named(
+    base, tmp_path, type
+):
+    """No GPU is here, so Docker's refusal is all there can be."""
+    nvidia = tmp_path / "nvidia-smi"
+    nvidia.write_text("#!/bin/sh\necho 'GPU 0: Fake (UUID: GPU-0)'\n")
+    nvidia.chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    flags = ("-w", 1, "-Gw", 1, "-C", type, "--image", base)
+    done = tfrun(*flags, "--", "true", env={"PATH": path})
+    assert done.returncode == 1 and "could not select device driver" in done.stderr
+    assert "hint: Docker on that node has no GPU support" in done.stderr
 
 
 @pytest.mark.parametrize(

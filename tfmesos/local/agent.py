@@ -113,7 +113,7 @@ class Containers:
         self._waiting.clear()
         for preparing in self._preparing.values():
             preparing.cancel()
-        process.signal_sessions([c.pid for c in self._running.values()], signal.SIGTERM)
+        self._signal_all(list(self._running.values()), signal.SIGTERM)
         try:
             with suppress(TimeoutError):
                 async with asyncio.timeout(grace):
@@ -152,9 +152,16 @@ class Containers:
         batch.append(item)
 
     def _terminate(self) -> None:
-        pids = [self._running[i].pid for i in self._terminating if i in self._running]
+        ending = [self._running[i] for i in self._terminating if i in self._running]
         self._terminating.clear()
-        process.signal_sessions(pids, signal.SIGTERM)
+        self._signal_all(ending, signal.SIGTERM)
+
+    def _signal_all(self, containers: list[_Container], number: int) -> None:
+        """Of what runs in the engine only the engine can tell the processes."""
+        process.signal_sessions([c.pid for c in containers if not c.is_in_engine], number)
+        names = [name_of(c.task) for c in containers if c.is_in_engine and not c.ended]
+        if self._engine is not None and names:
+            self._engine.signal(names, number)
 
     def _kill_now(self, container_id: str) -> None:
         if container := self._running.get(container_id):

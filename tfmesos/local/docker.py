@@ -24,6 +24,7 @@ from .records import Task
 
 _MARK = "TFMESOS_ENGINE"  # in the environment of every docker command of ours
 _PATIENCE = 20.0  # seconds for the engine to answer when all else has ended
+_PAUSE = 0.1  # seconds between two attempts
 
 # Waits for the word that all is well; if its pipe breaks instead, clears away what is left.
 # Several times: the engine may still be busy with what a killed command has asked it for.
@@ -164,7 +165,7 @@ class Engine(Docker):
         await self.remove(name)
 
     def start(self, task: Task, sandbox: Path) -> subprocess.Popen[bytes]:
-        """The command that starts the container, passes signals on and ends as it does."""
+        """The command that starts the container and ends as it does."""
         with open(sandbox / "stdout", "wb") as out, open(sandbox / "stderr", "wb") as err:
             return subprocess.Popen(
                 [self._docker, "start", "--attach", images.name_of(task)],
@@ -174,6 +175,19 @@ class Engine(Docker):
                 stderr=err,
                 start_new_session=True,
             )
+
+    def signal(self, names: Iterable[str], number: int) -> None:
+        """Not by way of the docker commands that started them: not all versions pass it on."""
+        self._spawn(self._signal(list(names), number))
+
+    async def _signal(self, names: list[str], number: int) -> None:
+        """Again if need be: what runs already may not yet be running for the engine."""
+        end = time.monotonic() + _PATIENCE
+        while names and time.monotonic() < end:
+            _, _, err = await self._call("kill", "--signal", str(number), *names)
+            complaints = [line for line in err.splitlines() if "is not running" in line]
+            names = [name for name in names if any(name in line for line in complaints)]
+            await asyncio.sleep(_PAUSE if names else 0)
 
     async def ran_out_of_memory(self, name: str, since: float) -> bool:
         span = ("--since", f"{since:.3f}", "--until", f"{time.time():.3f}")

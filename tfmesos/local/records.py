@@ -187,11 +187,12 @@ class Task:
         if self.pid is None:
             return {}
         address = {"protocol": "IPv4", "ip_address": self.agent.url["address"]["ip"]}
+        is_docker = self.info.get("container", {}).get("type") == "DOCKER"
         return {
             "container_status": {
                 "container_id": {"value": self.container_id},
                 "network_infos": [{"ip_addresses": [address]}],
-                "executor_pid": self.pid,
+                **({} if is_docker else {"executor_pid": self.pid}),
             }
         }
 
