@@ -90,7 +90,7 @@ class Launcher:
     """Everything a rendezvous reports, and a way to wait for it."""
 
     def __init__(self, **options: Any) -> None:
-        self.rendezvous = Rendezvous(RUN, SECRET, self._emit, self._output, **options)
+        self.rendezvous = Rendezvous(RUN, self._emit, self._output, **options)
         self.address = ("", 0)
         self.events: list[events.Event] = []
         self.output: list[tuple[str, str]] = []
@@ -142,7 +142,7 @@ async def launcher(host: str = "127.0.0.1", **options: Any) -> AsyncIterator[Lau
     ours = Launcher(**options)
     async with ours.rendezvous as rendezvous:
         ours.address = await rendezvous.listen(host, 0)
-        rendezvous.expect(TASK)
+        rendezvous.expect(TASK, SECRET)
         yield ours
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from tfmesos import rendezvous as module
 from tfmesos import wire
+from tfmesos.errors import HandshakeError
 from tfmesos.events import (
     RunnerBack,
     RunnerLost,
@@ -56,11 +57,16 @@ class Peer:
             await asyncio.wait_for(self.reader.read(), 10)
         return True
 
-    async def join(self, *, task=TASK, secret=SECRET, received=0) -> int:
-        handshake = wire.RunnerHandshake(secret, RUN, task, os.urandom(16))
+    async def join(self, *, task=TASK, secret=SECRET, received=0, again=False) -> int:
+        handshake = wire.RunnerHandshake(secret, RUN, task, os.urandom(16), again)
         self.say(**handshake.hello())
         self.say(**handshake.feed(await self.hear()), received=received)
-        return (await self.hear_of("welcome"))["received"]
+        welcome = await self.hear_of("welcome")
+        self.secret = bytes.fromhex(welcome["secret"])  # for the next connection
+        return welcome["received"]
+
+    async def join_again(self, earlier: Peer, **more) -> int:
+        return await self.join(secret=earlier.secret, again=True, **more)
 
 
 @contextlib.asynccontextmanager
@@ -125,20 +131,20 @@ def test_after_a_break_only_what_is_missing_is_sent_again():
     async def main():
         async with launcher() as ours:
             ours.send(type="start", number=1)
-            async with connected(ours) as peer:
-                await peer.join()
-                assert (await peer.hear_of("start"))["number"] == 1
-                peer.say(**REGISTER)
-                peer.say(**READY)
+            async with connected(ours) as first:
+                await first.join()
+                assert (await first.hear_of("start"))["number"] == 1
+                first.say(**REGISTER)
+                first.say(**READY)
                 await ours.saw(TaskReady)
             ours.send(type="stop", grace=1)
             async with connected(ours) as peer:
-                assert await peer.join(received=1) == 2
+                assert await peer.join_again(first, received=1) == 2
                 assert await peer.hear_of("stop") == {"type": "stop", "grace": 1}
                 peer.say(**exit_report())
                 await peer.hear_of("bye")
             async with connected(ours) as peer:  # the goodbye did not arrive
-                assert await peer.join(received=2) == 3
+                assert await peer.join_again(first, received=2) == 3
                 await peer.hear_of("bye")
             return ours
 
@@ -163,7 +169,7 @@ def test_the_newest_connection_speaks_for_its_task():
             await old.join()
             old.say(**REGISTER)
             await ours.saw(TaskRegistered)
-            assert await new.join() == 1
+            assert await new.join_again(old) == 1
             assert await old.turned_away()
             new.say(**READY)
             await ours.saw(TaskReady)
@@ -180,7 +186,7 @@ def test_lines_keep_their_order_over_a_change_of_connection():
             old.say(**REGISTER)
             old.say(**output("1"))
             await ours.saw(TaskRegistered)
-            received = await new.join()
+            received = await new.join_again(old)
             assert received in (1, 2)
             for message in [output("1"), output("2"), exit_report()][received - 1 :]:
                 new.say(**message)
@@ -219,7 +225,7 @@ def test_a_runner_that_comes_back_in_time_is_not_lost():
             async with connected(ours) as peer:
                 await peer.join()
                 # One that does get lost, to know that the time is over.
-                ours.rendezvous.expect("other")
+                ours.rendezvous.expect("other", SECRET)
                 async with connected(ours) as other:
                     await other.join(task="other")
                 await ours.saw(RunnerLost)
@@ -349,6 +355,39 @@ def test_a_stranger_who_says_nothing_is_turned_away_in_time():
             return await stranger.turned_away()
 
     assert asyncio.run(main())
+
+
+def test_the_secret_of_the_environment_opens_the_door_until_the_runner_has_reported():
+    """Operators of Mesos can see it there. A welcome that got lost must not lock the runner out."""
+
+    async def main():
+        async with launcher() as ours:
+            for _ in range(2):
+                async with connected(ours) as peer:
+                    await peer.join()
+            async with connected(ours) as peer, connected(ours) as thief:
+                await peer.join()
+                peer.say(**REGISTER)
+                await ours.saw(TaskRegistered)
+                with pytest.raises(EOFError):
+                    await thief.join()
+                with pytest.raises(EOFError):
+                    await thief.join(again=True)
+            async with connected(ours) as back:
+                return await back.join_again(peer)
+
+    assert asyncio.run(main()) == 1
+
+
+def test_a_task_cannot_speak_for_another_one():
+    async def main():
+        async with launcher() as ours, connected(ours) as peer, connected(ours) as liar:
+            assert ours.rendezvous.expect("other") != ours.rendezvous.expect("third")
+            await peer.join()
+            with pytest.raises(HandshakeError):
+                await liar.join(task="other")
+
+    asyncio.run(main())
 
 
 def test_somebody_with_another_secret_is_turned_away():

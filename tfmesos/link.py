@@ -70,6 +70,7 @@ class Link:
         self._give_up_at = time.monotonic() + settings.connect_timeout
         self._received = 0  # numbered messages of the launcher
         self._heard = 0.0
+        self._secret = settings.secret
         self._met = False  # whether there was a launcher at all
         self.connected = False
         self.host = ""  # our address, as seen on the way to the launcher
@@ -151,8 +152,9 @@ class Link:
 
     def _greet(self) -> None:
         settings = self._settings
+        nonce = os.urandom(wire.NONCE_BYTES)
         self._handshake = wire.RunnerHandshake(
-            settings.secret, settings.run, settings.task, os.urandom(wire.NONCE_BYTES)
+            self._secret, settings.run, settings.task, nonce, again=self._met
         )
         self._decoder = wire.FrameDecoder()
         self._writing = bytearray(wire.encode(self._handshake.hello()))
@@ -199,6 +201,7 @@ class Link:
         if message.get("type") != "welcome":
             raise HandshakeError("{!r} where 'welcome' was due".format(message.get("type")))
         self._outbox.rewind(wire.count(message, "received"))
+        self._secret = wire.secret(message)
         self.connected = self._met = True
         self._attempts = 0
         self._give_up_at = 0.0

@@ -62,7 +62,7 @@ _BOOTSTRAP = (
 @functools.cache
 def payload() -> str:
     """The value of ``TFMESOS_PAYLOAD``: the zip, compressed as a whole, in base64."""
-    return base64.b64encode(zlib.compress(archive(), 6)).decode("ascii")
+    return base64.b64encode(zlib.compress(archive(), 9)).decode("ascii")
 
 
 @functools.cache

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import secrets
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from types import TracebackType
 from typing import Any
@@ -33,6 +34,7 @@ CHUNK = 64 * 1024  # bytes
 FLUSH = 1.0  # seconds for the last bytes to a runner
 REPEAT = 10.0  # seconds between two warnings about strangers
 BACKLOG = 1024
+SECRET_BYTES = 32
 BYE = wire.encode({"type": "bye"})
 
 # Gets (task id, stream, whole lines, number of lines dropped before them); the runner is read
@@ -43,8 +45,10 @@ Output = Callable[[str, str, str, int], Awaitable[None]]
 class _Task:
     """One expected task, over all its connections."""
 
-    def __init__(self, task_id: str) -> None:
+    def __init__(self, task_id: str, secret: bytes) -> None:
         self.id = task_id
+        self.first_secret: bytes | None = secret  # until the runner has reported
+        self.secret = secrets.token_bytes(SECRET_BYTES)  # for its further connections
         self.writer: asyncio.StreamWriter | None = None  # the connection that speaks for it
         self.received = 0  # numbered messages of the runner
         self.sent: list[bytes] = []  # numbered messages to the runner, arrived or not
@@ -75,7 +79,6 @@ class Rendezvous:
     def __init__(
         self,
         run_id: str,
-        secret: bytes,
         emit: Callable[[Event], None],
         output: Output,
         *,
@@ -86,7 +89,7 @@ class Rendezvous:
         handshake_timeout: float = 5.0,
         max_strangers: int = 64,
     ) -> None:
-        self._run_id, self._secret, self._emit, self._output = run_id, secret, emit, output
+        self._run_id, self._emit, self._output = run_id, emit, output
         self._grace, self._heartbeat, self._silence = grace, heartbeat, silence
         self._silent_after = silent_after
         self._handshake_timeout, self._max_strangers = handshake_timeout, max_strangers
@@ -132,11 +135,18 @@ class Rendezvous:
         where: tuple[str, int] = server.sockets[0].getsockname()[:2]
         return where
 
-    def expect(self, task_id: str) -> None:
-        """Let the runner of this task in from now on."""
-        if task_id not in self._tasks:
-            self._tasks[task_id] = _Task(task_id)
-            self._awaited.add(task_id)
+    def expect(self, task_id: str, secret: bytes | None = None) -> bytes:
+        """Let the runner of this task in from now on, with the secret that is returned."""
+        secret = secret or secrets.token_bytes(SECRET_BYTES)
+        self._tasks[task_id] = _Task(task_id, secret)
+        self._awaited.add(task_id)
+        return secret
+
+    def _secret_of(self, task_id: str, again: bool) -> bytes | None:
+        task = self._tasks.get(task_id)
+        if task is None:
+            return None
+        return task.secret if again else task.first_secret
 
     def forget(self, task_id: str) -> None:
         """End the connection of this task, let it in no more and report nothing about it."""
@@ -223,9 +233,7 @@ class Rendezvous:
         decoder: wire.FrameDecoder,
     ) -> _Task:
         nonce = os.urandom(wire.NONCE_BYTES)
-        handshake = wire.LauncherHandshake(
-            self._secret, self._run_id, nonce, self._tasks.__contains__
-        )
+        handshake = wire.LauncherHandshake(self._run_id, nonce, self._secret_of)
         while data := await reader.read(wire.MAX_GREETING):
             for message in decoder.feed(data):
                 answer = handshake.feed(message)
@@ -257,7 +265,8 @@ class Rendezvous:
         task.writer = writer
         self._awaited.discard(task_id)
         task.expect_loss(None)
-        task.write(wire.encode({"type": "welcome", "received": task.received}))
+        welcome = {"type": "welcome", "received": task.received, "secret": task.secret.hex()}
+        task.write(wire.encode(welcome))
         for frame in task.sent[arrived:]:
             task.write(frame)
         if task.exited:
@@ -306,7 +315,9 @@ class Rendezvous:
 
     async def _take(self, task: _Task, message: wire.Message) -> None:
         kind = message.get("type")
-        task.received += kind in wire.NUMBERED
+        if kind in wire.NUMBERED:
+            task.received += 1
+            task.first_secret = None  # it has the other one, or it could not have reported
         if kind == "register":
             self._emit(TaskRegistered(task.id, *wire.address(message)))
         elif kind == "ready":

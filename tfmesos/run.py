@@ -65,7 +65,6 @@ class Run:
     ) -> None:
         self.config, self._console, self._on_ready = config, console, on_ready
         self.id = f"tfmesos-{secrets.token_hex(4)}"
-        self._secret = secrets.token_bytes(32)
         self._names: dict[str, str] = {}  # task id -> name on the screen
         self._events: asyncio.Queue[happened.Event] = asyncio.Queue()
         self._calls: asyncio.Queue[Callable[[], Awaitable[bool]]] = asyncio.Queue()
@@ -156,7 +155,6 @@ class Run:
         self._rendezvous = await stack.enter_async_context(
             Rendezvous(
                 self.id,
-                self._secret,
                 emit,
                 self._output,
                 grace=grace,
@@ -385,11 +383,11 @@ class Run:
         infos, runner = [], stocked_payload()
         for task_id, seat in launch.seats:
             self._names[task_id] = seat.task.name
-            self._rendezvous.expect(task_id)
+            secret = self._rendezvous.expect(task_id).hex()
             settings = runner_settings(self.config, self.id, self._launcher, task_id, seat)
             if self._scratch:
                 settings |= {"scratch": self._scratch, "owner": os.getpid()}
-            command = runner_command(self.config, settings, self._secret.hex(), seat, runner)
+            command = runner_command(self.config, settings, secret, seat, runner)
             infos.append(task_info(self.config, task_id, launch.agent_id, seat, command))
         if warning := doubtful_gpus(self.config, [seat for _, seat in launch.seats]):
             self._console.say(f"{launch.hostname}: {warning}", "warning")

@@ -2,12 +2,16 @@
 
 A frame is four bytes of length (big-endian) and that many bytes of JSON, one object.
 
-The connection opens with a handshake. Each side shows that it knows the secret of the run
+The connection opens with a handshake. Each side shows that it knows the secret of the task
 by an HMAC over nonces of both, so that a recording is worth nothing; the two proofs differ
 in the role they name, so that neither can be sent back as the other:
 
-    runner -> hello {run, task, nonce}          launcher -> challenge {nonce, proof}
-    runner -> proof {proof, received}           launcher -> welcome {received}
+    runner -> hello {run, task, nonce, again}   launcher -> challenge {nonce, proof}
+    runner -> proof {proof, received}           launcher -> welcome {received, secret}
+
+The first secret of a task comes in its environment, which operators of Mesos can look at. It
+opens the door until the first report of the runner has arrived; for later connections
+(``again``) it has the secret of the welcome.
 
 After it both sides number the messages that must not get lost, by counting. ``received``
 says how many of the other side's have arrived, so that after a broken connection exactly
@@ -129,6 +133,14 @@ def address(message: Mapping[str, Any]) -> tuple[str, int]:
     return host, port
 
 
+def secret(message: Mapping[str, Any]) -> bytes:
+    """The field ``secret`` of *message*, which is bytes in hexadecimal."""
+    try:
+        return bytes.fromhex(field(message, "secret", str))
+    except ValueError:
+        raise FrameError("a secret that is none") from None
+
+
 def lines(message: Mapping[str, Any], name: str) -> list[str]:
     """The field *name* of *message*, a list of lines of text."""
     value = field(message, name, list)
@@ -140,12 +152,16 @@ def lines(message: Mapping[str, Any], name: str) -> list[str]:
 class RunnerHandshake:
     """The runner's side: send ``hello``, feed the challenge, send what ``feed`` returns."""
 
-    def __init__(self, secret: bytes, run: str, task: str, nonce: bytes) -> None:
+    def __init__(
+        self, secret: bytes, run: str, task: str, nonce: bytes, again: bool = False
+    ) -> None:
         self._secret, self._run, self._task, self._nonce = secret, run, task, nonce.hex()
+        self._again = again  # is it the secret of a welcome?
         self.done = False
 
     def hello(self) -> Message:
-        return {"type": "hello", "run": self._run, "task": self._task, "nonce": self._nonce}
+        who = {"type": "hello", "run": self._run, "task": self._task, "nonce": self._nonce}
+        return dict(who, again=True) if self._again else who
 
     def feed(self, message: Message) -> Message:
         """The runner's proof in answer to the launcher's, which is checked first."""
@@ -163,14 +179,14 @@ class RunnerHandshake:
 class LauncherHandshake:
     """The launcher's side: feed the hello, send the challenge, feed the proof.
 
-    Only tasks that *expected* knows get an answer. ``task`` may be believed once ``done``.
+    Only tasks whose secret *secret_of* knows (their first one, or that of their welcome) get an
+    answer. ``task`` may be believed once ``done``.
     """
 
     def __init__(
-        self, secret: bytes, run: str, nonce: bytes, expected: Callable[[str], bool]
+        self, run: str, nonce: bytes, secret_of: Callable[[str, bool], bytes | None]
     ) -> None:
-        self._secret, self._run, self._nonce = secret, run, nonce.hex()
-        self._expected = expected
+        self._run, self._nonce, self._secret_of = run, nonce.hex(), secret_of
         self._awaited = ""
         self.task = ""
         self.done = False
@@ -188,11 +204,12 @@ class LauncherHandshake:
     def _challenge(self, message: Message) -> Message:
         _expect(message, "hello")
         self.task = _text(message, "task")
-        if _text(message, "run") != self._run or not self._expected(self.task):
+        secret = self._secret_of(self.task, message.get("again") is True)
+        if _text(message, "run") != self._run or secret is None:
             raise HandshakeError("a task that is not expected: {!r}".format(self.task[:80]))
         parties = (self._run, self.task, _nonce(message), self._nonce)
-        self._awaited = _proof(self._secret, "runner", *parties)
-        proof = _proof(self._secret, "launcher", *parties)
+        self._awaited = _proof(secret, "runner", *parties)
+        proof = _proof(secret, "launcher", *parties)
         return {"type": "challenge", "nonce": self._nonce, "proof": proof}
 
 

@@ -97,9 +97,15 @@ _FRAMES = st.one_of(
 )
 
 
+def _secret_of(task: str, again: bool) -> bytes | None:
+    return SECRET if task == TASK else None
+
+
 def check_wire(cut: list[bytes]) -> None:
     """Nothing but a FrameError or a HandshakeError, and nobody without the secret gets in."""
-    launcher = wire.LauncherHandshake(SECRET, RUN, b"n" * 16, [TASK].__contains__)
+    launcher = wire.LauncherHandshake(
+        RUN, b"n" * 16, lambda task, again: SECRET if task == TASK else None
+    )
     runner = wire.RunnerHandshake(SECRET, RUN, TASK, b"r" * 16)
     decoder = wire.FrameDecoder()
     try:
