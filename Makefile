@@ -50,7 +50,7 @@ format: $(VENV)/installed-for-tests
 	$(BIN)/ruff check --fix .
 
 image: $(BIN)/python
-	rm -rf docker/wheels
+	rm -rf docker/wheels build # which may hold modules of yesterday
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --wheel-dir docker/wheels '.[$(EXTRAS)]'
 	docker build --quiet --build-arg BASE=$(BASE) --build-arg IMAGE=$(IMAGE) --build-arg EXTRAS=$(EXTRAS) \
 		--tag $(IMAGE) docker

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
 from collections.abc import Callable, Iterable
@@ -51,10 +52,14 @@ async def provide_image(config: LaunchConfig, say: Callable[[str], None]) -> Non
     if config.force_pull_image or not await docker.has(config.image):
         say(f"pulling {config.image}")
         try:
-            await docker.pull(config.image)
+            async with asyncio.timeout(config.start_timeout):
+                await docker.pull(config.image)
         except Refusal as refusal:
             problem = str(refusal.args[-1]).partition(": ")[2]
             raise SpecError(None, "image", f"cannot be had: {problem}") from refusal
+        except TimeoutError:
+            late = f"not started after {config.start_timeout:g} s: still pulling {config.image}"
+            raise ResourcesError(late) from None
 
 
 def _check_volumes(volumes: Iterable[Volume]) -> None:

@@ -147,6 +147,7 @@ class Runner:
         self._servant = Servant(self._loop, env, _directory(message), self._forward)
         self._child = self._servant.child
         self._guard.began(self._child.pid)
+        self._look_for_gpu(message)
 
     @property
     def _failed_early(self) -> bool:
@@ -158,13 +159,16 @@ class Runner:
         if self._start.get("cwd") not in (None, cwd):
             text = "no directory {} on this node; running in {}"
             self._output.say(text.format(self._start["cwd"], cwd))
-        if self._start.get("no_gpu") and not sees_gpu():
-            self._output.say(self._start["no_gpu"])
+        self._look_for_gpu(self._start)
         if self._start.get("copy_to"):
             try:
                 self._output.copy = Copy(self._loop, self._start["copy_to"])
             except (OSError, ValueError) as error:
                 self._output.say("no copy to {}: {}".format(self._start["copy_to"], error))
+
+    def _look_for_gpu(self, message: wire.Message) -> None:
+        if message.get("no_gpu") and not sees_gpu():
+            self._output.say(message["no_gpu"])
 
     def _initialize(self, env: dict[str, str], cwd: str) -> Outcome | None:
         """What ends the task before its command, if anything does."""
@@ -341,14 +345,14 @@ def oom_kills() -> int:
 
 
 def sees_gpu() -> bool:
-    """As TensorFlow looks for them: is there a driver, and a device?"""
+    """Is there a driver to load, and a device?"""
     import ctypes
 
     try:
         ctypes.CDLL("libcuda.so.1")
     except OSError:
         return False
-    return any(name.startswith("nvidia") and name[6:].isdigit() for name in os.listdir("/dev"))
+    return os.path.exists("/dev/nvidiactl")
 
 
 def _complain(text: str) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 from pathlib import Path
 
@@ -239,6 +240,39 @@ def test_bad_input_is_one_clear_line_and_starts_nothing(base, flags, code, messa
     complaints = [line for line in done.stderr.splitlines() if "pulling" not in line]
     assert (done.returncode, done.stdout, len(complaints)) == (code, "", 1), done.stderr
     assert message in complaints[0]
+
+
+@pytest.fixture
+def deaf_registry():
+    """A registry that takes connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield f"127.0.0.1:{listener.getsockname()[1]}/some/image"
+
+
+def test_a_pull_that_takes_too_long_is_given_up(base, deaf_registry):
+    done = tfrun("-w", 1, "--image", deaf_registry, "--start-timeout", 1, "--", "true")
+    assert done.returncode == 75
+    assert f"not started after 1 s: still pulling {deaf_registry}" in done.stderr
+
+
+def test_a_pull_can_be_interrupted(base, deaf_registry):
+    with running_tfrun("-w", 1, "--image", deaf_registry, "--", "true") as process:
+        read_until(process.stderr, "pulling")
+        process.send_signal(signal.SIGINT)
+        finish(process, 10)
+    assert process.returncode == 130
+
+
+def test_an_engine_that_never_answers_does_not_hold_an_interrupt_up(tmp_path, monkeypatch):
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "deaf.sock"))
+        listener.listen()
+        monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/deaf.sock")
+        with running_tfrun("-w", 1, "--image", "some/image", "--", "true") as process:
+            with listener.accept()[0]:
+                process.send_signal(signal.SIGINT)
+                finish(process, 10)
+    assert process.returncode == 130
 
 
 def test_an_image_without_python_is_named_as_the_fault(docker, base):

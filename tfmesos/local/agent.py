@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from .. import process
-from .images import image_of, is_docker, must_pull, name_of
 from .processes import Refusal, exit_message, launch_failed, start_process
 from .records import Task
 
@@ -54,7 +53,7 @@ class _Container:
 
     @property
     def is_in_engine(self) -> bool:
-        return image_of(self.task.info) is not None
+        return self.task.image is not None
 
     @property
     def pid(self) -> int:
@@ -159,9 +158,9 @@ class Containers:
     def _signal_all(self, containers: list[_Container], number: int) -> None:
         """Of what runs in the engine only the engine can tell the processes."""
         process.signal_sessions([c.pid for c in containers if not c.is_in_engine], number)
-        names = [name_of(c.task) for c in containers if c.is_in_engine and not c.ended]
-        if self._engine is not None and names:
-            self._engine.signal(names, number)
+        others = [c.task for c in containers if c.is_in_engine and not c.ended]
+        if self._engine is not None and others:
+            self._engine.signal(others, number)
 
     def _kill_now(self, container_id: str) -> None:
         if container := self._running.get(container_id):
@@ -171,7 +170,7 @@ class Containers:
         task = self._waiting.pop(container_id, None)
         if task is None:
             return
-        if image_of(task.info) is not None:
+        if task.image is not None:
             preparing = self._loop.create_task(self._prepare(task), name=task.agent.id)
             self._preparing[container_id] = preparing
             return
@@ -190,7 +189,7 @@ class Containers:
         """Have the image and the container of *task*, and start it."""
         try:
             engine = self._engine_for_us()
-            await engine.provide(image_of(task.info) or "", must_pull(task.info))
+            await engine.provide(task)
             await engine.create(task, self.sandbox(task))
         except Refusal as refusal:
             del self._preparing[task.container_id]
@@ -264,11 +263,11 @@ class Containers:
 
     async def _clear(self, container_id: str, container: _Container) -> None:
         """Ask the engine why a container ended badly, and have it removed for sure."""
-        name, engine = name_of(container.task), self._engine_for_us()
+        task, engine = container.task, self._engine_for_us()
         starved = container.process.returncode == 128 + signal.SIGKILL and (
-            await engine.ran_out_of_memory(name, container.started_at)
+            await engine.ran_out_of_memory(task, container.started_at)
         )
-        await engine.remove(name)
+        await engine.remove(task)
         self._finish(container_id, container, starved=starved)
 
     def _finish(self, container_id: str, container: _Container, *, starved: bool = False) -> None:
@@ -291,7 +290,7 @@ def _message(container: _Container, returncode: int) -> str:
     if not container.is_in_engine:
         return exit_message(returncode)
     code = 128 - returncode if returncode < 0 else returncode
-    if is_docker(container.task.info):
+    if container.task.is_docker:
         return f"Container exited with status {code}"
     return exit_message(128 - code if code > 128 else code)
 

@@ -61,10 +61,16 @@ class Docker:
         self._environment = dict(os.environ)
 
     async def check(self) -> None:
-        """Raise NoEngine unless the engine answers."""
-        code, _, err = await self._call("version", "--format", "{{.Server.Version}}")
+        """Raise NoEngine unless there is an engine that can run our tasks."""
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                code, out, err = await self._call("info", "--format", "{{.SecurityOptions}}")
+        except TimeoutError:
+            raise NoEngine(f"its engine does not answer within {_PATIENCE:g} s") from None
         if code:
             raise NoEngine(_words(err))
+        if "name=rootless" in out:
+            raise NoEngine("its engine is rootless, and cannot give a task this machine's network")
 
     async def has(self, image: str) -> bool:
         code, _, _ = await self._call("image", "inspect", "--format", "-", image)
@@ -111,9 +117,10 @@ class Engine(Docker):
         self._work: set[asyncio.Task[Any]] = set()
         self._spawn(self._sweep_dead())
 
-    async def provide(self, image: str, force: bool) -> None:
-        """Have the image here, pulled once for all who ask at the same time; raises Refusal."""
-        if not force and await self.has(image):
+    async def provide(self, task: Task) -> None:
+        """Have its image here, pulled once for all who ask at the same time; raises Refusal."""
+        image = task.image or ""
+        if not images.must_pull(task.info) and await self.has(image):
             return
         if image not in self._pulls:
             self._pulls[image] = self._spawn(self.pull(image))
@@ -129,7 +136,7 @@ class Engine(Docker):
         try:
             await asyncio.shield(creating)
         except asyncio.CancelledError:
-            self._spawn(self._undo(creating, images.name_of(task)))
+            self._spawn(self._undo(creating, task))
             raise
 
     async def _create(self, task: Task, sandbox: Path) -> None:
@@ -157,12 +164,12 @@ class Engine(Docker):
         if code:
             raise launch_failed(_words(err))
 
-    async def _undo(self, creating: asyncio.Task[None], name: str) -> None:
+    async def _undo(self, creating: asyncio.Task[None], task: Task) -> None:
         try:
             await creating
         except Refusal:
             return
-        await self.remove(name)
+        await self.remove(task)
 
     def start(self, task: Task, sandbox: Path) -> subprocess.Popen[bytes]:
         """The command that starts the container and ends as it does."""
@@ -176,9 +183,9 @@ class Engine(Docker):
                 start_new_session=True,
             )
 
-    def signal(self, names: Iterable[str], number: int) -> None:
+    def signal(self, tasks: Iterable[Task], number: int) -> None:
         """Not by way of the docker commands that started them: not all versions pass it on."""
-        self._spawn(self._signal(list(names), number))
+        self._spawn(self._signal([images.name_of(task) for task in tasks], number))
 
     async def _signal(self, names: list[str], number: int) -> None:
         """Again if need be: what runs already may not yet be running for the engine."""
@@ -189,13 +196,16 @@ class Engine(Docker):
             names = [name for name in names if any(name in line for line in complaints)]
             await asyncio.sleep(_PAUSE if names else 0)
 
-    async def ran_out_of_memory(self, name: str, since: float) -> bool:
+    async def ran_out_of_memory(self, task: Task, since: float) -> bool:
         span = ("--since", f"{since:.3f}", "--until", f"{time.time():.3f}")
-        filters = ("--filter", f"container={name}", "--filter", "event=oom")
+        filters = ("--filter", f"container={images.name_of(task)}", "--filter", "event=oom")
         _, out, _ = await self._call("events", *span, *filters, "--format", "{{.Action}}")
         return "oom" in out.split()
 
-    async def remove(self, name: str) -> None:
+    async def remove(self, task: Task) -> None:
+        await self._remove(images.name_of(task))
+
+    async def _remove(self, name: str) -> None:
         await self._call("rm", "--force", "--volumes", name)
 
     async def settle(self) -> None:
@@ -263,7 +273,7 @@ class Engine(Docker):
         _, out, _ = await self._call("ps", *owned)
         for container, _, owner in (line.partition(" ") for line in out.splitlines()):
             if _is_dead(owner):
-                await self.remove(container)
+                await self._remove(container)
 
 
 def _refuse_volumes(host_paths: Iterable[str | None]) -> None:

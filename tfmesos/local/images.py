@@ -27,24 +27,12 @@ class Surroundings(Record):
     cpus: float  # of the machine
 
 
-def image_of(info: Json) -> str | None:
-    container = info.get("container", {})
-    if container.get("type") == "DOCKER":
-        return str(container.get("docker", {}).get("image", ""))
-    image = container.get("mesos", {}).get("image")
-    return None if image is None else str(image.get("docker", {}).get("name", ""))
-
-
 def must_pull(info: Json) -> bool:
     """Is it to be pulled even if it is there?"""
     container = info["container"]
     if container["type"] == "DOCKER":
         return bool(container["docker"].get("force_pull_image", False))
     return not container["mesos"]["image"].get("cached", True)
-
-
-def is_docker(info: Json) -> bool:
-    return bool(info["container"]["type"] == "DOCKER")
 
 
 def name_of(task: Task) -> str:
@@ -71,7 +59,7 @@ def create_arguments(task: Task, around: Surroundings) -> list[str]:
         *(word for variable in around.variables for word in ("--env", variable)),
         *_network(info),
         *_parameters(info, task.gpu_ids),
-        *_command(info),
+        *_command(task),
     ]
 
 
@@ -120,12 +108,12 @@ def _parameters(info: Json, gpu_ids: Sequence[str]) -> list[str]:
     return [*words, *([f"--gpus={gpus}"] if gpus else [])]
 
 
-def _command(info: Json) -> list[str]:
-    command, image = info["command"], image_of(info) or ""
+def _command(task: Task) -> list[str]:
+    command, image = task.info["command"], task.image or ""
     value = command.get("value", "")
     if command.get("shell", True):
         return ["--entrypoint", "/bin/sh", image, "-c", value]
     arguments = command.get("arguments") or []
-    if is_docker(info):
+    if task.is_docker:
         return [image, *([value] if value else []), *arguments]
     return ["--entrypoint", value, image, *arguments[1:]]  # the first one is its name

@@ -173,6 +173,19 @@ class Task:
         return self.framework.id
 
     @property
+    def is_docker(self) -> bool:
+        return bool(self.info.get("container", {}).get("type") == "DOCKER")
+
+    @property
+    def image(self) -> str | None:
+        """The image it runs in; None for a plain process."""
+        container = self.info.get("container", {})
+        if self.is_docker:
+            return str(container.get("docker", {}).get("image", ""))
+        image = container.get("mesos", {}).get("image")
+        return None if image is None else str(image.get("docker", {}).get("name", ""))
+
+    @property
     def ended(self) -> bool:
         """No process of it is left, though the framework may not have heard of it yet."""
         return self.container_id not in self.agent.tasks
@@ -187,12 +200,11 @@ class Task:
         if self.pid is None:
             return {}
         address = {"protocol": "IPv4", "ip_address": self.agent.url["address"]["ip"]}
-        is_docker = self.info.get("container", {}).get("type") == "DOCKER"
         return {
             "container_status": {
                 "container_id": {"value": self.container_id},
                 "network_infos": [{"ip_addresses": [address]}],
-                **({} if is_docker else {"executor_pid": self.pid}),
+                **({} if self.is_docker else {"executor_pid": self.pid}),
             }
         }
 
