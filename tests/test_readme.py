@@ -52,7 +52,8 @@ def test_every_flag_has_its_help():
 
 
 @pytest.mark.parametrize(
-    "name", ["README.rst", "CHANGELOG.rst", "CONTRIBUTING.rst", "examples/README.rst"]
+    "name",
+    ["README.rst", "CHANGELOG.rst", "CONTRIBUTING.rst", "SECURITY.rst", "examples/README.rst"],
 )
 def test_the_documents_are_sound_restructuredtext(name):
     settings = {"report_level": 2, "halt_level": 2, "syntax_highlight": "none"}
