@@ -56,6 +56,17 @@ def test_the_compiled_modules_are_taken_where_they_fit(tmp_path):
     )
 
 
+def test_a_traceback_of_the_compiled_modules_names_the_line(tmp_path):
+    archive = tmp_path / "runner.zip"
+    archive.write_bytes(payload.archive())
+    code = "from tfmesos import wire\ntry: wire.split_address('x')\nexcept ValueError as e: t = e"
+    code += "\nprint(t.__traceback__.tb_next.tb_lineno)"
+    script = tmp_path / "script.py"
+    script.write_text(code)
+    line = int(run(f"exec(open({str(script)!r}).read())", archive))
+    assert "is not host:port" in payload._source("wire").decode().splitlines()[line - 1]
+
+
 def test_the_source_is_taken_where_the_compiled_modules_do_not_fit(tmp_path):
     archive = tmp_path / "runner.zip"
     with zipfile.ZipFile(io.BytesIO(payload.archive())) as ours:

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 
 _DEVNULL = -3  # as subprocess has it
-_PIECE = 128 * 1024  # bytes
+_PIECE = 16 * 1024  # bytes
+_OF_A_RUNNER = b"\0TFMESOS_RUNNER="  # a long environment: it holds the payload, too
 
 
 def start(
@@ -117,9 +118,10 @@ def signal_marked(mark: Mapping[str, str], number: int) -> None:
 
     For those that left the session of their task, and those that never had one.
     """
-    wanted = {"{}={}".format(name, value).encode() for name, value in mark.items()}
+    wanted = ["\0{}={}\0".format(name, value).encode() for name, value in mark.items()]
     for pid in _pids():
-        if pid != os.getpid() and wanted.issubset(_environment(pid).split(b"\0")):
+        environment = _environment(pid)
+        if all(variable in environment for variable in wanted) and pid != os.getpid():
             _signal(pid, number)
 
 
@@ -185,7 +187,7 @@ def _pids() -> list[int]:
 
 def _environment(pid: int) -> bytes:
     try:
-        return _read("/proc/{}/environ".format(pid))
+        return b"\0" + _read("/proc/{}/environ".format(pid), enough=_OF_A_RUNNER)
     except OSError:
         return b""
 
@@ -203,12 +205,15 @@ def _state(pid: int) -> bytes:
         return b""
 
 
-def _read(path: str) -> bytes:
-    """A whole file, without the buffers of a file object: there are many to be read."""
+def _read(path: str, enough: bytes | None = None) -> bytes:
+    """A whole file, or as far as it takes to know that it holds *enough*.
+
+    Without the buffers of a file object: there are many to be read.
+    """
     fd = os.open(path, os.O_RDONLY)
     try:
         pieces = [os.read(fd, _PIECE)]
-        while pieces[-1]:
+        while pieces[-1] and not (enough and enough in pieces[0]):
             pieces.append(os.read(fd, _PIECE))
         return b"".join(pieces)
     finally:
