@@ -56,7 +56,7 @@ IO = {
         "reservation",
     ),  # of the runner
     *("masters", "client", "client_answers", "client_calls", "client_patience"),
-    *("rendezvous", "console", "here", "interruption", "access", "sandbox", "stock"),
+    *("rendezvous", "console", "here", "interruption", "access", "sandbox", "limits", "stock"),
 }
 SHELL = {
     *("config", "embedded", "run", "scheduler", "server", "flags", "tfrun"),

@@ -27,6 +27,7 @@ from .errors import Interrupted, MasterError, SpecError, TFMesosError
 from .gang import LONG_REFUSAL
 from .here import Here
 from .lifecycle import ClusterState, Phase
+from .limits import allow_tasks
 from .masters import Masters
 from .messages import (
     prepare_message,
@@ -151,6 +152,7 @@ class Run:
             self._console.say(said)
         if not self.config.is_local:  # where the sandboxes go with us
             self._console.kept = "; the sandbox has them all"
+        self._make_room()
         emit, grace = self._events.put_nowait, runner_grace(self.config)
         self._rendezvous = await stack.enter_async_context(
             Rendezvous(
@@ -175,6 +177,12 @@ class Run:
             on_state=lambda line: self._console.say(line),
             timing=self._patience(),
         )
+
+    def _make_room(self) -> None:
+        wanted = len(self.config.tasks)
+        if (possible := allow_tasks(wanted)) < wanted:
+            text = f"open files are limited: enough for about {possible} of {wanted} tasks"
+            self._console.say(f"{text}; raise it with ulimit -n", "warning")
 
     def _patience(self) -> Timing:
         """Look for a first master a little less long than for everything together."""

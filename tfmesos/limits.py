@@ -1,0 +1,22 @@
+"""How much this process may have open at once."""
+
+from __future__ import annotations
+
+import resource
+
+_EACH = 3  # files for a task: its connection and, on this machine, its process
+_SPARE = 256  # for all else
+
+
+def allow_tasks(number: int) -> int:
+    """Raise the limit of open files as far as so many tasks need it and the system lets us.
+
+    Most systems begin with 1024. Returns for how many tasks it will do.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if resource.RLIM_INFINITY in (soft, hard):
+        return number
+    wanted = min(_EACH * number + _SPARE, hard)
+    if wanted > soft:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    return min(number, max(0, max(wanted, soft) - _SPARE) // _EACH)
