@@ -13,6 +13,14 @@ from tests.mesos.conftest import unavailable
 
 from . import engine as real
 
+SETTING_UP = 600.0  # seconds; the first test makes the base image, if nobody has before
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.path.parent == Path(__file__).parent:
+            item.add_marker(pytest.mark.timeout(SETTING_UP))
+
 
 @pytest.fixture(scope="session")
 def engine_address():

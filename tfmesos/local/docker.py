@@ -64,12 +64,13 @@ class Docker:
         """Raise NoEngine unless there is an engine that can run our tasks."""
         try:
             async with asyncio.timeout(_PATIENCE):
-                code, out, err = await self._call("info", "--format", "{{.SecurityOptions}}")
+                code, _, err = await self._call("version", "--format", "{{.Server.Version}}")
+                _, options, _ = await self._call("info", "--format", "{{.SecurityOptions}}")
         except TimeoutError:
             raise NoEngine(f"its engine does not answer within {_PATIENCE:g} s") from None
         if code:
             raise NoEngine(_words(err))
-        if "name=rootless" in out:
+        if "name=rootless" in options:
             raise NoEngine("its engine is rootless, and cannot give a task this machine's network")
 
     async def has(self, image: str) -> bool:
