@@ -76,6 +76,19 @@ def test_a_sandbox_is_private_and_holds_stdout_and_stderr():
     assert not run(story).exists()
 
 
+def test_there_is_no_directory_before_the_first_task_and_then_only_we_can_open_it():
+    """Whatever is killed before has nothing to leave behind."""
+
+    async def story(mesos, scheduler):
+        offer = await scheduler.offer()
+        assert not mesos.directory.exists()
+        await scheduler.launch(offer, task("t", "true"))
+        await scheduler.state("t", "TASK_FINISHED")
+        return mesos.directory.stat().st_mode & 0o777
+
+    assert run(story) == 0o700
+
+
 def test_a_given_work_directory_is_kept(tmp_path):
     async def story(mesos, scheduler):
         await scheduler.launch(await scheduler.offer(), task("t", "echo out"))

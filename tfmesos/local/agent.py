@@ -170,6 +170,8 @@ class Containers:
         task = self._waiting.pop(container_id, None)
         if task is None:
             return
+        with suppress(OSError):  # which the sandbox will meet again
+            self._work_dir.mkdir(mode=0o700, exist_ok=True)
         if task.image is not None:
             preparing = self._loop.create_task(self._prepare(task), name=task.agent.id)
             self._preparing[container_id] = preparing

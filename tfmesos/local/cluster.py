@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import secrets
 import shutil
 import socket
 import tempfile
@@ -126,9 +127,9 @@ class LocalMesos:
         if self._work_dir is not None:
             self._work_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
             return self._work_dir.absolute()
-        directory = tempfile.mkdtemp(prefix="tfmesos-")  # 0700
+        directory = Path(tempfile.gettempdir()) / f"tfmesos-{secrets.token_hex(8)}"
         self._stack.callback(shutil.rmtree, directory, ignore_errors=True)
-        return Path(directory)
+        return directory  # is made with the first sandbox: there is nothing to leave before
 
     def _info(self) -> Json:
         address = self._address
