@@ -4,7 +4,7 @@ import pytest
 
 from tfmesos.access import authorization, tls_context
 from tfmesos.errors import SpecError
-from tfmesos.spec import Access
+from tfmesos.launch import Access
 
 
 def test_a_principal_and_its_secret_become_basic_authentication():

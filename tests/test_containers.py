@@ -12,10 +12,10 @@ from tests.commands import tfrun
 from tfmesos import payload
 from tfmesos.config import make_config
 from tfmesos.containers import choice, doubtful_gpus
+from tfmesos.launch import LaunchConfig, parse_volumes
 from tfmesos.messages import prepare_message, runner_command
 from tfmesos.placement import place
 from tfmesos.preview import preview
-from tfmesos.spec import LaunchConfig, parse_volumes
 from tfmesos.task_info import framework_info, task_info
 
 HERE = Path(__file__).parent

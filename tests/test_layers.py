@@ -16,7 +16,18 @@ FORBIDDEN_TO_PURE = {
 
 # Layers from the bottom; a module imports only from its own and lower ones.
 PURE = {
-    *("errors", "version", "spec", "offers", "actions", "events", "roster", "gang", "lifecycle"),
+    *(
+        "errors",
+        "version",
+        "spec",
+        "launch",
+        "offers",
+        "actions",
+        "events",
+        "roster",
+        "gang",
+        "lifecycle",
+    ),
     *(
         "command",
         "recordio",

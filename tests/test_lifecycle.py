@@ -12,11 +12,12 @@ from tfmesos.census import KnownAgent
 from tfmesos.constraints import Node
 from tfmesos.gang import HOLD, MEMORY
 from tfmesos.inquiry import ASK_AFTER, ASK_EVERY
+from tfmesos.launch import RestartPolicy
 from tfmesos.lifecycle import MIN_LIFE, Phase
 from tfmesos.notices import EVERY, REPEAT
 from tfmesos.notices import FIRST as FIRST_REPORT
 from tfmesos.reconciliation import AFTER_LAUNCH
-from tfmesos.spec import Job, Resources, RestartPolicy
+from tfmesos.spec import Job, Resources
 from tfmesos.wire import CANNOT_REACH_LAUNCHER, PORT_TAKEN
 from tfmesos.witnesses import SECOND_OPINION, UNREACHABLE_GRACE
 

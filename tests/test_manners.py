@@ -9,9 +9,9 @@ from tests.test_lifecycle import any_event
 from tfmesos import actions as do
 from tfmesos import events as happened
 from tfmesos.gang import AWAY, HOLD, LONG_REFUSAL
+from tfmesos.launch import RestartPolicy
 from tfmesos.lifecycle import Phase
 from tfmesos.roster import Stage
-from tfmesos.spec import RestartPolicy
 
 
 class Ledger:

@@ -9,9 +9,10 @@ from tests.replay import Run, only
 from tfmesos import actions as do
 from tfmesos import events as happened
 from tfmesos.home import PATIENCE, Home
+from tfmesos.launch import RestartPolicy
 from tfmesos.lifecycle import Phase
 from tfmesos.restarts import COOL_DOWN
-from tfmesos.spec import Job, RestartPolicy
+from tfmesos.spec import Job
 from tfmesos.task_info import KILL_GRACE
 from tfmesos.witnesses import OUT_OF_TOUCH, SECOND_OPINION
 

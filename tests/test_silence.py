@@ -10,8 +10,9 @@ from tests.commands import tfrun
 from tests.replay import Run, only
 from tfmesos import actions as do
 from tfmesos import events as happened
+from tfmesos.launch import RestartPolicy
 from tfmesos.silence import NOTICE, TOGETHER
-from tfmesos.spec import Job, RestartPolicy
+from tfmesos.spec import Job
 
 
 def silent(run, name, seconds):

@@ -1,17 +1,15 @@
 import pytest
 
 from tfmesos.errors import SpecError
-from tfmesos.spec import (
-    Job,
+from tfmesos.launch import (
     LaunchConfig,
     LogChoice,
-    Resources,
     Volume,
     parse_address,
     parse_extra_config,
-    parse_jobs,
     parse_volumes,
 )
+from tfmesos.spec import Job, Resources, parse_jobs
 
 
 @pytest.mark.parametrize(

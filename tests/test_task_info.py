@@ -1,8 +1,8 @@
 import pytest
 
 from tests.builders import an_offer, workers
+from tfmesos.launch import LaunchConfig
 from tfmesos.placement import place
-from tfmesos.spec import LaunchConfig
 from tfmesos.task_info import (
     STATES,
     command_info,

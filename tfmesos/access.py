@@ -6,7 +6,7 @@ import base64
 from typing import TYPE_CHECKING
 
 from .errors import SpecError
-from .spec import Access
+from .launch import Access
 
 if TYPE_CHECKING:
     import ssl

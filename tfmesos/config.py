@@ -10,19 +10,17 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .errors import SpecError
-from .masters import parse as parse_master
-from .spec import (
+from .launch import (
     Access,
-    Job,
     LaunchConfig,
     LogChoice,
     RestartPolicy,
-    constrained,
     parse_address,
     parse_extra_config,
-    parse_jobs,
     parse_volumes,
 )
+from .masters import parse as parse_master
+from .spec import Job, constrained, parse_jobs
 from .wire import join_address
 
 # What a plain process on another node needs of ours; Mesos itself gives it a fixed PATH.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .launch import LaunchConfig, Volume
 from .offers import Seat
-from .spec import LaunchConfig, Volume
 
 Json = dict[str, Any]
 

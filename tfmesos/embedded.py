@@ -8,8 +8,8 @@ import secrets
 from collections.abc import Callable, Iterable
 
 from .errors import ResourcesError, SpecError
+from .launch import LaunchConfig, Volume
 from .local import LocalMesos, this_machine
-from .spec import LaunchConfig, Volume
 
 Credential = tuple[str, str]
 

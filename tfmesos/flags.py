@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from .errors import SpecError
-from .spec import DEFAULT_CPUS, DEFAULT_MEM, USUAL_RESTARTS, Job
+from .launch import USUAL_RESTARTS
+from .spec import DEFAULT_CPUS, DEFAULT_MEM, Job
 from .version import __version__
 
 DESCRIPTION = "Run a command on a cluster made for it, and tell every copy who the others are."

@@ -19,6 +19,7 @@ from .census import KnownAgent, never
 from .errors import Interrupted, ResourcesError, TaskFailed, TFMesosError
 from .gathering import Gathering
 from .home import PATIENCE, Home
+from .launch import USUAL_RESTARTS, RestartPolicy
 from .offers import Offer
 from .placement import Place
 from .placing import Placing
@@ -26,7 +27,7 @@ from .reconciliation import Reconciliation
 from .restarts import COOL_DOWN, Restart, Restarts
 from .roster import Member, Roster, Stage, deciding
 from .silence import Silence
-from .spec import USUAL_RESTARTS, RestartPolicy, Task
+from .spec import Task
 from .stopwatch import Stopwatch
 from .task_info import KILL_GRACE
 from .wire import join_address, split_address

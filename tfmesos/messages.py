@@ -7,8 +7,9 @@ from typing import Any
 
 from . import payload
 from .actions import ClusterSpec
+from .launch import LaunchConfig
 from .offers import Seat
-from .spec import LaunchConfig, Task
+from .spec import Task
 from .task_info import command_info
 
 Json = dict[str, Any]

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from . import payload
+from .launch import LaunchConfig
 from .messages import runner_command, runner_settings
 from .offers import Seat
-from .spec import LaunchConfig, Resources
+from .spec import Resources
 from .task_info import framework_info, task_info
 
 Json = dict[str, Any]

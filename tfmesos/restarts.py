@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
+from .launch import RestartPolicy
 from .record import Record
 from .roster import Member
-from .spec import RestartPolicy
 from .witnesses import Verdict
 
 LONGEST_PAUSE = 30.0  # seconds

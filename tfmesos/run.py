@@ -26,6 +26,7 @@ from .containers import choice, doubtful_gpus
 from .errors import Interrupted, MasterError, SpecError, TFMesosError
 from .gang import LONG_REFUSAL
 from .here import Here
+from .launch import LaunchConfig
 from .lifecycle import ClusterState, Phase
 from .limits import allow_tasks
 from .masters import Masters
@@ -38,7 +39,6 @@ from .messages import (
     start_message,
 )
 from .rendezvous import Rendezvous
-from .spec import LaunchConfig
 from .stock import stocked_payload
 from .task_info import FAILOVER_TIMEOUT, framework_info, task_info
 from .translate import NONSENSE, translate

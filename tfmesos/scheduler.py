@@ -18,9 +18,10 @@ from .config import make_config
 from .console import Console, Screen
 from .errors import Interrupted, TFMesosError
 from .interruption import Interruption
+from .launch import LaunchConfig
 from .reservation import family_of, reserve
 from .run import Run
-from .spec import Job, LaunchConfig
+from .spec import Job
 from .wire import join_address
 
 logging.getLogger("tfmesos").addHandler(logging.NullHandler())  # the program decides

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from .containers import container_info
+from .launch import LaunchConfig
 from .offers import Seat
-from .spec import LaunchConfig
 
 Json = dict[str, Any]
 

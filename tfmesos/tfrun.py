@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from .actions import Outcome
     from .console import Console
+    from .launch import LaunchConfig
     from .run import Run
-    from .spec import LaunchConfig
 
 _STOP_SIGNALS = {signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
 _EX_SOFTWARE = 70
@@ -59,7 +59,7 @@ def script() -> NoReturn:
 def run(args: argparse.Namespace) -> int:
     from . import flags
     from .config import make_config
-    from .spec import Access
+    from .launch import Access
 
     config = make_config(flags.jobs_of(args), **flags.settings_of(args))
     if config.is_local and config.access == Access():

@@ -17,11 +17,11 @@ from uuid import UUID
 from tests.builders import workers
 from tfmesos import actions as do
 from tfmesos import events as happened
+from tfmesos.launch import LaunchConfig
 from tfmesos.lifecycle import ClusterState
 from tfmesos.local import Timing, resources
 from tfmesos.local.effects import End, Kill, Launch, Send
 from tfmesos.local.state import MasterState
-from tfmesos.spec import LaunchConfig
 from tfmesos.task_info import command_info, framework_info, task_info
 from tfmesos.translate import translate
 
