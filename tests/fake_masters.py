@@ -205,6 +205,18 @@ class MasterThatLosesCalls(GoodMaster):
         writer.close()
 
 
+class MasterThatIsSlowToAnswer(GoodMaster):
+    """Answers its calls one after the other, each when ``answering`` is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.answering = asyncio.Event()
+
+    async def called(self, request, writer):
+        await self.answering.wait()
+        await super().called(request, writer)
+
+
 class MasterThatRefusesCalls(GoodMaster):
     async def called(self, request, writer):
         text = b"Framework cannot be found"

@@ -28,6 +28,7 @@ from .fake_masters import (
     MasterThatAnswersReaders,
     MasterThatDiesInTheMiddleOfARecord,
     MasterThatHangsUp,
+    MasterThatIsSlowToAnswer,
     MasterThatLosesCalls,
     MasterThatPlays,
     MasterThatRedirects,
@@ -753,6 +754,29 @@ def test_teardown_is_confirmed_by_the_end_of_the_stream_and_ends_run():
                 "type": "TEARDOWN",
             }
             assert launcher.events.empty()
+
+    play(scenario)
+
+
+def test_a_teardown_does_not_wait_for_acknowledgements_that_it_makes_needless():
+    async def scenario():
+        async with MasterThatIsSlowToAnswer() as master:
+            launcher = Launcher(master.url)
+            async with asyncio.TaskGroup() as group:
+                group.create_task(launcher.client.run())
+                await launcher.next("SUBSCRIBED")
+                master.send(update("one"), update("two"), update("three"))
+                for _ in range(3):
+                    await launcher.next("UPDATE")
+                await master.next("ACKNOWLEDGE")  # which it does not answer yet
+                torn_down = group.create_task(launcher.client.teardown())
+                asyncio.get_running_loop().call_soon(master.answering.set)  # once it has begun
+                assert await torn_down
+            assert [request.body["type"] for request in master.requests[-2:]] == [
+                "ACKNOWLEDGE",
+                "TEARDOWN",
+            ]
+            assert len(master.calls("ACKNOWLEDGE")) == 1
 
     play(scenario)
 

@@ -170,6 +170,7 @@ class MesosClient:
             return False
         self._tearing_down = True
         if self._calls:
+            self._calls.close()  # what waits in the queue would only delay it
             self._calls.post("TEARDOWN", self._payload("TEARDOWN", {}))
         try:
             async with asyncio.timeout(within):
