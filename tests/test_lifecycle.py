@@ -523,6 +523,15 @@ def test_the_start_timeout_reports_what_was_missing():
     )
 
 
+def test_the_start_timeout_tells_why_there_is_no_master():
+    run = Run(workers(1), start_timeout=5.0)
+    trouble = "no Mesos master yet: http://m:5050: 503 Service Unavailable"
+    assert run(happened.MasterSought(trouble)) == [do.Say(trouble, "notice")]
+    run.wait(5)
+    assert run.outcome.exit_code == 69
+    assert str(run.outcome.error) == f"not started after 5 s: {trouble}"
+
+
 def test_tasks_that_do_not_register_in_time_are_killed_and_named():
     run = Run(workers(2), start_timeout=5.0)
     run.subscribe()

@@ -19,6 +19,12 @@ class Disconnected(Record):
     reason: str
 
 
+class MasterSought(Record):
+    """An attempt to find a master failed for a new reason; there will be another one."""
+
+    trouble: str
+
+
 class MasterGaveUp(Record):
     """There will be no (further) subscription: the client has tried what it can."""
 
@@ -122,6 +128,7 @@ class StopRequested(Record):
 Event = (
     Subscribed
     | Disconnected
+    | MasterSought
     | MasterGaveUp
     | OffersReceived
     | OfferRescinded

@@ -15,6 +15,7 @@ class Gathering:
     def __init__(self, members: Roster, gang: Gang, timeout: float | None, now: float) -> None:
         self._members, self._gang, self._timeout = members, gang, timeout
         self.is_subscribed = False
+        self.trouble = "waiting for the master"  # or why there is none yet
         self.inquiry = Inquiry()
         self.begin(now)
 
@@ -44,7 +45,7 @@ class Gathering:
     def words(self) -> str:
         """What is waited for just now."""
         if not self.is_subscribed:
-            return "waiting for the master"
+            return self.trouble
         if waiting := [member.task for member in self._members.waiting()]:
             return self._gang.explain(waiting, len(self._members))
         if resting := [m.task.name for m in self._members if m.stage is Stage.RESTING]:

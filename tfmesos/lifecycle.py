@@ -89,6 +89,9 @@ class ClusterState:
             case happened.Disconnected(reason):
                 self._placing.gang.forget()
                 return [do.Say(f"lost the master: {reason}", "warning")]
+            case happened.MasterSought(trouble):
+                self._gathering.trouble = trouble
+                return [do.Say(trouble, "notice")]
             case happened.MasterGaveUp(error):
                 return self._master_gave_up(error, now)
             case happened.OffersReceived(offers):

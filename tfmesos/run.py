@@ -73,6 +73,7 @@ class Run:
         self._stopped, self._stopped_with = asyncio.Event(), ("", 0)
         self._hurried = False
         self._interrupted_at = float("-inf")
+        self._began_at = 0.0
         self._next_status = 0.0
         self._shown_phase: Phase | None = None
         self._here: Here | None = None  # the task in this terminal
@@ -117,8 +118,7 @@ class Run:
 
         Raises SpecError if something was wrong before anything had started.
         """
-        loop = asyncio.get_running_loop()
-        started_at = loop.time()
+        self._began_at = asyncio.get_running_loop().time()
         async with AsyncExitStack() as stack:
             try:
                 await self._open(stack)
@@ -126,7 +126,7 @@ class Run:
                 raise  # the caller's mistake, like those that are found before
             except TFMesosError as error:
                 return Outcome(error=error)
-            self._state = self._new_state(started_at)
+            self._state = self._new_state(self._began_at)
             outcome = await self._live()
         self._console.status("")
         return outcome
@@ -174,7 +174,7 @@ class Run:
             credential=self._credential,
             token=self.config.access.token,
             ssl_context=tls_context(self.config.access),
-            on_state=lambda line: self._console.say(line),
+            on_state=lambda line: self._events.put_nowait(happened.MasterSought(line)),
             timing=self._patience(),
         )
 
@@ -187,7 +187,8 @@ class Run:
     def _patience(self) -> Timing:
         """Look for a first master a little less long than for everything together."""
         timeout = self.config.start_timeout
-        give_up_after = MASTER_PATIENCE if timeout is None else 0.9 * timeout
+        passed = asyncio.get_running_loop().time() - self._began_at
+        give_up_after = MASTER_PATIENCE if timeout is None else max(0.9 * timeout - passed, 0.0)
         return Timing(give_up_after=give_up_after, reconnect_for=FAILOVER_TIMEOUT)
 
     async def _find_master(self, stack: AsyncExitStack) -> Masters:

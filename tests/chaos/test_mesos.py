@@ -185,7 +185,7 @@ def test_a_strange_master_is_named_and_given_up(here, kind, bound):
     make, words = STRANGE_MASTERS[kind]
     master = here.enter(make())
     bound.struck()
-    flags = ("-m", master.url, "--start-timeout", 2, "-w", 1)
+    flags = ("-m", master.url, "--start-timeout", 4, "-w", 1)
     done = tfrun(*flags, "--", "true", timeout=bound.left)
     last = done.stderr.splitlines()[-1]
     assert (done.returncode, done.stdout) == (69, "")
