@@ -267,6 +267,9 @@ def test_a_runner_that_only_waits_for_us_is_not_silent():
 @pytest.mark.parametrize(
     "message",
     [
+        {"type": ["register"]},
+        {"type": {}},
+        {"type": None},
         {"type": "register", "host": 5, "port": 5},
         {"type": "register", "host": "h", "port": "5"},
         {"type": "register", "host": "h; reboot #", "port": 5},

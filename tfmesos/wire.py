@@ -104,6 +104,8 @@ def _decode(body: bytes) -> Message:
         raise FrameError("a frame that is not JSON: {}".format(error)) from None
     if not isinstance(message, dict):
         raise FrameError("a frame that holds a {}, no object".format(type(message).__name__))
+    if not isinstance(message.get("type"), str):
+        raise FrameError("a frame that does not say what it is")
     return message
 
 

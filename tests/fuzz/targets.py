@@ -111,6 +111,7 @@ def check_wire(cut: list[bytes]) -> None:
     try:
         for piece in cut:
             for message in decoder.feed(piece):
+                assert isinstance(message["type"], str)
                 _read_fields(message)
                 for side in (launcher, runner):
                     try:
