@@ -365,6 +365,15 @@ def test_a_task_that_never_starts_fails_the_run_with_the_words_of_mesos():
     assert len(only(do.Launch, run.log)) == 4
 
 
+def test_a_task_whose_interpreter_is_not_there_is_not_tried_again():
+    run = Run(workers(1))
+    run.subscribe()
+    run.offer()
+    run.update("worker:0", "TASK_FAILED", "Command exited with status 127")
+    assert str(run.outcome.error) == "worker:0 exited with 127 on host-of-o1"
+    assert len(only(do.Launch, run.log)) == 1
+
+
 def test_a_server_is_prepared_as_soon_as_it_registers():
     run = Run(Job("ps", 2))
     run.subscribe()

@@ -16,6 +16,7 @@ from .words import some
 
 SECOND_OPINION = 3.0  # seconds that Mesos and the runner give each other to report an end
 KILLED = 137  # as a shell counts a SIGKILL
+NO_SUCH_PROGRAM = (126, 127)  # a shell's codes: here it is the interpreter that is missing
 OUT_OF_TOUCH = 60.0  # seconds in which a runner out of touch is surely found or given up
 UNREACHABLE_GRACE = 90.0  # seconds before a task behind a lost network counts as lost
 
@@ -178,4 +179,5 @@ def _in_words_of_mesos(member: Member, event: happened.TaskUpdated, at: float) -
         code = KILLED
     if not member.has_runner and code in RUNNER_EXITS:
         reason = f"{reason}: {RUNNER_EXITS[code]}"
-    return Verdict(member, code, reason, at, is_lost=is_lost(event.state))
+    is_hopeless = not member.has_runner and code in NO_SUCH_PROGRAM
+    return Verdict(member, code, reason, at, is_lost=is_lost(event.state), is_hopeless=is_hopeless)

@@ -16,6 +16,8 @@ import pytest
 from tests.commands import finish, read_until, running_tfrun, standing_mesos, tfrun
 from tests.mesos.cluster import wait_until
 
+from .registry import running_registry
+
 TYPES = pytest.mark.parametrize("type", ["MESOS", "DOCKER"])
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -242,6 +244,20 @@ def test_bad_input_is_one_clear_line_and_starts_nothing(base, flags, code, messa
     assert message in complaints[0]
 
 
+def test_an_image_is_pulled_when_it_is_missing_and_when_it_is_forced(docker):
+    with running_registry() as (image, asked):
+        done = tfrun("-w", 1, "--image", image, "--", "true")
+        assert f"tfrun: pulling {image}" in done.stderr
+        assert done.returncode and 'exec: "/bin/sh"' in done.stderr  # it is there, and hollow
+        assert "hint: the image has no such Python" in done.stderr
+        asked.clear()
+        assert "pulling" not in tfrun("-w", 1, "--image", image, "--", "true").stderr
+        assert asked == []
+        assert "pulling" in tfrun("-w", 1, "-f", "--image", image, "--", "true").stderr
+        assert "/v2/hollow/manifests/1" in asked
+        docker("rmi", image)
+
+
 @pytest.fixture
 def deaf_registry():
     """A registry that takes connections and never answers."""
@@ -281,6 +297,7 @@ def test_an_image_without_python_is_named_as_the_fault(docker, base):
     assert done.returncode == 127
     assert "exec: python3: not found" in done.stderr
     assert "hint: the image has no such Python" in done.stderr
+    assert "launching it again" not in done.stderr
 
 
 def test_a_parameter_that_docker_does_not_know_is_told_in_its_words(base, docker):
