@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 
 import pytest
 
-from tests.commands import standing_mesos
+from tests.commands import environment, standing_mesos
 
 from .engine import REPOSITORY
 
@@ -67,6 +69,26 @@ def test_the_fine_grained_mode_of_the_readme_trains_in_a_container(docker, image
         check=False,  # so few steps do not suffice to learn much
     )
     assert "accuracy" in done.stdout, done.stderr
+
+
+IN_GRAPH = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import plus
+from tfmesos import Job, cluster
+
+lent = dict(volumes=[f"{sys.argv[3]}:{sys.argv[3]}:ro"], env={"PYTHONPATH": sys.argv[3]})
+jobs = [Job("ps", 2, mem=2048), Job("worker", 2, mem=2048)]
+with cluster(jobs, image=sys.argv[2], quiet=True, wait=False, **lent) as c:
+    print(plus.add(plus.import_tensorflow(), c.targets["/job:worker/task:0"]))
+"""
+
+
+def test_a_program_on_the_host_drives_servers_in_containers(docker, base, tensorflow):
+    _, place = tensorflow
+    command = [sys.executable, "-c", IN_GRAPH, REPOSITORY / "examples", base, place]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=110, env=environment())
+    assert done.stdout == "42\n", done.stderr
 
 
 def test_a_user_without_a_name_may_use_the_engine_of_the_host(
