@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.commands import environment, finish, read_until, running_tfrun, tfrun
+from tests.commands import environment, finish, read_until, running_tfrun
 from tests.fake_masters import (
     MasterThatAnswersNothing,
     MasterThatEndsInTheMiddleOfARecord,
@@ -23,10 +23,11 @@ from tfmesos import wire
 
 from .stage import Mesos, background
 
-# The runners look for a lost launcher for a second, not for half a minute.
+# A launcher is looked for for a second, not for half a minute, and a master for two, not for eight.
 IMPATIENT = (
-    "import sys, tfmesos.messages\n"
+    "import sys, tfmesos.messages, tfmesos.run\n"
     "tfmesos.messages.RUNNER_GRACE = 1.0\n"
+    "tfmesos.run.MASTER_PATIENCE = 2.0\n"
     "from tfmesos.tfrun import main\n"
     "sys.exit(main())"
 )
@@ -185,8 +186,10 @@ def test_a_strange_master_is_named_and_given_up(here, kind, bound):
     make, words = STRANGE_MASTERS[kind]
     master = here.enter(make())
     bound.struck()
-    flags = ("-m", master.url, "--start-timeout", 4, "-w", 1)
-    done = tfrun(*flags, "--", "true", timeout=bound.left)
+    command = [sys.executable, "-c", IMPATIENT, "-m", master.url, "-w", "1", "--", "true"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=environment(), timeout=bound.left
+    )
     last = done.stderr.splitlines()[-1]
     assert (done.returncode, done.stdout) == (69, "")
     assert last.startswith("tfrun: ") and master.address in last and words in last
