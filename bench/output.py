@@ -14,7 +14,7 @@ from bench import programs
 from bench.timing import Measured, Result
 
 SIZES = [1, 8, 64]
-LINES = 1_000_000  # of all tasks together
+LINES = 2_000_000  # of all tasks together
 WIDTH = 80  # bytes with the end of the line
 STEPS = 400  # of the task that is watched; each some work and a line
 

@@ -27,8 +27,10 @@ def mpirun(tasks: int, *command: str) -> list[str]:
     return ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(tasks), *command]
 
 
-def torchrun(tasks: int, *command: str) -> list[str]:
-    return [str(torchrun_path()), f"--nproc-per-node={tasks}", "--no-python", *command]
+def torchrun(tasks: int, logs: str, *command: str) -> list[str]:
+    """It would leave its *logs* in /tmp."""
+    flags = [f"--nproc-per-node={tasks}", f"--log-dir={logs}", "--no-python"]
+    return [str(torchrun_path()), *flags, *command]
 
 
 def torchrun_path() -> str | None:
@@ -47,6 +49,11 @@ def run(argv: Sequence[str]) -> None:
     if done.returncode:
         words = done.stderr.decode(errors="replace")[-2000:]
         raise RuntimeError(f"{argv[0]} exited with {done.returncode}: {words}")
+
+
+def run_torchrun(tasks: int, *command: str) -> None:
+    with tempfile.TemporaryDirectory(prefix="bench-") as logs:
+        run(torchrun(tasks, logs, *command))
 
 
 def loop(tasks: int, *command: str) -> None:

@@ -27,9 +27,7 @@ def run(sizes: Sequence[int] = SIZES, times: int = 5) -> Result:
     else:
         result.notes.append("mpirun is not installed: left out")
     if programs.torchrun_path():
-        contestants["torchrun"] = lambda n: _measure(
-            lambda *c: programs.run(programs.torchrun(n, *c))
-        )
+        contestants["torchrun"] = lambda n: _measure(lambda *c: programs.run_torchrun(n, *c))
     else:
         result.notes.append("torchrun is not installed: left out")
     programs.run(programs.tfrun(1, "true"))  # so that everything is compiled

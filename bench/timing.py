@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import log
 
+FEW = 4  # contestants, of whom the spread is told, too
+
 Measured = Mapping[str, float]  # measure -> value, of one go
 Contestant = Callable[[int], Measured]  # of a size
 
@@ -55,28 +57,18 @@ class Result:
         return statistics.linear_regression(*zip(*points, strict=True)).slope
 
     def table(self) -> str:
-        """Median and spread of everything, and the ratio to the first contestant."""
+        """A row for every size, a column for every contestant: the median, and the spread."""
         lines = [self.title]
         for measure, contestants in self.values.items():
-            lines.append(f"  {measure}")
-            lines.append(
-                f"  {self.size:>10} {'':24} {'median':>10} {'min':>10} {'max':>10} {'ratio':>8}"
-            )
-            first = next(iter(contestants))
+            cell = _spread if len(contestants) <= FEW else _median
+            rows = [["", self.size, *contestants]]
             for size in sorted({size for sizes in contestants.values() for size in sizes}):
-                for name, sizes in contestants.items():
-                    if size in sizes:
-                        lines.append(self._row(measure, name, first, size))
-        return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
-
-    def _row(self, measure: str, name: str, first: str, size: int) -> str:
-        values = self.values[measure][name][size]
-        known = size in self.values[measure][first] and self.median(measure, first, size)
-        ratio = f"{self.ratio(measure, name, first, size):7.2f}x" if known else ""
-        middle = " ".join(
-            f"{v:10.3f}" for v in (statistics.median(values), min(values), max(values))
-        )
-        return f"  {size:10} {name:24} {middle} {ratio:>8}"
+                cells = (
+                    cell(sizes[size]) if size in sizes else "" for sizes in contestants.values()
+                )
+                rows.append(["", str(size), *cells])
+            lines += ["", f"  {measure}", *_aligned(rows)]
+        return "\n".join([*lines, "", *(f"  {note}" for note in self.notes)])
 
     def as_json(self) -> dict[str, object]:
         return {
@@ -86,3 +78,22 @@ class Result:
             "values": self.values,
             "notes": self.notes,
         }
+
+
+def _aligned(rows: list[list[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(map(str.rjust, row, widths)) for row in rows]
+
+
+def _median(values: list[float]) -> str:
+    return _short(statistics.median(values))
+
+
+def _spread(values: list[float]) -> str:
+    if len(values) == 1:
+        return _short(values[0])
+    return f"{_median(values)} ({_short(min(values))}-{_short(max(values))})"
+
+
+def _short(value: float) -> str:
+    return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.3f}"

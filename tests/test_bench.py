@@ -41,12 +41,15 @@ def test_a_growth_is_told_by_its_exponent():
     assert result.exponent("s", "late", least=10) == pytest.approx(1)
 
 
-def test_a_table_tells_medians_and_ratios_to_the_first():
+def test_a_table_tells_medians_and_spread_of_everybody():
     result = Result("r", "title", "N")
-    result.contest({"a": lambda n: {"s": n}, "b": lambda n: {"s": 3 * n}}, [2], times=3)
-    assert [line.split() for line in result.table().splitlines()[3:]] == [
-        ["2", "a", "2.000", "2.000", "2.000", "1.00x"],
-        ["2", "b", "6.000", "6.000", "6.000", "3.00x"],
+    for value in (1.0, 2.0, 30.0):
+        result.add("a", 2, {"s": value})
+    result.add("b", 4, {"s": 1234.5})
+    assert [line.split() for line in result.table().splitlines()[3:6]] == [
+        ["N", "a", "b"],
+        ["2", "2.000", "(1.000-30.0)"],
+        ["4", "1234"],
     ]
 
 

@@ -53,7 +53,14 @@ def test_every_flag_has_its_help():
 
 @pytest.mark.parametrize(
     "name",
-    ["README.rst", "CHANGELOG.rst", "CONTRIBUTING.rst", "SECURITY.rst", "examples/README.rst"],
+    [
+        "README.rst",
+        "CHANGELOG.rst",
+        "CONTRIBUTING.rst",
+        "SECURITY.rst",
+        "examples/README.rst",
+        "bench/README.rst",
+    ],
 )
 def test_the_documents_are_sound_restructuredtext(name):
     settings = {"report_level": 2, "halt_level": 2, "syntax_highlight": "none"}
