@@ -246,14 +246,15 @@ def test_bad_input_is_one_clear_line_and_starts_nothing(base, flags, code, messa
 
 def test_an_image_is_pulled_when_it_is_missing_and_when_it_is_forced(docker):
     with running_registry() as (image, asked):
-        done = tfrun("-w", 1, "--image", image, "--", "true")
+        once = ("-w", 1, "--restarts", 0, "--image", image, "--", "true")
+        done = tfrun(*once)
         assert f"tfrun: pulling {image}" in done.stderr
         assert done.returncode and 'exec: "/bin/sh"' in done.stderr  # it is there, and hollow
         assert "hint: the image has no such Python" in done.stderr
         asked.clear()
-        assert "pulling" not in tfrun("-w", 1, "--image", image, "--", "true").stderr
+        assert "pulling" not in tfrun(*once).stderr
         assert asked == []
-        assert "pulling" in tfrun("-w", 1, "-f", "--image", image, "--", "true").stderr
+        assert "pulling" in tfrun("-f", *once).stderr
         assert "/v2/hollow/manifests/1" in asked
         docker("rmi", image)
 
@@ -336,7 +337,7 @@ def test_a_task_asks_docker_for_its_own_gpus_and_an_engine_without_any_is_named(
     nvidia.write_text("#!/bin/sh\necho 'GPU 0: Fake (UUID: GPU-0)'\n")
     nvidia.chmod(0o755)
     path = f"{tmp_path}:{os.environ['PATH']}"
-    flags = ("-w", 1, "-Gw", 1, "-C", type, "--image", base)
+    flags = ("-w", 1, "-Gw", 1, "--restarts", 0, "-C", type, "--image", base)
     done = tfrun(*flags, "--", "true", env={"PATH": path})
     assert done.returncode == 1 and "could not select device driver" in done.stderr
     assert "hint: Docker on that node has no GPU support" in done.stderr
