@@ -25,7 +25,7 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture(scope="session")
 def engine_address():
     """An engine with a base image. Its sockets and its data are in a directory of its own."""
-    with tempfile.TemporaryDirectory(prefix="tfmesos-engine-", ignore_cleanup_errors=True) as place:
+    with tempfile.TemporaryDirectory(prefix="tfmesos-engine-") as place:
         try:
             real.check_machine()
             with real.running_engine(Path(place) / "engine") as address:

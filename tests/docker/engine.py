@@ -59,7 +59,15 @@ def running_engine(directory: Path) -> Iterator[str]:
         process.send_signal(signal.SIGTERM)
         process.wait(PATIENCE)
         log.close()
-        shutil.rmtree(directory, ignore_errors=True)
+        unmount_all(directory)
+        shutil.rmtree(directory)
+
+
+def unmount_all(directory: Path) -> None:
+    """An engine leaves the network of the host mounted when it ends."""
+    mounted = (line.split()[1] for line in Path("/proc/mounts").read_text().splitlines())
+    for place in [path for path in mounted if path.startswith(f"{directory}/")]:
+        subprocess.run(["umount", "--lazy", place], check=True)
 
 
 def wait_for_answer(process: subprocess.Popen[bytes], address: str, log: Path) -> None:
