@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfmesos.errors import FrameError
-from tfmesos.outbox import MAX_LINE, TAIL_CHARACTERS, TAIL_LINES, LineSplitter, Outbox, Tail
+from tfmesos.outbox import MAX_LINE, TAIL_CHARACTERS, TAIL_LINES, LineSplitter, Outbox, Pace, Tail
 
 
 def split(data: bytes, size: int) -> list[str]:
@@ -149,3 +149,19 @@ def test_a_launcher_that_has_more_than_was_made_is_not_believed():
         outbox.acknowledge(1)
     with pytest.raises(FrameError):
         outbox.rewind(2)
+
+
+def test_a_launcher_is_waited_for_as_long_as_it_takes_output_fast():
+    pace = Pace()
+    taken, answers = 0, []
+    for tick in range(100, 140):  # every tenth of a second it takes 100 kB
+        taken += 100_000
+        answers.append(pace.is_fast(taken, tick / 10))
+    assert all(answers)
+
+
+def test_a_launcher_that_takes_output_slowly_is_waited_for_half_a_second_and_no_longer():
+    pace = Pace()
+    answers = [pace.is_fast(1_000 * tick, tick / 10) for tick in range(100, 140)]
+    assert answers == [True] * 5 + [False] * 35
+    assert pace.is_fast(10_000_000, 60.0)  # it has kept up for a while

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 MAX_LINE = 64 * 1024  # characters; a longer line is sent in pieces
 BATCH = 64 * 1024  # characters in one frame, about
+WINDOW = 0.5  # seconds over which a pace is measured
+FAST = 256 * 1024  # bytes a second
 COST = 64  # bytes a piece of output, or a frame, costs beside its text
 TAIL_LINES = 20
 TAIL_CHARACTERS = 16 * 1024
@@ -77,6 +79,25 @@ class Tail:
         return chosen[::-1]
 
 
+class Pace:
+    """Does the launcher take output fast enough to be waited for?
+
+    Only then: a slow terminal at its other end must not slow down a training.
+    """
+
+    def __init__(self) -> None:
+        self._asked, self._taken, self._is_fast = 0.0, 0, True
+
+    def is_fast(self, taken: int, now: float) -> bool:
+        """*taken* bytes of all output have arrived by *now*. Asked while there is too much."""
+        passed = now - self._asked
+        if passed >= WINDOW:
+            is_news = passed >= 4 * WINDOW  # it kept up since: think well of it
+            self._is_fast = is_news or taken - self._taken >= FAST * passed
+            self._asked, self._taken = now, taken
+        return self._is_fast
+
+
 class Outbox:
     """Numbered frames: each is kept until the launcher has it, and sent again if need be.
 
@@ -95,6 +116,7 @@ class Outbox:
         self._frames: Deque[tuple[bytes, int]] = bare.deque()  # and what is held for them
         self._sent = 0  # frames of _frames given to this connection
         self.acked = 0  # frames the launcher has; they came before those in _frames
+        self.taken = 0  # bytes of output in them
         self.on_room: Callable[[], object] = lambda: None  # called when there is some again
 
     @property
@@ -133,7 +155,9 @@ class Outbox:
         if received > self.acked + self._sent:
             raise FrameError("the launcher acked a frame that was never sent")
         while self.acked < received:
-            self._held -= self._frames.popleft()[1]
+            size = self._frames.popleft()[1]
+            self._held -= size
+            self.taken += size
             self.acked += 1
             self._sent -= 1
         if not self.is_full:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
 from . import bare, command, process, wire
 from .child import Child, Guard
 from .link import Link, Settings
 from .loop import Loop
-from .outbox import Outbox
+from .outbox import Outbox, Pace
 from .output import Copy, Output
 from .reservation import reserve
 from .spawn import open_standard_streams
@@ -48,6 +49,7 @@ class Runner:
         self._loop, self._settings = loop, settings
         self._outbox = Outbox()
         self._outbox.on_room = self._go_on
+        self._pace = Pace()
         self._output = Output(self._outbox)
         self._link = Link(
             loop, settings, self._outbox, self._receive, self._stop, self._output.silent
@@ -284,7 +286,8 @@ class Runner:
         """Output of the command. One that writes too fast for the launcher waits for a moment."""
         self._output.take(stream, data)
         if self._outbox.is_full and self._child is not None:
-            self._child.pause(KEEPS_UP)
+            if self._pace.is_fast(self._outbox.taken, time.monotonic()):
+                self._child.pause(KEEPS_UP)
 
     def _go_on(self) -> None:
         if self._child is not None:
