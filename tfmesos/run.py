@@ -394,7 +394,7 @@ class Run:
             self._names[task_id] = seat.task.name
             secret = self._rendezvous.expect(task_id).hex()
             settings = runner_settings(self.config, self.id, self._launcher, task_id, seat)
-            if self._scratch:
+            if self._scratch and self.config.image is None:  # a container has pids of its own
                 settings |= {"scratch": self._scratch, "owner": os.getpid()}
             command = runner_command(self.config, settings, secret, seat, runner)
             infos.append(task_info(self.config, task_id, launch.agent_id, seat, command))

@@ -122,8 +122,31 @@ def test_the_limit_of_memory_ends_its_task_only_and_the_report_says_why(base, ty
     assert "worker:0 (was killed by SIGTERM" in done.stderr
 
 
-def test_an_exit_code_comes_home(base):
-    assert tfrun("-w", 1, "--image", base, "--", "exit 7").returncode == 7
+@pytest.mark.parametrize("code", [7, 211, 255])
+def test_an_exit_code_comes_home_and_nothing_but_the_report(base, code):
+    done = tfrun("-w", 1, "--image", base, "--", f"exit {code}")
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr and "never retrieved" not in done.stderr
+
+
+@TYPES
+def test_what_a_task_with_any_exit_code_held_is_free_again(docker, base, type):
+    with standing_mesos("--resources", "cpus:1;mem:256;ports:[31000-31009]") as url:
+        for _ in range(2):
+            once = ("-m", url, "-w", 1, "-Mw", 256, "-C", type, "--image", base)
+            assert tfrun(*once, "--start-timeout", 20, "--", "exit 255").returncode == 255
+
+
+def test_a_runner_in_a_container_is_told_of_no_process_and_no_directory_of_the_host(docker, base):
+    """Process ids are others there: it would take a living launcher for dead."""
+    with running_tfrun("-w", 1, "--image", base, "--", "echo up; sleep 60") as process:
+        read_until(process.stdout, "up")
+        (container,) = running(docker)
+        (found,) = json.loads(docker("inspect", container).stdout)
+        process.send_signal(signal.SIGINT)
+        finish(process)
+    variables = dict(v.split("=", 1) for v in found["Config"]["Env"])
+    assert not json.loads(variables["TFMESOS_RUNNER"]).keys() & {"scratch", "owner"}
 
 
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -140,6 +140,30 @@ def test_what_the_agent_cannot_do_fails_in_words(fields, words):
     assert status["source"] == "SOURCE_AGENT" and words in status["message"]
 
 
+# Lets a container be made, and its output have no file.
+DOCKER = r"""#!/bin/sh
+for word; do
+    place=${word#type=bind,source=}
+    case $1$word in createtype=bind,*/mnt/mesos/sandbox) mkdir "${place%%,target=*}/stdout" ;; esac
+done
+"""
+
+
+def test_a_container_that_cannot_be_started_fails_in_words(tmp_path, monkeypatch):
+    (tmp_path / "docker").write_text(DOCKER)
+    (tmp_path / "docker").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    image = {"type": "DOCKER", "docker": {"image": "some/image"}}
+
+    async def story(_mesos, scheduler):
+        await scheduler.launch(await scheduler.offer(), task("t", "true", container=image))
+        return await scheduler.state("t", "TASK_FAILED")
+
+    status = run(story)
+    assert status["reason"] == "REASON_CONTAINER_LAUNCH_FAILED"
+    assert "Is a directory" in status["message"]
+
+
 def test_a_task_that_ignores_sigterm_is_killed_after_its_grace():
     async def story(mesos, scheduler):
         ignores = "trap '' TERM; echo $$ > pid; while :; do sleep 1; done"

@@ -193,12 +193,14 @@ class Containers:
             engine = self._engine_for_us()
             await engine.provide(task)
             await engine.create(task, self.sandbox(task))
-        except Refusal as refusal:
+            started = engine.start(task, self.sandbox(task))
+        except (Refusal, OSError) as error:
+            refusal = error if isinstance(error, Refusal) else launch_failed(str(error))
             del self._preparing[task.container_id]
             self._report.refused(task.container_id, *refusal.args)
         else:
             del self._preparing[task.container_id]
-            self._follow(task, engine.start(task, self.sandbox(task)))
+            self._follow(task, started)
 
     def _engine_for_us(self) -> Engine:
         from .docker import Engine, NoEngine  # most runs have no images
@@ -265,11 +267,11 @@ class Containers:
 
     async def _clear(self, container_id: str, container: _Container) -> None:
         """Ask the engine why a container ended badly, and have it removed for sure."""
-        task, engine = container.task, self._engine_for_us()
-        starved = container.process.returncode == 128 + signal.SIGKILL and (
-            await engine.ran_out_of_memory(task, container.started_at)
-        )
-        await engine.remove(task)
+        task, engine, starved = container.task, self._engine_for_us(), False
+        with suppress(OSError):  # it has ended, whatever keeps us from asking
+            if container.process.returncode == 128 + signal.SIGKILL:
+                starved = await engine.ran_out_of_memory(task, container.started_at)
+            await engine.remove(task)
         self._finish(container_id, container, starved=starved)
 
     def _finish(self, container_id: str, container: _Container, *, starved: bool = False) -> None:
@@ -294,7 +296,7 @@ def _message(container: _Container, returncode: int) -> str:
     code = 128 - returncode if returncode < 0 else returncode
     if container.task.is_docker:
         return f"Container exited with status {code}"
-    return exit_message(128 - code if code > 128 else code)
+    return exit_message(128 - code if code - 128 in signal.valid_signals() else code)
 
 
 def _reaped(killed: subprocess.Popen[bytes]) -> int:

@@ -173,16 +173,20 @@ class Engine(Docker):
         await self.remove(task)
 
     def start(self, task: Task, sandbox: Path) -> subprocess.Popen[bytes]:
-        """The command that starts the container and ends as it does."""
-        with open(sandbox / "stdout", "wb") as out, open(sandbox / "stderr", "wb") as err:
-            return subprocess.Popen(
-                [self._docker, "start", "--attach", images.name_of(task)],
-                env=self._environment,
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=err,
-                start_new_session=True,
-            )
+        """The command that starts the container and ends as it does; raises Refusal."""
+        try:
+            with open(sandbox / "stdout", "wb") as out, open(sandbox / "stderr", "wb") as err:
+                return subprocess.Popen(
+                    [self._docker, "start", "--attach", images.name_of(task)],
+                    env=self._environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=err,
+                    start_new_session=True,
+                )
+        except OSError as error:
+            self._spawn(self.remove(task))
+            raise launch_failed(str(error)) from error
 
     def signal(self, tasks: Iterable[Task], number: int) -> None:
         """Not by way of the docker commands that started them: not all versions pass it on."""
