@@ -86,6 +86,14 @@ def test_a_failure_in_a_block_of_another_thread_is_raised_when_the_block_is_left
         pool.submit(block).result(60)
 
 
+def test_a_failure_that_only_another_thread_was_told_is_raised_in_the_block():
+    with ThreadPoolExecutor(1) as pool, pytest.raises(TaskFailed, match="worker:0 exited with 7"):
+        with cluster(Job("worker", 1, cmd="exit 7"), quiet=True) as c:
+            waiting = pool.submit(c.wait, 30)
+            time.sleep(50)
+    assert waiting.result().exit_code == 7
+
+
 def test_an_interrupt_of_the_user_stays_one():
     with pytest.raises(KeyboardInterrupt):
         with cluster(Job("worker", 1, cmd="sleep 60"), quiet=True):

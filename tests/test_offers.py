@@ -86,7 +86,7 @@ def test_a_task_is_left_out_only_when_no_agent_has_room_for_it(wanted, given_off
     result = place(wanted, given_offers)
     free = {}
     for offer in given_offers:
-        free[offer.agent_id] = free.get(offer.agent_id, Resources()).plus(offer.total)
+        free[offer.agent_id] = Resources.sum([free.get(offer.agent_id, Resources()), offer.total])
     with_ports = {o.agent_id for o in given_offers for e in o.entries if e.name == "ports"}
     for found in result.places:
         for seat in found.seats:

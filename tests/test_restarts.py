@@ -10,10 +10,11 @@ from tfmesos import actions as do
 from tfmesos import events as happened
 from tfmesos.home import PATIENCE, Home
 from tfmesos.launch import RestartPolicy
-from tfmesos.lifecycle import Phase
+from tfmesos.lifecycle import STOP_MARGIN, Phase
 from tfmesos.restarts import COOL_DOWN
 from tfmesos.spec import Job
 from tfmesos.task_info import KILL_GRACE
+from tfmesos.wire import LAUNCHER_LOST
 from tfmesos.witnesses import OUT_OF_TOUCH, SECOND_OPINION
 
 KILLED = 137
@@ -197,8 +198,9 @@ def test_a_task_that_fails_while_another_is_out_of_touch_is_not_the_cause_if_tha
 def test_a_lost_node_restarts_all_although_others_fell_before_that_was_sure():
     run = out_of_touch_while_another_fails(restarts=ALL)
     run.update("worker:1", "TASK_GONE")
-    assert "restarting all tasks" in said(run.wait(SECOND_OPINION))[0]
-    assert do.Revive() in run.wait(1)
+    todo = run.wait(SECOND_OPINION + 1)
+    assert "worker:1 on host-of-o1 is gone with its agent; restarting all tasks" in said(todo)[0]
+    assert do.Revive() in todo
 
 
 def test_a_task_that_fails_while_another_is_out_of_touch_is_the_cause_if_that_one_is_back():
@@ -207,6 +209,52 @@ def test_a_task_that_fails_while_another_is_out_of_touch_is_the_cause_if_that_on
     run.wait(0)
     run.exit("worker:1", 143)
     assert run.outcome.cause.task.name == "worker:0" and run.outcome.exit_code == 1
+
+
+def test_tasks_that_all_lost_the_launcher_do_not_wait_for_each_other():
+    run = Run(workers(2)).up()
+    for name in ("worker:0", "worker:1"):
+        run(happened.RunnerOutOfTouch(run.id(name)))
+    for name in ("worker:0", "worker:1"):
+        run.update(name, "TASK_FAILED", f"Command exited with status {LAUNCHER_LOST}")
+    run.wait(SECOND_OPINION)
+    text = "worker:0 exited with 213: lost the launcher and stopped on host-of-o1"
+    assert str(run.outcome.error) == text
+    assert run.outcome.unstopped == ()
+
+
+def test_a_task_whose_end_is_known_is_not_out_of_touch():
+    run = Run(workers(2)).up()
+    run.update("worker:1", "TASK_FAILED", "Command exited with status 3")
+    run(happened.RunnerOutOfTouch(run.id("worker:1")))
+    run.exit("worker:0", 1)
+    assert run.outcome.cause.task.name == "worker:1"
+
+
+def test_the_doubts_about_an_attempt_do_not_hit_the_next_one():
+    run = Run(workers(2), restarts=ALL).up()
+    run.exit("worker:1", KILLED)
+    run.wait(KILL_GRACE + STOP_MARGIN - 1)
+    run(happened.RunnerLost(run.id("worker:0"), "reset"))
+    run.wait(1)
+    run.offer()
+    run.register()
+    run.ready()
+    run.wait(60)
+    assert run.state.phase is Phase.RUNNING and run.state.is_ready
+
+
+def test_the_silence_of_an_attempt_does_not_hit_the_next_one():
+    run = Run(workers(2), restarts=ALL, hang_timeout=60.0).up()
+    run(happened.TaskFellSilent(run.id("worker:0"), 59.0))
+    run.exit("worker:1", KILLED)
+    run.wait(KILL_GRACE + STOP_MARGIN)
+    run.offer()
+    run.register()
+    run.ready()
+    run.exit("worker:1")
+    run.wait(30)
+    assert run.state.phase is Phase.RUNNING
 
 
 def test_nobody_waits_for_ever_to_see_who_fell_first():

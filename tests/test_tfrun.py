@@ -514,6 +514,14 @@ def test_output_that_cannot_be_written_is_said_with_its_reason():
             assert "the output cannot be written: " in run.stderr.read()
 
 
+@pytest.mark.parametrize("_attempt", range(4))
+def test_lost_output_is_said_although_the_run_is_over_by_then(_attempt):
+    with open("/dev/full", "w") as full:
+        with running_tfrun("-w", 1, "--", "echo", "x", stdout=full) as run:
+            assert run.wait(20) == 74
+            assert "the output cannot be written: " in run.stderr.read()
+
+
 @pytest.mark.parametrize("closing", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_standard_streams_do_no_harm(closing, tmp_path):
     proof = tmp_path / "proof"

@@ -58,7 +58,9 @@ def _amounts(summary: Json) -> Resources:
 
 def _number(amount: float | str) -> float:
     """A scalar; or, of a set such as ``{a, b}``, how many there are."""
-    return amount if not isinstance(amount, str) else len(amount.strip("{}").split(","))
+    if not isinstance(amount, str):
+        return amount
+    return len([item for item in amount.strip("{}").split(",") if item.strip()])
 
 
 def never(tasks: Sequence[Task], agents: Sequence[KnownAgent]) -> str:

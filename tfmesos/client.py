@@ -6,7 +6,7 @@ ended, however it did, nothing is open any more.
 Three decisions about safety. Proxies and passwords from the environment are not used
 (``trust_env`` stays off): a proxy must not capture a master on the loopback, nor see the
 credentials. A redirect is followed with the credentials, as Mesos requires of its clients, but
-never from https to http. Bodies are not logged: they hold the secret of the run.
+never from https to http. Bodies are not logged: they hold the secrets of tasks.
 """
 
 from __future__ import annotations

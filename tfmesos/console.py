@@ -105,7 +105,8 @@ class Console:
         level: str = "notice",
     ) -> None:
         self._screen, self._prefix, self._level = screen, prefix, SHOWN[level]
-        self.on_failure: Callable[[Exception], object] | None = None  # of standard output
+        self.on_failure: Callable[[Exception], object] = lambda error: None
+        self.failure: Exception | None = None  # of standard output, if it could not be written
         self.kept = ""  # what became of lines that are left out
         self._colours: dict[str, int] = {}
         self._queue: deque[tuple[bool, str]] = deque()  # (to standard error?, text)
@@ -236,9 +237,9 @@ class Console:
         try:
             (self._screen.err if is_err else self._screen.out)(text)
         except (OSError, ValueError) as error:  # closed by its reader, or by the program itself
-            if not is_err and self.on_failure is not None:
-                tell, self.on_failure = self.on_failure, None
-                tell(error)
+            if not is_err and self.failure is None:
+                self.failure = error
+                self.on_failure(error)
 
 
 def _joined(batch: deque[tuple[bool, str]]) -> list[tuple[bool, str]]:

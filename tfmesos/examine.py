@@ -46,12 +46,16 @@ class Examination:
         name = f"{task} at {address}"
         host, port = wire.split_address(address)
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        connection = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            connection = socket.socket(family, socket.SOCK_STREAM)
+        except OSError as error:  # no file left, or no such family
+            self._failed[name] = str(error.strerror)
+            return
         connection.setblocking(False)
         code = connection.connect_ex((host, port))
         if code not in (0, errno.EINPROGRESS):
             connection.close()
-            self._failed[name] = os.strerror(code)
+            self._failed[name] = _words(code)
             return
         self._dialled[name] = connection
         self._loop.watch(connection.fileno(), WRITE, lambda: self._answered(name))
@@ -62,7 +66,7 @@ class Examination:
         code = connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         connection.close()
         if code:
-            self._failed[name] = os.strerror(code)
+            self._failed[name] = _words(code)
         else:
             self._reached.append(name)
 
@@ -76,6 +80,10 @@ class Examination:
         for name, reason in sorted(self._failed.items()):
             self._say(f"cannot reach {name}: {reason}")
         self._loop.after(DUMP if _dump_stacks(self._leader) else 0, self._done)
+
+
+def _words(code: int) -> str:
+    return "nobody listens there" if code == errno.ECONNREFUSED else os.strerror(code)
 
 
 def _dump_stacks(leader: int) -> bool:

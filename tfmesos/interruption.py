@@ -20,7 +20,7 @@ class Interruption:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._is_inside = False  # is the main thread in the block?
-        self._listeners = 0  # calls that are waiting to be told, and need no signal
+        self._listeners = 0  # calls of the main thread that wait to be told
         self._is_sent = False
 
     def enter(self) -> None:
@@ -41,13 +41,14 @@ class Interruption:
     @contextmanager
     def listening(self) -> Iterator[None]:
         """The caller waits for the news and needs no interruption."""
+        counts = int(threading.current_thread() is threading.main_thread())
         with self._lock:
-            self._listeners += 1
+            self._listeners += counts
         try:
             yield
         finally:
             with self._lock:
-                self._listeners -= 1
+                self._listeners -= counts
 
     def send(self) -> None:
         with self._lock:

@@ -365,6 +365,8 @@ class ClusterState:
         left = [do.Kill(m.task_id, m.agent_id) for m in self.members if m.is_live]
         self._restarts.cancel()
         for member in self.members:
+            self._witnesses.settle(member)
+            self._silence.forget(member)
             self.members.again(member)
         self.phase = Phase.GATHERING
         self._undecided = deciding(self._tasks)

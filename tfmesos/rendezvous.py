@@ -1,6 +1,6 @@
 """The listener the runners report to.
 
-Whoever connects is a stranger until it has proved the secret of the run: short of time, of
+Whoever connects is a stranger until it has proved the secret of its task: short of time, of
 bytes and of company. After that one connection at a time speaks for its task, and the
 messages both sides count survive the change from one connection to the next.
 """
@@ -247,7 +247,8 @@ class Rendezvous:
         self._refused += 1
         now = asyncio.get_running_loop().time()
         if now - self._warned_at >= REPEAT:
-            who = writer.get_extra_info("peername")
+            peer = writer.get_extra_info("peername")
+            who = wire.join_address(*peer[:2]) if peer else "somebody who has gone"
             log.warning("refused %d connection(s); the last, of %s: %s", self._refused, who, reason)
             self._refused, self._warned_at = 0, now
 

@@ -101,10 +101,7 @@ class Run:
     def output_failed(self, error: Exception) -> None:
         """Nobody reads our output any more, or it cannot be written. An end is an end already."""
         if not self._stopped.is_set():
-            if isinstance(error, BrokenPipeError):
-                self.request_stop("nobody reads the output any more", NOBODY_READS)
-            else:
-                self.request_stop(f"the output cannot be written: {error}", EX_IOERR)
+            self.request_stop(*unwritten(error))
 
     def interrupt(self) -> None:
         """Ctrl-C. A task in this terminal got it, too, and may go on; pressed twice it is ours."""
@@ -423,6 +420,13 @@ class Run:
         self._events.put_nowait(happened.TaskReady(here.task_id))
         code, reason = await here.run(message)
         self._events.put_nowait(happened.TaskExited(here.task_id, code, reason))
+
+
+def unwritten(error: Exception) -> tuple[str, int]:
+    """What is to be said of output that could not be written, and the exit code for it."""
+    if isinstance(error, BrokenPipeError):
+        return "nobody reads the output any more", NOBODY_READS
+    return f"the output cannot be written: {error}", EX_IOERR
 
 
 async def _first_address(candidates: Sequence[str]) -> str:

@@ -78,6 +78,7 @@ class TFMesosScheduler:
         self._stop_wanted: tuple[str, int] | None = None
         self._reservation: socket.socket | None = None  # of this process's own address
         self._told = False  # has the caller seen how it ended?
+        self._owner = 0  # the thread that started it
         self.interruption = Interruption()
 
     def start(self, wait: bool = True) -> None:
@@ -87,6 +88,7 @@ class TFMesosScheduler:
         """
         if self._thread is not None:
             raise RuntimeError("start() was called before: make a new scheduler for a new run")
+        self._owner = threading.get_ident()
         self._thread = threading.Thread(target=self._live, name="tfmesos", daemon=True)
         self._thread.start()
         atexit.register(self.stop)
@@ -157,7 +159,7 @@ class TFMesosScheduler:
         """How the run ended, once it has; TimeoutError if that takes longer than *timeout*."""
         with self.interruption.listening():
             outcome = self._ended.result(timeout)
-        self._told = True
+        self._tell()
         return outcome
 
     def stop(self) -> None:
@@ -196,14 +198,18 @@ class TFMesosScheduler:
             with self.interruption.listening():
                 return self._ready.result()
         except TFMesosError:
-            self._told = True
+            self._tell()
             raise
 
     def _raise_failure(self) -> None:
         error = self._ended.result().error
         if error is not None:
-            self._told = True
+            self._tell()
             raise error
+
+    def _tell(self) -> None:
+        """The caller knows now how it ended, if this is the thread that started the run."""
+        self._told = self._told or threading.get_ident() == self._owner
 
     def raise_untold_failure(self, error: BaseException | None = None) -> None:
         """Raise the failure of the run, unless its caller knows of it already.

@@ -38,9 +38,6 @@ class Resources(NamedTuple):
     def sum(cls, amounts: Iterable[Resources]) -> Resources:
         return cls(*map(sum, zip(*amounts, strict=True)))
 
-    def plus(self, other: Resources) -> Resources:
-        return Resources(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
-
     def minus(self, other: Resources) -> Resources:
         return Resources(*(mine - theirs for mine, theirs in zip(self, other, strict=True)))
 

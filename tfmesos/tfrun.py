@@ -18,6 +18,7 @@ from .errors import Interrupted, SpecError, TFMesosError
 
 if TYPE_CHECKING:
     import argparse
+    from asyncio import AbstractEventLoop
 
     from .actions import Outcome
     from .console import Console
@@ -114,7 +115,7 @@ def _launch(config: LaunchConfig, *, level: str) -> int:
     import asyncio
 
     from .console import Console, Screen, log_to
-    from .run import Run
+    from .run import Run, unwritten
 
     gc.freeze()
     gc.enable()
@@ -125,14 +126,22 @@ def _launch(config: LaunchConfig, *, level: str) -> int:
         console.report(outcome)
     finally:
         console.close()
+    if outcome.ok and console.failure is not None:  # it came too late to end the run
+        return _complain(*unwritten(console.failure))
     return outcome.exit_code
+
+
+def _tell(loop: AbstractEventLoop, run: Run, error: Exception) -> None:
+    """From the thread of the console."""
+    with suppress(RuntimeError):  # the run is over already
+        loop.call_soon_threadsafe(run.output_failed, error)
 
 
 async def _go(run: Run, console: Console) -> Outcome:
     import asyncio
 
     loop = asyncio.get_running_loop()
-    console.on_failure = lambda error: loop.call_soon_threadsafe(run.output_failed, error)
+    console.on_failure = partial(_tell, loop, run)
     handlers = {signal.SIGINT: run.interrupt} | {
         number: partial(run.request_stop, word, 128 + number)
         for number, word in _STOP_SIGNALS.items()

@@ -52,7 +52,7 @@ NO_ROOM = 217
 
 RUNNER_EXITS = {
     CANNOT_REACH_LAUNCHER: "could not reach the launcher from its node",
-    HANDSHAKE_FAILED: "could not agree on the run's secret with the launcher",
+    HANDSHAKE_FAILED: "could not agree on its secret with the launcher",
     LAUNCHER_LOST: "lost the launcher and stopped",
     BAD_SETTINGS: "was started with settings its runner does not understand",
     PORT_TAKEN: "could not have its port: another program on the node uses it",
@@ -173,7 +173,7 @@ class RunnerHandshake:
         if self.done or not _same(
             _text(message, "proof"), _proof(self._secret, "launcher", *parties)
         ):
-            raise HandshakeError("the launcher did not prove the secret of run " + self._run)
+            raise HandshakeError("the launcher did not prove the secret of " + self._task)
         self.done = True
         return {"type": "proof", "proof": _proof(self._secret, "runner", *parties)}
 

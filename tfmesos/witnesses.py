@@ -11,7 +11,7 @@ from .actions import Action, Kill, Say
 from .record import Record
 from .roster import Member, Roster, Stage
 from .task_info import OUT_OF_MEMORY, describe, is_lost, is_terminal, status_in
-from .wire import RUNNER_EXITS
+from .wire import LAUNCHER_LOST, RUNNER_EXITS
 from .words import some
 
 SECOND_OPINION = 3.0  # seconds that Mesos and the runner give each other to report an end
@@ -75,12 +75,18 @@ class Witnesses:
         self._find(member)
 
     def miss(self, task_id: str, now: float) -> None:
-        if member := self._members.live(task_id):
+        member = self._members.live(task_id)
+        if member and not self._is_known(member):
             self._missed.setdefault(member, now)
 
     def meet_again(self, task_id: str) -> None:
         if member := self._members.live(task_id):
             self._find(member)
+
+    def _is_known(self, member: Member) -> bool:
+        """Has its end been reported, though not confirmed?"""
+        doubt = self._doubts.get(member)
+        return doubt is not None and not doubt.is_partition
 
     def _find(self, member: Member) -> None:
         """It is known what became of *member*; what was put off for its sake is due."""
@@ -113,6 +119,7 @@ class Witnesses:
                 self.settle(member)
             return NOTHING
         verdict = _in_words_of_mesos(member, event, self._missed.get(member, now))
+        self._find(member)
         if doubt and doubt.is_put_off:
             return NOTHING
         if member.has_runner and doubt is None:
@@ -131,6 +138,7 @@ class Witnesses:
         is_hopeless = member.stage < Stage.STARTED and event.code not in RUNNER_EXITS
         doubt = self._doubts.get(member)
         at = doubt.verdict.at if doubt and not doubt.is_partition else now
+        self._find(member)
         return (
             Verdict(member, event.code, event.reason, at, event.tail, is_hopeless=is_hopeless),
             [],
@@ -177,7 +185,8 @@ def _in_words_of_mesos(member: Member, event: happened.TaskUpdated, at: float) -
     code = status_in(event.message) or (0 if event.state == "TASK_FINISHED" else 1)
     if event.reason == OUT_OF_MEMORY:
         code = KILLED
-    if not member.has_runner and code in RUNNER_EXITS:
+    if code in RUNNER_EXITS:
         reason = f"{reason}: {RUNNER_EXITS[code]}"
+    lost = is_lost(event.state) or code == LAUNCHER_LOST
     is_hopeless = not member.has_runner and code in NO_SUCH_PROGRAM
-    return Verdict(member, code, reason, at, is_lost=is_lost(event.state), is_hopeless=is_hopeless)
+    return Verdict(member, code, reason, at, is_lost=lost, is_hopeless=is_hopeless)
