@@ -225,6 +225,8 @@ class Link:
         now = time.monotonic()
         if not self._give_up_at:
             self._give_up_at = now + self._settings.grace
+        if process.is_stopped(self._settings.owner):  # a Ctrl-Z: it will go on
+            self._give_up_at, self._attempts = now + self._settings.grace, 0
         if now >= self._give_up_at:
             self.failure = self._verdict(reason, refused)
             return self._give_up()

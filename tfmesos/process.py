@@ -78,6 +78,11 @@ def exists(pid: int) -> bool:
     return _state(pid) not in (b"Z", b"X")
 
 
+def is_stopped(pid: int) -> bool:
+    """Whether it waits for a SIGCONT, as after a Ctrl-Z."""
+    return pid > 0 and _state(pid) in (b"T", b"t")
+
+
 def signal_sessions(leaders: Collection[int], number: int) -> set[int]:
     """Send signal *number* to every living process of the sessions of *leaders*.
 
