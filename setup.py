@@ -28,8 +28,8 @@ setup(
     long_description_content_type="text/x-rst",
     license="BSD-3-Clause",
     python_requires=">=3.11",
-    # Said in full, an editable install is one line of a .pth file, and not a finder that takes every
-    # start of Python another 20 ms.
+    # Said in full, so that an editable install is one line of a .pth file, and not a finder that
+    # takes every start of a Python another 20 ms.
     package_dir={"": "."},
     packages=find_packages(include=["tfmesos", "tfmesos.*"]),
     package_data={"tfmesos": ["py.typed"]},
