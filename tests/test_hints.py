@@ -22,6 +22,7 @@ KERAS_UNDER_MIRRORED_WORKERS = [
         (KERAS_UNDER_PARAMETER_SERVERS, "TF_USE_LEGACY_KERAS=1"),
         (KERAS_UNDER_MIRRORED_WORKERS, "TF_USE_LEGACY_KERAS=1"),
         (["ModuleNotFoundError: No module named 'tensorflow'"], "has no TensorFlow"),
+        (["sh: 1: exec: python3: not found"], "the node or the image has no such Python"),
         (["OSError: [Errno 98] Address already in use"], "SO_REUSEADDR"),
     ],
 )
@@ -52,3 +53,8 @@ def test_a_keras_3_model_under_a_strategy_it_does_not_support_ends_soon_with_the
 def test_of_a_killed_task_it_is_said_who_kills():
     assert "runs out of memory" in hint(["Killed"], code=137)
     assert hint(["Killed"], code=1) == ""
+
+
+def test_a_kill_whose_cause_is_known_needs_no_hint():
+    assert hint(["Killed"], 137, "ran out of memory and was killed by SIGKILL (signal 9)") == ""
+    assert hint(["Killed"], 137, "was killed: out of memory") == ""

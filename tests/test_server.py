@@ -168,6 +168,11 @@ def test_a_directory_that_is_not_there_is_replaced_by_the_sandbox(tmp_path):
     assert note == f"tfmesos: no directory /no/such/place on this node; running in {tmp_path}"
 
 
+def test_in_an_image_the_launchers_directory_is_not_missed(tmp_path):
+    ours, _, _ = run(tmp_path, "pwd", cwd="/no/such/place", in_image=True)
+    assert ours.lines() == [str(tmp_path)] and ours.lines("stderr") == []
+
+
 def test_a_directory_that_was_asked_for_must_be_there(tmp_path):
     ours, code, _ = run(tmp_path, "pwd", cwd="/no/such/place", cwd_is_given=True)
     assert code == 1 and ours.lines() == []

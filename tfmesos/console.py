@@ -156,7 +156,7 @@ class Console:
         lines = [str(outcome.error)]
         if outcome.cause is not None:
             lines += _last_lines(outcome.cause)
-            if way_out := hint(outcome.cause.tail, outcome.cause.code):
+            if way_out := hint(outcome.cause.tail, outcome.cause.code, outcome.cause.reason):
                 lines.append(f"  hint: {way_out}")
         if outcome.cause is not None and outcome.others:
             lines.append(f"  ended after it, or because of it: {_named(outcome.others)}")

@@ -18,8 +18,8 @@ _HINTS = (
     ),
     (
         r"(?:exec|sh): .*python\S*: not found$|exec: \"/bin/sh\"",
-        "the image has no such Python: take one with Python 3.8 or newer, or name its interpreter "
-        "with --python",
+        "the node or the image has no such Python: it needs Python 3.8 or newer; name its "
+        "interpreter with --python",
     ),
     (
         r"could not select device driver .*\[gpu\]",
@@ -40,8 +40,9 @@ _WHO_KILLS = (
 )
 
 
-def hint(tail: Sequence[str], code: int = 1) -> str:
+def hint(tail: Sequence[str], code: int = 1, reason: str = "") -> str:
     """A way out for the user, or nothing if we know of none."""
     text = "\n".join(tail)
     known = next((way_out for sign, way_out in _HINTS if re.search(sign, text, re.M)), "")
-    return known or (_WHO_KILLS if code == _KILLED else "")
+    is_riddle = code == _KILLED and "out of memory" not in reason
+    return known or (_WHO_KILLS if is_riddle else "")

@@ -76,6 +76,7 @@ def prepare_message(config: LaunchConfig, task: Task) -> Json:
         "user_env": dict(config.env),
         "cwd": config.cwd,
         "cwd_is_given": config.cwd_is_given,
+        "in_image": config.image is not None,
         "no_gpu": _without_gpu(config) if task.job.gpus else None,
     }
 

@@ -158,7 +158,7 @@ class Runner:
     def _prepare(self, cwd: str) -> None:
         self._guard = Guard(self._settings.mark)
         self._output.forward = bool(self._start.get("forward", True))
-        if self._start.get("cwd") not in (None, cwd):
+        if self._start.get("cwd") not in (None, cwd) and not self._start.get("in_image"):
             text = "no directory {} on this node; running in {}"
             self._output.say(text.format(self._start["cwd"], cwd))
         self._look_for_gpu(self._start)

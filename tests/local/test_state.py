@@ -254,6 +254,25 @@ def test_a_framework_that_is_away_too_long_is_removed_and_its_id_burnt():
     assert bench.effects[-1] == End("late")
 
 
+def test_of_what_has_ended_it_keeps_no_environment_and_fifty_frameworks_only():
+    bench = Bench()
+    secret = {"variables": [{"name": "SECRET", "value": "s3cr3t"}]}
+    for number in range(51):
+        name = f"M-{number:04}"
+        bench.subscribe(stream=name)
+        bench.launch(
+            task("t", {"value": "true", "environment": secret}),
+            offers=bench.offers(name)[-1:],
+            framework_id=name,
+        )
+        (one,) = bench.state.frameworks[name].all_tasks
+        assert one.info["command"]["environment"] == secret
+        bench.end(one)
+        assert one.info["command"] == {"value": "true", "environment": {}}
+        bench.call("TEARDOWN", name)
+    assert list(bench.state.completed) == [f"M-{number:04}" for number in range(1, 51)]
+
+
 def test_a_framework_that_is_back_in_time_gets_its_pending_updates_at_once():
     bench = Bench()
     bench.subscribe(framework(failover_timeout=30.0))

@@ -106,7 +106,7 @@ class MasterState:
         """The agent could not start the task, or was told to kill it before it did."""
         task = self._container(container_id)
         if task:
-            del task.agent.tasks[container_id]
+            self._release(task)
             self._post.update(task, state, "SOURCE_AGENT", now, reason=reason, message=message)
         return self._done(now)
 
@@ -121,12 +121,17 @@ class MasterState:
         """The process of a task has ended; with a *reason* it was the agent's doing."""
         task = self._container(container_id)
         if task:
-            del task.agent.tasks[container_id]
+            self._release(task)
             state = "TASK_FINISHED" if succeeded else "TASK_FAILED"
             state = "TASK_KILLED" if task.killed else state
             source = "SOURCE_AGENT" if reason else "SOURCE_EXECUTOR"
             self._post.update(task, state, source, now, message=message, reason=reason)
         return self._done(now)
+
+    def _release(self, task: Task) -> None:
+        """Nothing of it runs any more: what it held is free, and its environment is not kept."""
+        del task.agent.tasks[task.container_id]
+        task.info = {**task.info, "command": {**task.info["command"], "environment": {}}}
 
     # Subscriptions
 
@@ -211,6 +216,8 @@ class MasterState:
             if not (task.ended or task.killed):
                 self._kill(task)
         self.completed[framework.id] = self.frameworks.pop(framework.id)
+        if len(self.completed) > _COMPLETED:
+            del self.completed[next(iter(self.completed))]
 
     # Calls
 
@@ -347,6 +354,7 @@ class MasterState:
         return number
 
 
+_COMPLETED = 50  # frameworks that are remembered, as by a genuine master
 _LATEST = ("REASON_RECONCILIATION", "Reconciliation: Latest task state")
 
 
