@@ -94,3 +94,11 @@ def test_a_program_with_brackets_in_its_name_is_found(started, tmp_path):
 @pytest.mark.parametrize("returncode, code", [(0, 0), (3, 3), (-9, 137), (-15, 143)])
 def test_the_exit_code_is_counted_as_a_shell_counts(returncode, code):
     assert process.exit_code(returncode) == code
+
+
+@pytest.mark.parametrize("padding", [0, 3_000, 100_000])
+def test_a_mark_is_found_however_long_the_environment_before_it(padding):
+    env = {"PADDING": "x" * padding, "TFMESOS_TASK_ID": f"after-{padding}"}
+    child = subprocess.Popen(["/bin/sleep", "60"], env=env)
+    process.signal_marked({"TFMESOS_TASK_ID": f"after-{padding}"}, signal.SIGKILL)
+    assert child.wait(10) == -signal.SIGKILL

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 _DEVNULL = -3  # as subprocess has it
-_PIECE = 16 * 1024  # bytes
-_OF_A_RUNNER = b"\0TFMESOS_RUNNER="  # a long environment: it holds the payload, too
+_GLIMPSE, _PIECE = 2048, 16 * 1024  # bytes
+_OF_A_RUNNER = (b"\0TFMESOS_RUNNER=", b"\0TFMESOS_PAYLOAD=")
 
 
 def start(
@@ -191,10 +191,22 @@ def _pids() -> list[int]:
 
 
 def _environment(pid: int) -> bytes:
+    """Between zeros. That of a runner, which is long and has no mark, only as far as that shows."""
     try:
-        return b"\0" + _read("/proc/{}/environ".format(pid), enough=_OF_A_RUNNER)
+        fd = os.open("/proc/{}/environ".format(pid), os.O_RDONLY)
     except OSError:
         return b""
+    try:
+        found = b"\0" + os.read(fd, _GLIMPSE)
+        piece = b"" if any(variable in found for variable in _OF_A_RUNNER) else found
+        while piece:
+            piece = os.read(fd, _PIECE)
+            found += piece
+        return found
+    except OSError:  # it has just ended
+        return b""
+    finally:
+        os.close(fd)
 
 
 def _is_alive(pid: int) -> bool:
@@ -205,24 +217,10 @@ def _state(pid: int) -> bytes:
     """The letter the kernel has for it; empty if it has none, or tells nobody."""
     try:
         # The name of the program stands in brackets and may hold anything, brackets too.
-        return _read("/proc/{}/stat".format(pid)).rpartition(b")")[2].split()[0]
-    except OSError:
+        with open("/proc/{}/stat".format(pid), "rb", buffering=0) as file:
+            return file.read(_GLIMPSE).rpartition(b")")[2].split()[0]
+    except (OSError, IndexError):
         return b""
-
-
-def _read(path: str, enough: bytes | None = None) -> bytes:
-    """A whole file, or as far as it takes to know that it holds *enough*.
-
-    Without the buffers of a file object: there are many to be read.
-    """
-    fd = os.open(path, os.O_RDONLY)
-    try:
-        pieces = [os.read(fd, _PIECE)]
-        while pieces[-1] and not (enough and enough in pieces[0]):
-            pieces.append(os.read(fd, _PIECE))
-        return b"".join(pieces)
-    finally:
-        os.close(fd)
 
 
 def _session(pid: int) -> int | None:
