@@ -74,7 +74,12 @@ def build(args: argparse.Namespace) -> LocalMesos:
         raise SpecError(None, "agents", f"must be at least 1, got {args.agents}")
     credential = _credential(args.credential_file)
     return LocalMesos(
-        _agents(args), host=args.host, port=args.port, credential=credential, work_dir=args.work_dir
+        _agents(args),
+        host=args.host,
+        port=args.port,
+        credential=credential,
+        work_dir=args.work_dir,
+        switch_user=True,
     )
 
 

@@ -63,8 +63,16 @@ class _Container:
 class Containers:
     """The running tasks of every embedded agent. Must be used within its event loop only."""
 
-    def __init__(self, work_dir: Path, report: Report, *, is_temporary: bool = False) -> None:
+    def __init__(
+        self,
+        work_dir: Path,
+        report: Report,
+        *,
+        is_temporary: bool = False,
+        switch_user: bool = False,
+    ) -> None:
         self._work_dir, self._is_temporary = work_dir, is_temporary
+        self._switch_user = switch_user
         self._report = report
         self._loop = asyncio.get_running_loop()
         self._waiting: dict[str, Task] = {}
@@ -177,7 +185,7 @@ class Containers:
             self._preparing[container_id] = preparing
             return
         try:
-            self._follow(task, start_process(task, self.sandbox(task)))
+            self._follow(task, start_process(task, self.sandbox(task), self._switch_user))
         except Refusal as refusal:
             self._report.refused(container_id, *refusal.args)
 

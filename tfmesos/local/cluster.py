@@ -58,6 +58,7 @@ class LocalMesos:
         work_dir: Path | None = None,
         timing: Timing | None = None,
         exit_grace: float = 1.0,
+        switch_user: bool = False,
     ) -> None:
         self._configs = list(agents)
         self._host, self._port = host, port
@@ -65,6 +66,7 @@ class LocalMesos:
         self._work_dir = work_dir
         self._timing = timing or Timing()
         self._exit_grace = exit_grace  # seconds between SIGTERM and SIGKILL of tasks left at exit
+        self._switch_user = switch_user  # do plain tasks run as whom they name, or as we do?
         self._agent_ids: dict[str, str] = {}
         self._stack = AsyncExitStack()
         self._master: Master
@@ -96,7 +98,11 @@ class LocalMesos:
             self.directory = self._directory()
             is_temporary = self._work_dir is None
             self._master = Master(
-                self._info(), self._timing, self.directory, is_temporary=is_temporary
+                self._info(),
+                self._timing,
+                self.directory,
+                is_temporary=is_temporary,
+                switch_user=self._switch_user,
             )
             self._stack.push_async_callback(lambda: self._master.close(self._exit_grace))
             await self._serve(listener)

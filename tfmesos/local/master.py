@@ -49,10 +49,18 @@ class Master:
     """Carries out what the state decides. Must be used within its event loop only."""
 
     def __init__(
-        self, info: Json, timing: Timing, work_dir: Path, *, is_temporary: bool = False
+        self,
+        info: Json,
+        timing: Timing,
+        work_dir: Path,
+        *,
+        is_temporary: bool = False,
+        switch_user: bool = False,
     ) -> None:
         self.state = MasterState(info, uuid.uuid4, timing)
-        self.containers = Containers(work_dir, self, is_temporary=is_temporary)
+        self.containers = Containers(
+            work_dir, self, is_temporary=is_temporary, switch_user=switch_user
+        )
         self._loop = asyncio.get_running_loop()
         self._epoch = time.time() - self._loop.time()
         self._streams: dict[str, Stream] = {}
