@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import pwd
 import secrets
 from collections.abc import Callable, Iterable
 
@@ -43,6 +44,7 @@ async def provide_image(config: LaunchConfig, say: Callable[[str], None]) -> Non
 
     assert config.image is not None
     _check_volumes(config.volumes)
+    _check_user(config.task_user or "")
     try:
         docker = Docker()
         await docker.check()
@@ -67,6 +69,17 @@ def _check_volumes(volumes: Iterable[Volume]) -> None:
         if not os.path.exists(volume.host):
             problem = f"{volume.host}:{volume.container}: there is no {volume.host} on this machine"
             raise SpecError(None, "volumes", problem)
+
+
+def _check_user(user: str) -> None:
+    """A container has the names of this machine, by its /etc/passwd; a number needs none."""
+    name = user.partition(":")[0]
+    if name and not name.isdecimal():
+        try:
+            pwd.getpwnam(name)
+        except (KeyError, ValueError):  # ValueError: a NUL in it
+            problem = f"{name!r}: there is no such user on this machine; a number would do"
+            raise SpecError(None, "user", problem) from None
 
 
 def _check_gpus(wanted: float, offered: int) -> None:

@@ -257,6 +257,11 @@ BAD = "127.0.0.1:9/no/such"  # nobody listens there
         (("--image", "BASE", "-f"), 2, "--image cannot be had: Failed to pull image"),
         (("--image", "BASE", "-V", "/no/dir:/x"), 2, "-V/--volume /no/dir:/x: there is no /no/dir"),
         (("--image", "BASE", "-V", "/etc:x"), 2, "-V/--volume must name absolute paths, got 'x'"),
+        (
+            ("--image", "BASE", "--user", "nosuchuser"),
+            2,
+            "--user 'nosuchuser': there is no such user",
+        ),
         (("--image", "BASE", "-Gw", "0.5"), 2, "-Gw/--worker-gpus must be a whole number, got 0.5"),
     ],
 )
