@@ -472,25 +472,29 @@ def test_the_directory_of_the_embedded_mesos_is_removed_when_its_owner_is_dead(t
 
 
 def test_a_launcher_that_its_user_has_stopped_is_waited_for(tmp_path):
-    with subprocess.Popen(["sleep", "100"]) as owner:
-        owner.send_signal(signal.SIGSTOP)
+    owner = subprocess.Popen(["sleep", "100"])
+    owner.send_signal(signal.SIGSTOP)
 
-        async def main():
-            values = {"grace": 0.2, "owner": owner.pid}
-            async with launcher(grace=60) as ours, Proxy(ours.address).running() as proxy:
-                with runner(tmp_path, settings(proxy.address, **values)) as theirs:
-                    ours.start("sleep 60")
-                    await ours.saw(TaskReady)
-                    proxy.cut(for_good=True)
-                    await asyncio.sleep(1.0)  # five times its patience with others
-                    assert theirs.process.poll() is None
-                    proxy.mend()
-                    await ours.saw(RunnerBack)
-                    proxy.cut(for_good=True)
-                    owner.kill()
-                    return await theirs.exited()
+    async def main():
+        values = {"grace": 0.2, "owner": owner.pid}
+        async with launcher(grace=60) as ours, Proxy(ours.address).running() as proxy:
+            with runner(tmp_path, settings(proxy.address, **values)) as theirs:
+                ours.start("sleep 60")
+                await ours.saw(TaskReady)
+                proxy.cut(for_good=True)
+                await asyncio.sleep(1.0)  # five times its patience with others
+                assert theirs.process.poll() is None
+                proxy.mend()
+                await ours.saw(RunnerBack)
+                proxy.cut(for_good=True)
+                owner.kill()
+                return await theirs.exited()
 
+    try:
         assert asyncio.run(main()) == wire.LAUNCHER_LOST
+    finally:
+        owner.kill()
+        owner.wait()
 
 
 def test_a_launcher_that_falls_silent_is_lost_as_well(tmp_path):
