@@ -365,8 +365,15 @@ def test_a_task_that_never_starts_fails_the_run_with_the_words_of_mesos():
     assert len(only(do.Launch, run.log)) == 4
 
 
-def test_a_task_whose_interpreter_is_not_there_is_not_tried_again():
+def test_a_task_whose_interpreter_is_not_on_its_node_is_tried_on_another_one():
     run = Run(workers(1))
+    run.subscribe()
+    run.offer()
+    assert do.Revive() in run.update("worker:0", "TASK_FAILED", "Command exited with status 127")
+
+
+def test_a_task_whose_interpreter_is_on_no_node_is_not_tried_again():
+    run = Run(workers(1), nodes_alike=True)
     run.subscribe()
     run.offer()
     run.update("worker:0", "TASK_FAILED", "Command exited with status 127")

@@ -57,6 +57,7 @@ class ClusterState:
         start_timeout: float | None = None,
         restarts: RestartPolicy = USUAL_RESTARTS,
         hang_timeout: float | None = None,
+        nodes_alike: bool = False,
         jitter: Callable[[], float] = lambda: 0.5,
         here: tuple[Task, str, str] | None = None,  # a task beside us, its id and address
     ) -> None:
@@ -66,7 +67,7 @@ class ClusterState:
         self.phase = Phase.GATHERING
         self.cluster: ClusterSpec = {}
         self.is_ready = False
-        self._witnesses = Witnesses(self.members)
+        self._witnesses = Witnesses(self.members, nodes_alike)
         self._restarts = Restarts(restarts)
         self._restarted: list[Ending] = []
         self._reconciliation = Reconciliation()

@@ -137,6 +137,7 @@ class Run:
             start_timeout=self.config.start_timeout,
             restarts=self.config.restarts,
             hang_timeout=self.config.hang_timeout,
+            nodes_alike=self.config.is_local or self.config.image is not None,
             jitter=secrets.SystemRandom().random,
             here=None if here is None else (here.task, here.task_id, here.address),
         )

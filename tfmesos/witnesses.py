@@ -47,8 +47,9 @@ class Doubt(Record):
 
 
 class Witnesses:
-    def __init__(self, members: Roster) -> None:
+    def __init__(self, members: Roster, alike: bool) -> None:
         self._members = members
+        self._alike = alike  # do all nodes lack what one of them lacks?
         self._doubts: dict[Member, Doubt] = {}
         self._missed: dict[Member, float] = {}  # whose runner is out of touch, and since when
 
@@ -118,7 +119,8 @@ class Witnesses:
             if doubt and doubt.is_partition:
                 self.settle(member)
             return NOTHING
-        verdict = _in_words_of_mesos(member, event, self._missed.get(member, now))
+        at = self._missed.get(member, now)
+        verdict = _in_words_of_mesos(member, event, at, self._alike)
         self._find(member)
         if doubt and doubt.is_put_off:
             return NOTHING
@@ -180,7 +182,9 @@ class Witnesses:
         return [Say(f"{where}; {patience}", "warning")]
 
 
-def _in_words_of_mesos(member: Member, event: happened.TaskUpdated, at: float) -> Verdict:
+def _in_words_of_mesos(
+    member: Member, event: happened.TaskUpdated, at: float, alike: bool
+) -> Verdict:
     reason = describe(event.state, event.message, event.reason)
     code = status_in(event.message) or (0 if event.state == "TASK_FINISHED" else 1)
     if event.reason == OUT_OF_MEMORY:
@@ -188,5 +192,5 @@ def _in_words_of_mesos(member: Member, event: happened.TaskUpdated, at: float) -
     if code in RUNNER_EXITS:
         reason = f"{reason}: {RUNNER_EXITS[code]}"
     lost = is_lost(event.state) or code == LAUNCHER_LOST
-    is_hopeless = not member.has_runner and code in NO_SUCH_PROGRAM
+    is_hopeless = alike and not member.has_runner and code in NO_SUCH_PROGRAM
     return Verdict(member, code, reason, at, is_lost=lost, is_hopeless=is_hopeless)
