@@ -253,7 +253,7 @@ def _count(constraint: Constraint, nodes: Iterable[Node]) -> int:
 
 def _some(constraint: Constraint, nodes: Iterable[Node]) -> str:
     """A few of the values that *nodes* have."""
-    values = dict.fromkeys(node.value(constraint.field) for node in nodes)
-    named = [value for value in values if value is not None]
+    values = {node.value(constraint.field) for node in nodes}
+    named = sorted(value for value in values if value is not None)
     more = f" and {len(named) - _SHOWN} more" if len(named) > _SHOWN else ""
     return ", ".join(named[:_SHOWN]) + more

@@ -58,7 +58,7 @@ def test_ranges_are_written_as_mesos_shows_them(mesos):
     assert (done.returncode, done.stderr) == (
         75,
         "tfrun: this cannot be placed: worker:0: no agent meets span:IS:[5-6] "
-        "(span: [1-3], [1-3,7-9])\n",
+        "(span: [1-3,7-9], [1-3])\n",
     )
 
 
