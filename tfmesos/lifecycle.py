@@ -110,7 +110,7 @@ class ClusterState:
             case happened.AgentLost(agent_id):
                 return nodes.agent_lost(self.members, agent_id)
             case happened.TaskRegistered():
-                return self._register(event, now)
+                return self._register(event)
             case happened.TaskReady(task_id):
                 return self._ready(task_id, now)
             case happened.TaskFellSilent(task_id, seconds):
@@ -207,7 +207,7 @@ class ClusterState:
         seats = tuple((self.members.launch(seat.task, place).task_id, seat) for seat in place.seats)
         return do.Launch(place.agent_id, place.hostname, tuple(o.id for o in place.offers), seats)
 
-    def _register(self, event: happened.TaskRegistered, now: float) -> list[Action]:
+    def _register(self, event: happened.TaskRegistered) -> list[Action]:
         member = self.members.live(event.task_id)
         if member is None or member.stage is not Stage.LAUNCHED:
             return []
@@ -390,11 +390,11 @@ class ClusterState:
 
     # Ends of the run
 
-    def _fail(self, member: Member, now: float, addition: str = "") -> list[Action]:
+    def _fail(self, member: Member, now: float) -> list[Action]:
         ending = member.ending
         assert ending is not None
         where = f" on {ending.hostname}" if ending.hostname else ""
-        error = TaskFailed(member.task.name, f"{ending.reason}{where}{addition}", ending.code or 1)
+        error = TaskFailed(member.task.name, f"{ending.reason}{where}", ending.code or 1)
         return self._stop(Outcome(error=error, cause=ending), now)
 
     def _finish_when_decided(self, now: float) -> list[Action]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from .constraints import Constraint, Node
 from .record import Record
+from .words import some
 
 _SHOWN = 5  # values named in a message
 
@@ -254,6 +255,4 @@ def _count(constraint: Constraint, nodes: Iterable[Node]) -> int:
 def _some(constraint: Constraint, nodes: Iterable[Node]) -> str:
     """A few of the values that *nodes* have."""
     values = {node.value(constraint.field) for node in nodes}
-    named = sorted(value for value in values if value is not None)
-    more = f" and {len(named) - _SHOWN} more" if len(named) > _SHOWN else ""
-    return ", ".join(named[:_SHOWN]) + more
+    return some(sorted(value for value in values if value is not None), _SHOWN)

@@ -60,15 +60,17 @@ class Witnesses:
 
     def due(self, now: float) -> list[Verdict]:
         """The ends that nobody has contradicted in time, the earliest first."""
-        due = [m for m, d in self._doubts.items() if d.until is not None and now >= d.until]
-        verdicts = [self._doubts.pop(member).verdict for member in due]
-        return sorted((v for v in verdicts if v.member.is_live), key=lambda v: v.at)
+        doubts = self._doubts.items()
+        return self._take([m for m, d in doubts if d.until is not None and now >= d.until])
 
     def earlier_ends(self, than: float) -> list[Verdict]:
         """Ends that came before and are only waiting to be confirmed, the earliest first."""
         doubts = self._doubts.items()
-        open_ = [m for m, d in doubts if not d.is_partition and d.verdict.at <= than]
-        verdicts = [self._doubts.pop(member).verdict for member in open_]
+        return self._take([m for m, d in doubts if not d.is_partition and d.verdict.at <= than])
+
+    def _take(self, members: list[Member]) -> list[Verdict]:
+        """What is doubted of *members*, no longer doubted, the earliest first."""
+        verdicts = [self._doubts.pop(member).verdict for member in members]
         return sorted((v for v in verdicts if v.member.is_live), key=lambda v: v.at)
 
     def settle(self, member: Member) -> None:
