@@ -43,6 +43,7 @@ _SIGNALS = {
 class StateMeaning(NamedTuple):
     is_terminal: bool
     sentence: str  # after the task's name
+    is_lost: bool = False  # did its node fail it, whatever its command did?
 
 
 STATES: Mapping[str, StateMeaning] = {
@@ -55,11 +56,11 @@ STATES: Mapping[str, StateMeaning] = {
     "TASK_FAILED": StateMeaning(True, "failed"),
     "TASK_KILLED": StateMeaning(True, "was killed"),
     "TASK_ERROR": StateMeaning(True, "was refused by Mesos"),
-    "TASK_LOST": StateMeaning(True, "was lost"),
-    "TASK_DROPPED": StateMeaning(True, "was dropped before it started"),
-    "TASK_GONE": StateMeaning(True, "is gone with its agent"),
-    "TASK_GONE_BY_OPERATOR": StateMeaning(True, "is gone: an operator removed its agent"),
-    "TASK_UNKNOWN": StateMeaning(True, "is unknown to the master"),
+    "TASK_LOST": StateMeaning(True, "was lost", True),
+    "TASK_DROPPED": StateMeaning(True, "was dropped before it started", True),
+    "TASK_GONE": StateMeaning(True, "is gone with its agent", True),
+    "TASK_GONE_BY_OPERATOR": StateMeaning(True, "is gone: an operator removed its agent", True),
+    "TASK_UNKNOWN": StateMeaning(True, "is unknown to the master", True),
 }
 
 
@@ -70,8 +71,8 @@ def is_terminal(state: str) -> bool:
 
 
 def is_lost(state: str) -> bool:
-    """Did the node fail the task, whatever its command did?"""
-    return state in ("TASK_LOST", "TASK_DROPPED", "TASK_UNKNOWN") or state.startswith("TASK_GONE")
+    meaning = STATES.get(state)
+    return meaning is not None and meaning.is_lost
 
 
 def describe(state: str, message: str = "", reason: str = "") -> str:
