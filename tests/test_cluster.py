@@ -65,6 +65,14 @@ def test_a_failure_interrupts_the_main_thread_in_the_block(busy):
     assert raised.value.__cause__ is None
 
 
+def test_a_failure_of_the_outer_of_two_clusters_is_raised_through_the_inner():
+    with pytest.raises(TaskFailed, match="worker:0 exited with 7"):
+        with cluster(Job("worker", 1, cmd="sleep 1; exit 7"), quiet=True):
+            with cluster(Job("worker", 1, cmd="sleep 60"), quiet=True):
+                time.sleep(50)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 def test_a_failure_interrupts_nobody_who_handles_interrupts_himself():
     got = []
     before = signal.signal(signal.SIGINT, lambda *_: got.append("SIGINT"))

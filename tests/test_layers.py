@@ -64,6 +64,7 @@ IO = {
         "output",
         "servant",
         "serve",
+        "epitaph",
         "reservation",
     ),  # of the runner
     *("masters", "client", "client_answers", "client_calls", "client_patience"),

@@ -93,37 +93,64 @@ def test_a_server_that_dies_is_reported_in_the_block():
             c._ended.result(60)
 
 
-def test_an_error_of_tensorflow_is_traced_back_to_the_task_that_died():
-    code = """
-import os, threading
+# A client of two servers that loses one of them in the middle of a call.
+CLIENT = """
+import os, sys, threading
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 import psutil
 import tensorflow as tf
+import tfmesos.scheduler
 from tfmesos import Job, TaskFailed, cluster
 
-def kill_the_ps(c):
-    task = c._run.id + "-ps-0-1"
+victim, occupation, wreck = sys.argv[1:]
+tfmesos.scheduler.STUCK_AFTER = 2
+
+def kill(c):
+    task = f"{c._run.id}-{victim}-0-1"
     for process in psutil.Process().children(recursive=True):
         if "serve import" in " ".join(process.cmdline()):
             if process.environ()["TFMESOS_TASK_ID"] == task:
-                process.kill()
+                {"server": process, "runner": process.parent()}[wreck].kill()
 
 try:
     with cluster([Job("ps", 1), Job("worker", 1)], quiet=True) as c, tf.Graph().as_default():
         with tf.device("/job:ps/task:0"):
             total = tf.compat.v1.get_variable("total", initializer=0)
         with tf.device("/job:worker/task:0"):
-            step = tf.compat.v1.assign_add(total, 1)
+            compute = tf.compat.v1.assign_add(total, 1)
+            wait = tf.queue.FIFOQueue(1, tf.int32).dequeue()
         with tf.compat.v1.Session(c.targets["/job:worker/task:0"]) as session:
             session.run(tf.compat.v1.global_variables_initializer())
-            session.run(step)
-            kill_the_ps(c)
+            session.run(compute)
+            threading.Timer(0.5, kill, [c]).start()
             while True:
-                session.run(step)
+                session.run({"compute": compute, "wait": wait}[occupation])
 except TaskFailed as error:
     print(error.task, error.exit_code)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=110, env=environment()
+
+
+def lose(*how):
+    return subprocess.run(
+        [sys.executable, "-c", CLIENT, *how],
+        capture_output=True,
+        text=True,
+        timeout=110,
+        env=environment(),
     )
-    assert (done.stdout, done.returncode) == ("ps:0 137\n", 0), done.stderr
+
+
+@pytest.mark.parametrize("victim", ["ps", "worker"])
+@pytest.mark.parametrize("occupation", ["compute", "wait"])
+def test_the_loss_of_a_server_ends_a_call_of_tensorflow_as_a_failed_task(victim, occupation):
+    done = lose(victim, occupation, "server")
+    assert (done.stdout, done.returncode) == (f"{victim}:0 137\n", 0), done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_program_that_nothing_can_call_out_of_tensorflow_is_ended():
+    done = lose("worker", "wait", "runner")
+    assert (done.stdout, done.returncode) == ("", 137), done.stderr
+    assert "worker:0 was killed by SIGKILL (signal 9)" in done.stderr
+    line = 1 + CLIENT[: CLIENT.index("session.run({")].count("\n")
+    assert f"TensorFlow, called at <string>:{line}, still waits for it: ending" in done.stderr

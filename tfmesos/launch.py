@@ -250,6 +250,10 @@ class LaunchConfig(Record):
         return next((task for task in named if task), self.tasks[0])
 
     @property
+    def has_servers(self) -> bool:
+        return any(job.cmd is None for job in self.jobs)
+
+    @property
     def is_local(self) -> bool:
         return self.master == "local"
 

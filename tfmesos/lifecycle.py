@@ -149,6 +149,11 @@ class ClusterState:
             times.append(self._gathering.deadline)
         return min((time for time in times if time is not None), default=None)
 
+    @property
+    def is_failing(self) -> bool:
+        """Has the run failed, though some of it may still be stopping?"""
+        return self.phase >= Phase.STOPPING and self._stopping_with.error is not None
+
     def summary(self) -> str:
         """Where a wait stands, in one line; empty when nobody waits."""
         if self.phase is Phase.STOPPING:

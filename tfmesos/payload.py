@@ -23,6 +23,7 @@ NODE_MODULES = (
     "bare",
     "child",
     "command",
+    "epitaph",
     "errors",
     "examine",
     "link",

@@ -54,6 +54,7 @@ class _Task:
         self.sent: list[bytes] = []  # numbered messages to the runner, arrived or not
         self.turn = asyncio.Lock()  # keeps the order over a change of connection
         self.exited = False
+        self.is_dismissed = False
         self.is_silent = False
         self.loss: asyncio.TimerHandle | None = None
 
@@ -88,11 +89,13 @@ class Rendezvous:
         silent_after: float = 60.0,
         handshake_timeout: float = 5.0,
         max_strangers: int = 64,
+        dismisses: bool = True,  # let a runner go once it has reported its end; or `dismiss` does
     ) -> None:
         self._run_id, self._emit, self._output = run_id, emit, output
         self._grace, self._heartbeat, self._silence = grace, heartbeat, silence
         self._silent_after = silent_after
         self._handshake_timeout, self._max_strangers = handshake_timeout, max_strangers
+        self._dismisses = dismisses
         self._tasks: dict[str, _Task] = {}
         self._awaited: set[str] = set()  # those of them without a connection
         self._strangers: dict[asyncio.StreamWriter, None] = {}  # the oldest first
@@ -171,6 +174,13 @@ class Rendezvous:
         frame = message if isinstance(message, bytes) else wire.encode(message)
         task.sent.append(frame)
         task.write(frame)
+
+    def dismiss(self, task_id: str) -> None:
+        """Let the runner go, if it has reported its end."""
+        task = self._tasks.get(task_id)
+        if task is not None and task.exited:
+            task.is_dismissed = True
+            task.write(BYE)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         handler = self._group.create_task(work)
@@ -270,7 +280,7 @@ class Rendezvous:
         task.write(wire.encode(welcome))
         for frame in task.sent[arrived:]:
             task.write(frame)
-        if task.exited:
+        if task.is_dismissed:
             task.write(BYE)
         return task
 
@@ -345,7 +355,8 @@ class Rendezvous:
     def _exited(self, task: _Task, message: wire.Message) -> None:
         code, reason = wire.count(message, "code"), wire.field(message, "reason", str)
         task.exited = True
-        task.write(BYE)
+        if self._dismisses:
+            self.dismiss(task.id)
         self._emit(TaskExited(task.id, code, reason, tuple(wire.lines(message, "tail"))))
 
     def _connection_ended(self, task: _Task, reason: str) -> None:

@@ -63,8 +63,11 @@ class Run:
         console: Console,
         *,
         on_ready: Callable[[ClusterSpec], None] = lambda cluster: None,
+        on_failure: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
+        """Servers that have ended answer for themselves until *on_failure* returns."""
         self.config, self._console, self._on_ready = config, console, on_ready
+        self._on_failure = on_failure if config.has_servers else None
         self.id = f"tfmesos-{secrets.token_hex(4)}"
         self._names: dict[str, str] = {}  # task id -> name on the screen
         self._events: asyncio.Queue[happened.Event] = asyncio.Queue()
@@ -159,6 +162,7 @@ class Run:
                 self._output,
                 grace=grace,
                 silent_after=silent_after(self.config),
+                dismisses=self._on_failure is None,
             )
         )
         self._launcher = await self._listen(leaders)
@@ -255,7 +259,12 @@ class Run:
     async def _live(self) -> Outcome:
         async with asyncio.TaskGroup() as self._group:
             workers = [self._spawn(self._subscribe()), self._spawn(self._call())]
-            outcome = await self._with_sandbox(await self._loop())
+            outcome = await self._loop()
+            if self._on_failure is not None and outcome.error is not None:
+                await self._on_failure()
+                for task_id in self._names:
+                    self._rendezvous.dismiss(task_id)
+            outcome = await self._with_sandbox(outcome)
             await self._leave()
             for worker in [*workers, *self._side_work]:
                 worker.cancel()
@@ -272,6 +281,8 @@ class Run:
             for action in self._state.handle(event, clock()):
                 log.debug("action: %s", action)
                 self._do(action)
+            if isinstance(event, happened.TaskExited) and not self._state.is_failing:
+                self._rendezvous.dismiss(event.task_id)
             self._show_status(clock())
         return self._outcome
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import atexit
 import logging
+import os
 import socket
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -26,7 +28,11 @@ from .wire import join_address
 
 logging.getLogger("tfmesos").addHandler(logging.NullHandler())  # the program decides
 
-LEARNED_WITHIN = 3.0  # seconds between TensorFlow's complaint and our knowledge of the cause
+# All in seconds:
+LEARNED_WITHIN = 3.0  # between TensorFlow's complaint and our knowledge of the cause
+ANSWERED_FOR = 8.0  # that dead servers answer for the caller to come out of TensorFlow
+STUCK_AFTER = 20.0  # in a call of TensorFlow that nothing ends
+LOOK_EVERY = 0.05
 
 __all__ = ["Job", "Outcome", "TFMesosScheduler", "cluster"]
 
@@ -78,6 +84,7 @@ class TFMesosScheduler:
         self._stop_wanted: tuple[str, int] | None = None
         self._reservation: socket.socket | None = None  # of this process's own address
         self._told = False  # has the caller seen how it ended?
+        self._asked = False  # has somebody asked lately whether it is over?
         self._owner = 0  # the thread that started it
         self.interruption = Interruption()
 
@@ -151,6 +158,7 @@ class TFMesosScheduler:
     def finished(self) -> bool:
         """Has the run ended well? Raises what went wrong if it has not."""
         if not self._ended.done():
+            self._asked = True
             return False
         self._raise_failure()
         return True
@@ -239,11 +247,12 @@ class TFMesosScheduler:
             if not self._quiet:
                 console.report(outcome)
             self._end(outcome)
+            self._insist(outcome, console)
         finally:
             console.close()
 
     async def _go(self, console: Console) -> Outcome:
-        run = Run(self.config, console, on_ready=self._announce)
+        run = Run(self.config, console, on_ready=self._announce, on_failure=self._break_news)
         with self._lock:
             self._loop, self._run = asyncio.get_running_loop(), run
             wanted = self._stop_wanted
@@ -256,6 +265,30 @@ class TFMesosScheduler:
         if self._ready.done():
             self._ready = Future()
         self._ready.set_result(cluster)
+
+    async def _break_news(self) -> None:
+        """Let the caller come out of a call of TensorFlow before we end."""
+        self._asked = False
+        self.interruption.send()
+        clock = asyncio.get_running_loop().time
+        end = clock() + ANSWERED_FOR
+        while clock() < end:
+            if self._asked or self._stop_wanted or self.interruption.is_needless:
+                return
+            await asyncio.sleep(LOOK_EVERY)
+
+    def _insist(self, outcome: Outcome, console: Console) -> None:
+        """End a program that cannot hear of the failure, and would hang for ever."""
+        place = self.interruption.await_arrival(STUCK_AFTER)
+        if not place:
+            return
+        stuck = f"{outcome.error}; TensorFlow, called at {place}, still waits for it"
+        if hasattr(sys, "ps1") or "ipykernel" in sys.modules:
+            console.say(f"{stuck}: restart this interpreter", "warning")
+            return
+        console.say(f"{stuck}: ending the program with exit code {outcome.exit_code}", "warning")
+        console.close()
+        os._exit(outcome.exit_code)
 
     def _end(self, outcome: Outcome) -> None:
         if not self._ready.done():
@@ -286,7 +319,7 @@ def cluster(jobs: Any, *, wait: bool = True, **settings: Any) -> Iterator[TFMeso
         yield scheduler
         interruption.leave()
     except BaseException as error:
-        is_interrupted = interruption.leave(error)
+        is_interrupted = interruption.leave()
         if _is_of_tensorflow(error):
             scheduler.await_failure(LEARNED_WITHIN)
         scheduler.stop()

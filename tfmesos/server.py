@@ -24,7 +24,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import MutableMapping, Sequence
 
+    from .epitaph import Epitaph
     from .servant import Servant
+    from .system import socket
 
 PATIENCE = 10.0  # seconds without progress after which we no longer wait for the goodbye
 KEEPS_UP = 0.25  # seconds; a launcher that takes no output for so long is not waited for
@@ -102,7 +104,9 @@ class Runner:
             self._loop.run_until(lambda: self._start or self._stopping or self._failed_early)
             if self._stopping:
                 return self._report(self._stopped("was stopped before it started"), [])
-            return self._work() if self._servant is None else self._serve(self._servant)
+            if self._servant is None:
+                return self._work()
+            return self._serve(self._servant, reservation)
         finally:
             reservation.close()
 
@@ -125,8 +129,8 @@ class Runner:
             outcome = Outcome(*self._link.failure)
         return self._report(outcome, tail)
 
-    def _serve(self, servant: Servant) -> Outcome:
-        """Let the TensorFlow server begin, and live as long as it does."""
+    def _serve(self, servant: Servant, address: socket.socket) -> Outcome:
+        """Let the TensorFlow server begin, live as long as it does, and answer for it then."""
         if self._start:
             servant.begin(what_to_serve(self._start, self._settings))
             self._loop.run_until(lambda: servant.is_ready or servant.child.ended)
@@ -136,7 +140,17 @@ class Runner:
         outcome = Outcome(*process.ending(servant.child.returncode))
         if servant.error:
             outcome = Outcome(outcome.code or 1, "cannot serve: " + servant.error)
-        return self._report(outcome, self._output.tail.lines())
+        epitaph = self._bury(address, outcome.reason)
+        try:
+            return self._report(outcome, self._output.tail.lines())
+        finally:
+            epitaph.close()
+
+    def _bury(self, address: socket.socket, reason: str) -> Epitaph:
+        from .epitaph import Epitaph  # most tasks have a command
+
+        text = "{}:{} {}".format(self._settings.job, self._settings.index, reason)
+        return Epitaph(self._loop, address, text)
 
     def _hire(self, message: wire.Message) -> None:
         """Start the process of the server now: importing TensorFlow takes it seconds."""
