@@ -102,3 +102,13 @@ def test_a_mark_is_found_however_long_the_environment_before_it(padding):
     child = subprocess.Popen(["/bin/sleep", "60"], env=env)
     process.signal_marked({"TFMESOS_TASK_ID": f"after-{padding}"}, signal.SIGKILL)
     assert child.wait(10) == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("number", list(signal.Signals))
+def test_the_end_by_a_signal_is_told_by_its_name(number):
+    words = f"was killed by {number.name} (signal {number:d})"
+    assert process.ending(-number) == (128 + number, words)
+
+
+def test_the_end_by_a_signal_without_a_name_is_told_by_its_number():
+    assert process.ending(-40) == (168, "was killed by a signal (signal 40)")

@@ -154,13 +154,13 @@ def ending(returncode: int) -> tuple[int, str]:
     """The exit code and the words for a Popen returncode."""
     if returncode >= 0:
         return returncode, "exited with {}".format(returncode)
-    try:
-        from signal import Signals  # the names are not free
+    words = "was killed by {} (signal {})".format(_signal_name(-returncode), -returncode)
+    return exit_code(returncode), words
 
-        name = Signals(-returncode).name
-    except ValueError:
-        name = "a signal"
-    return exit_code(returncode), "was killed by {} (signal {})".format(name, -returncode)
+
+def _signal_name(number: int) -> str:
+    names = (name for name in dir(signal) if name.startswith("SIG") and name[3] != "_")
+    return next((name for name in names if getattr(signal, name) == number), "a signal")
 
 
 def could_not_start(name: str, error: Exception) -> tuple[int, str]:
