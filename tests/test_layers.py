@@ -71,7 +71,7 @@ IO = {
     *("rendezvous", "console", "here", "interruption", "access", "sandbox", "limits", "stock"),
 }
 SHELL = {
-    *("config", "embedded", "run", "scheduler", "server", "flags", "tfrun"),
+    *("config", "embedded", "run", "scheduler", "server", "parser", "flags", "tfrun"),
     *("__init__", "__main__"),
 }
 
