@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 from . import process
 from .loop import READ, Loop, Timer
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 DRAIN = 0.5  # seconds for the output of an ended command that others still hold open
 CHUNK = 64 * 1024  # bytes
+MUCH = 16 * 1024  # bytes; who writes so much between two looks is watched without a break
+FLOOD = 1.0  # seconds that this lasts
+REST = 0.01  # seconds between two looks at all others, who may write line by line
 
 
 class Guard:
@@ -98,11 +102,11 @@ class Child:
         self._loop, self._read = loop, read
         self._timers: list[Timer] = []
         self._pause: Timer | None = None
+        self._flood_until = 0.0
         self._open: dict[str, int] = {}
         self._process = self._start(argv, env, cwd, stdin)
         self.pid = self._process.pid
-        for name, fd in self._open.items():
-            self._watch(name, fd)
+        self._watch_all()
         loop.on_signal(signal.SIGCHLD, self._reap)
         self._reap()  # it may have ended before we listened
 
@@ -126,6 +130,11 @@ class Child:
 
     def _watch(self, name: str, fd: int) -> None:
         self._loop.watch(fd, READ, lambda: self._readable(name))
+
+    def _watch_all(self) -> None:
+        if self._pause is None:
+            for name, fd in self._open.items():
+                self._watch(name, fd)
 
     @property
     def returncode(self) -> int:
@@ -154,8 +163,7 @@ class Child:
         if self._pause is not None and not self.ended:
             self._pause.cancel()
             self._pause = None
-            for name, fd in self._open.items():
-                self._watch(name, fd)
+            self._watch_all()
 
     def _readable(self, name: str) -> None:
         data = os.read(self._open[name], CHUNK)
@@ -163,11 +171,17 @@ class Child:
         if not data:
             self._close(name)
             self._reap()
+        elif len(data) >= MUCH:
+            self._flood_until = time.monotonic() + FLOOD
+        elif time.monotonic() > self._flood_until and not process.has_ended(self._process):
+            self._loop.unwatch(self._open[name])
+            self._loop.after(REST, self._watch_all)
 
     def _reap(self) -> None:
         if self.ended or not process.has_ended(self._process):
             return
         if self._open:
+            self._watch_all()
             self._timers.append(self._loop.after(DRAIN, self._finish))
         else:
             self._finish()
