@@ -346,6 +346,10 @@ def test_a_parameter_that_docker_does_not_know_is_told_in_its_words(base, docker
             {"DOCKER_HOST": "unix:///no/such"},
             "Cannot connect to the Docker daemon at unix:///no/such",
         ),
+        (
+            {"DOCKER_HOST": "ssh://me@192.0.2.1"},
+            "DOCKER_HOST=ssh://me@192.0.2.1 is the engine of another machine",
+        ),
     ],
 )
 def test_no_engine_is_said_at_once(env, reason):

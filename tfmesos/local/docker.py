@@ -57,6 +57,8 @@ class Docker:
         found = shutil.which("docker")
         if found is None:
             raise NoEngine("there is no docker command on the PATH")
+        if images.is_elsewhere(host := os.environ.get("DOCKER_HOST", "")):
+            raise NoEngine(f"DOCKER_HOST={host} is the engine of another machine")
         self._docker = found
         self._environment = dict(os.environ)
 

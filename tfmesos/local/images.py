@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from urllib.parse import urlsplit
 
 from ..record import Record
 from .records import Task
@@ -25,6 +26,12 @@ class Surroundings(Record):
     labels: Mapping[str, str]
     variables: Sequence[str]  # NAME, or NAME=VALUE
     cpus: float  # of the machine
+
+
+def is_elsewhere(engine: str) -> bool:
+    """Is the engine of this address on another machine?"""
+    url = urlsplit(engine)
+    return bool(url.hostname) and url.hostname not in ("localhost", "127.0.0.1", "::1")
 
 
 def must_pull(info: Json) -> bool:
