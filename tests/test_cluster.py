@@ -73,6 +73,13 @@ def test_a_failure_of_the_outer_of_two_clusters_is_raised_through_the_inner():
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+def test_a_failure_is_raised_though_the_usual_handler_was_put_back_meanwhile():
+    with pytest.raises(TaskFailed, match="worker:0 exited with 7"):
+        with cluster(Job("worker", 1, cmd="sleep 1; exit 7"), quiet=True):
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            time.sleep(50)
+
+
 def test_a_failure_interrupts_nobody_who_handles_interrupts_himself():
     got = []
     before = signal.signal(signal.SIGINT, lambda *_: got.append("SIGINT"))

@@ -27,7 +27,7 @@ class Interruption:
         self._is_inside = False  # is the main thread in the block?
         self._left = threading.Event()
         self._listeners = 0  # calls of the main thread that wait to be told
-        self._is_sent = self._has_arrived = False
+        self._is_sent = self._is_traced = self._has_arrived = False
 
     def enter(self) -> None:
         if threading.current_thread() is not threading.main_thread():
@@ -39,9 +39,10 @@ class Interruption:
 
     def leave(self) -> bool:
         """No signal comes after this. Was the block left because of ours?"""
+        was_inside = self in _inside
         try:
             with self._lock:
-                was_inside, self._is_inside = self._is_inside, False
+                self._is_inside = False
             self._left.set()
             if self._is_sent and not self._has_arrived:
                 time.sleep(ARRIVAL)
@@ -76,10 +77,11 @@ class Interruption:
         with self._lock:
             if not self._is_inside or self._listeners or self._is_sent:
                 return
-            if signal.getsignal(signal.SIGINT) is _arrive:
+            handler = signal.getsignal(signal.SIGINT)
+            if handler in (_arrive, signal.default_int_handler):  # a notebook puts that one back
                 main = threading.main_thread().ident
                 assert main is not None
-                self._is_sent = True
+                self._is_sent, self._is_traced = True, handler is _arrive
                 signal.pthread_kill(main, signal.SIGINT)
 
     def await_arrival(self, within: float) -> str:
@@ -88,7 +90,7 @@ class Interruption:
         That is so when the call has not returned for *within* seconds, deaf to the signal.
         """
         call, since = None, 0.0
-        while self._is_sent and not self._has_arrived and not self._left.wait(LOOK_EVERY):
+        while self._is_traced and not self._has_arrived and not self._left.wait(LOOK_EVERY):
             before, call = call, _tensorflow_call()
             if call is None or call != before:
                 since = time.monotonic()
