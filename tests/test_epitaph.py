@@ -3,12 +3,13 @@
 import socket
 from concurrent.futures import ThreadPoolExecutor
 
-import grpc
 import pytest
 
 from tfmesos.epitaph import LARGEST, Epitaph
 from tfmesos.loop import READ, Loop
 from tfmesos.reservation import reserve
+
+grpc = pytest.importorskip("grpc", reason="comes with TensorFlow: pip install tfmesos[tf]")
 
 TEXT = "ps:0 was killed by SIGKILL (signal 9)"
 MASTER = "/tensorflow.MasterService/"
@@ -57,12 +58,12 @@ def test_many_calls_share_a_connection_and_each_is_answered():
     assert at_a_grave(ask) == 20 * [grpc.StatusCode.ABORTED]
 
 
-def test_a_session_may_be_closed():
+def test_sessions_may_be_closed():
     def ask(port):
         with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
-            return call(channel, "CloseSession")
+            return [call(channel, "CloseSession") for _ in range(3)]
 
-    assert at_a_grave(ask) == b""
+    assert at_a_grave(ask) == [b"", b"", b""]
 
 
 @pytest.mark.parametrize("noise", [b"\xff" * LARGEST, 4 * b"GET / HTTP/1.1\r\n\r\n"], ids=len)
@@ -82,9 +83,15 @@ def test_who_does_not_speak_http_2_is_left(noise):
 
 def test_an_address_that_somebody_else_has_taken_is_theirs():
     reservation = reserve(socket.AF_INET)
-    other = reserve(socket.AF_INET, reservation.getsockname()[1])
+    address = ("127.0.0.1", reservation.getsockname()[1])
+    other = reserve(socket.AF_INET, address[1])
     other.listen()
     with Loop() as loop:
-        Epitaph(loop, reservation, TEXT).close()
+        epitaph = Epitaph(loop, reservation, TEXT)
+        with socket.create_connection(address, 20) as client:
+            theirs = socket.socket(fileno=other._accept()[0])
+            assert theirs.getpeername() == client.getsockname()
+            theirs.close()
+        epitaph.close()
     reservation.close()
     other.close()

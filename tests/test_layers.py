@@ -68,7 +68,17 @@ IO = {
         "reservation",
     ),  # of the runner
     *("masters", "client", "client_answers", "client_calls", "client_patience"),
-    *("rendezvous", "console", "here", "interruption", "access", "sandbox", "limits", "stock"),
+    *(
+        "rendezvous",
+        "console",
+        "here",
+        "interruption",
+        "captivity",
+        "access",
+        "sandbox",
+        "limits",
+        "stock",
+    ),
 }
 SHELL = {
     *("config", "embedded", "run", "scheduler", "server", "parser", "flags", "tfrun"),

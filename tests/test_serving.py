@@ -2,12 +2,14 @@
 
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from tests.commands import environment, tfrun
 from tests.conftest import living_children
-from tfmesos import Job, TaskFailed, cluster
+from tfmesos import Job, TaskFailed, TFMesosScheduler, cluster
 
 pytest.importorskip("tensorflow", reason="TensorFlow is not installed: pip install tfmesos[tf]")
 
@@ -19,6 +21,15 @@ FAKES = {
         "class distribute:\n"
         "    class Server:\n"
         "        def __init__(self, *args, **more): raise OSError('Address already in use')\n"
+        "class compat:\n"
+        "    class v1:\n"
+        "        ConfigProto = dict\n"
+    ),
+    "dying": (
+        "import os, threading\n"
+        "class distribute:\n"
+        "    class Server:\n"
+        "        def __init__(self, *args, **more): threading.Timer(1, os._exit, [3]).start()\n"
         "class compat:\n"
         "    class v1:\n"
         "        ConfigProto = dict\n"
@@ -48,6 +59,30 @@ def test_a_server_that_cannot_start_says_why_and_fails_the_run(tmp_path, kind, w
     with pytest.raises(TaskFailed, match=pattern):
         with cluster(Job("ps", 2), env={"PYTHONPATH": str(tmp_path)}, quiet=True):
             pytest.fail("it must not start")
+
+
+@pytest.fixture
+def dying(tmp_path):
+    (tmp_path / "tensorflow.py").write_text(FAKES["dying"])
+    return {"task_spec": Job("ps", 2), "env": {"PYTHONPATH": str(tmp_path)}, "quiet": True}
+
+
+def test_every_thread_learns_at_once_that_a_server_has_died(dying):
+    scheduler = TFMesosScheduler(**dying)
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(scheduler.start).result(20)
+        assert pool.submit(scheduler.wait, 20).result().exit_code == 3
+        with pytest.raises(TaskFailed, match="exited with 3"):
+            scheduler.finished()
+    scheduler.stop()
+    assert not living_children()
+
+
+def test_the_caller_of_dead_servers_is_interrupted_outside_of_a_session(dying):
+    with pytest.raises(TaskFailed, match="exited with 3"):
+        with cluster(dying.pop("task_spec"), **dying):
+            time.sleep(20)
+            pytest.fail("nobody has interrupted it")
 
 
 def test_a_session_computes_on_every_task_of_the_cluster():
@@ -95,7 +130,7 @@ def test_a_server_that_dies_is_reported_in_the_block():
 
 # A client of two servers that loses one of them in the middle of a call.
 CLIENT = """
-import os, sys, threading
+import os, sys, threading, time
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 import psutil
 import tensorflow as tf
@@ -104,6 +139,7 @@ from tfmesos import Job, TaskFailed, cluster
 
 victim, occupation, wreck = sys.argv[1:]
 tfmesos.scheduler.STUCK_AFTER = 2
+Session = tf.compat.v1.Session
 
 def kill(c):
     task = f"{c._run.id}-{victim}-0-1"
@@ -112,6 +148,9 @@ def kill(c):
             if process.environ()["TFMESOS_TASK_ID"] == task:
                 {"server": process, "runner": process.parent()}[wreck].kill()
 
+with tf.Graph().as_default() as elsewhere:
+    sleep = tf.numpy_function(lambda: time.sleep(6), [], [])
+
 try:
     with cluster([Job("ps", 1), Job("worker", 1)], quiet=True) as c, tf.Graph().as_default():
         with tf.device("/job:ps/task:0"):
@@ -119,14 +158,17 @@ try:
         with tf.device("/job:worker/task:0"):
             compute = tf.compat.v1.assign_add(total, 1)
             wait = tf.queue.FIFOQueue(1, tf.int32).dequeue()
-        with tf.compat.v1.Session(c.targets["/job:worker/task:0"]) as session:
+        with Session(c.targets["/job:worker/task:0"]) as session:
             session.run(tf.compat.v1.global_variables_initializer())
             session.run(compute)
             threading.Timer(0.5, kill, [c]).start()
+            if occupation == "locally":
+                with Session(graph=elsewhere) as short:
+                    short.run(sleep)
             while True:
                 session.run({"compute": compute, "wait": wait}[occupation])
 except TaskFailed as error:
-    print(error.task, error.exit_code)
+    print(error.task, error.exit_code, type(error.__cause__).__name__)
 """
 
 
@@ -141,16 +183,27 @@ def lose(*how):
 
 
 @pytest.mark.parametrize("victim", ["ps", "worker"])
-@pytest.mark.parametrize("occupation", ["compute", "wait"])
-def test_the_loss_of_a_server_ends_a_call_of_tensorflow_as_a_failed_task(victim, occupation):
-    done = lose(victim, occupation, "server")
-    assert (done.stdout, done.returncode) == (f"{victim}:0 137\n", 0), done.stderr
+def test_the_loss_of_a_server_ends_a_session_with_the_error_of_tensorflow(victim):
+    done = lose(victim, "wait", "server")
+    assert (done.stdout, done.returncode) == (f"{victim}:0 137 AbortedError\n", 0), done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_a_program_that_nothing_can_call_out_of_tensorflow_is_ended():
+@pytest.mark.parametrize("victim", ["ps", "worker"])
+def test_the_loss_of_a_server_ends_a_loop_of_steps(victim):
+    done = lose(victim, "compute", "server")  # in a step or between two of them
+    assert (done.stdout[: len(victim) + 6], done.returncode) == (f"{victim}:0 137", 0), done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_session_that_nobody_answers_ends_with_the_program():
     done = lose("worker", "wait", "runner")
     assert (done.stdout, done.returncode) == ("", 137), done.stderr
     assert "worker:0 was killed by SIGKILL (signal 9)" in done.stderr
     line = 1 + CLIENT[: CLIENT.index("session.run({")].count("\n")
-    assert f"TensorFlow, called at <string>:{line}, still waits for it: ending" in done.stderr
+    assert f"the session at <string>:{line} waits for it in vain: the program ends" in done.stderr
+
+
+def test_a_session_of_another_server_may_take_its_time():
+    done = lose("worker", "locally", "server")
+    assert (done.stdout, done.returncode) == ("worker:0 137 NoneType\n", 0), done.stderr

@@ -24,6 +24,7 @@ DATA, HEADERS, SETTINGS, PING = 0, 1, 4, 6
 END_STREAM, ACK, END_HEADERS = 1, 1, 4
 OK, ABORTED = b"0", b"10"  # statuses of gRPC; after neither a client tries again
 EMPTY = bytes(5)  # a message of gRPC: not compressed, no bytes
+REMEMBER_NOTHING = struct.pack(">HI", 1, 0)  # a setting: every header is spelt out each time
 
 
 def frame(kind: int, flags: int, stream: int, body: bytes = b"") -> bytes:
@@ -46,7 +47,7 @@ class Conversation:
         self._refusal = BEGINNING + header(b"grpc-status", ABORTED) + message
         self._heard = b""
         self._to_skip = PREFACE
-        self.greeting = frame(SETTINGS, 0, 0)
+        self.greeting = frame(SETTINGS, 0, 0, REMEMBER_NOTHING)
 
     def hear(self, data: bytes) -> bytes:
         """ValueError if this is not HTTP/2."""

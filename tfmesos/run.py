@@ -63,7 +63,7 @@ class Run:
         console: Console,
         *,
         on_ready: Callable[[ClusterSpec], None] = lambda cluster: None,
-        on_failure: Callable[[], Awaitable[None]] | None = None,
+        on_failure: Callable[[Outcome], Awaitable[None]] | None = None,
     ) -> None:
         """Servers that have ended answer for themselves until *on_failure* returns."""
         self.config, self._console, self._on_ready = config, console, on_ready
@@ -259,12 +259,11 @@ class Run:
     async def _live(self) -> Outcome:
         async with asyncio.TaskGroup() as self._group:
             workers = [self._spawn(self._subscribe()), self._spawn(self._call())]
-            outcome = await self._loop()
+            outcome = await self._with_sandbox(await self._loop())
             if self._on_failure is not None and outcome.error is not None:
-                await self._on_failure()
+                await self._on_failure(outcome)
                 for task_id in self._names:
                     self._rendezvous.dismiss(task_id)
-            outcome = await self._with_sandbox(outcome)
             await self._leave()
             for worker in [*workers, *self._side_work]:
                 worker.cancel()

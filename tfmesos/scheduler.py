@@ -9,12 +9,15 @@ import os
 import socket
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 from .actions import ClusterSpec, Outcome
+from .captivity import Captivity
 from .command import by_index
 from .config import make_config
 from .console import Console, Screen
@@ -30,9 +33,9 @@ logging.getLogger("tfmesos").addHandler(logging.NullHandler())  # the program de
 
 # All in seconds:
 LEARNED_WITHIN = 3.0  # between TensorFlow's complaint and our knowledge of the cause
-ANSWERED_FOR = 8.0  # that dead servers answer for the caller to come out of TensorFlow
-STUCK_AFTER = 20.0  # in a call of TensorFlow that nothing ends
-LOOK_EVERY = 0.05
+ANSWERED_FOR = 30.0  # that dead servers answer, for the caller to come out of TensorFlow
+STUCK_AFTER = 20.0  # in a session whose server does not answer
+LOOK_EVERY = 0.1  # at where the caller is
 
 __all__ = ["Job", "Outcome", "TFMesosScheduler", "cluster"]
 
@@ -84,7 +87,7 @@ class TFMesosScheduler:
         self._stop_wanted: tuple[str, int] | None = None
         self._reservation: socket.socket | None = None  # of this process's own address
         self._told = False  # has the caller seen how it ended?
-        self._asked = False  # has somebody asked lately whether it is over?
+        self._captivity = Captivity(())
         self._owner = 0  # the thread that started it
         self.interruption = Interruption()
 
@@ -158,7 +161,6 @@ class TFMesosScheduler:
     def finished(self) -> bool:
         """Has the run ended well? Raises what went wrong if it has not."""
         if not self._ended.done():
-            self._asked = True
             return False
         self._raise_failure()
         return True
@@ -244,15 +246,17 @@ class TFMesosScheduler:
         except BaseException as error:
             self._fail(error)
         else:
-            if not self._quiet:
-                console.report(outcome)
-            self._end(outcome)
-            self._insist(outcome, console)
+            self._publish(outcome, console)
+            if self.config.has_servers and outcome.error is not None:
+                while not self._is_left_alone:
+                    self._call_out(outcome, console)
+                    time.sleep(LOOK_EVERY)
         finally:
             console.close()
 
     async def _go(self, console: Console) -> Outcome:
-        run = Run(self.config, console, on_ready=self._announce, on_failure=self._break_news)
+        break_news = partial(self._break_news, console)
+        run = Run(self.config, console, on_ready=self._announce, on_failure=break_news)
         with self._lock:
             self._loop, self._run = asyncio.get_running_loop(), run
             wanted = self._stop_wanted
@@ -265,36 +269,56 @@ class TFMesosScheduler:
         if self._ready.done():
             self._ready = Future()
         self._ready.set_result(cluster)
+        self._captivity = Captivity(self.targets.values())
 
-    async def _break_news(self) -> None:
-        """Let the caller come out of a call of TensorFlow before we end."""
-        self._asked = False
-        self.interruption.send()
-        clock = asyncio.get_running_loop().time
-        end = clock() + ANSWERED_FOR
-        while clock() < end:
-            if self._asked or self._stop_wanted or self.interruption.is_needless:
-                return
+    async def _break_news(self, console: Console, outcome: Outcome) -> None:
+        """Let the caller know, and come out of TensorFlow while the dead servers answer."""
+        is_in_use = self._ready.done()
+        self._publish(outcome, console)
+        end = time.monotonic() + ANSWERED_FOR
+        while is_in_use and not self._is_left_alone and time.monotonic() < end:
+            self._call_out(outcome, console)
             await asyncio.sleep(LOOK_EVERY)
 
-    def _insist(self, outcome: Outcome, console: Console) -> None:
-        """End a program that cannot hear of the failure, and would hang for ever."""
-        place = self.interruption.await_arrival(STUCK_AFTER)
+    @property
+    def _is_left_alone(self) -> bool:
+        """Does the caller want nothing of the cluster any more?"""
+        return self._stop_wanted is not None or self.interruption.is_over
+
+    def _call_out(self, outcome: Outcome, console: Console) -> None:
+        """Interrupt the main thread, unless it is in a session, which returns when it is answered.
+
+        If nobody can answer it would never return: then end the program.
+        """
+        place, seconds = self._captivity.look(time.monotonic())
         if not place:
-            return
-        stuck = f"{outcome.error}; TensorFlow, called at {place}, still waits for it"
+            self.interruption.send()
+        elif seconds >= STUCK_AFTER:
+            self._give_up(place, outcome, console)
+
+    def _give_up(self, place: str, outcome: Outcome, console: Console) -> None:
+        problem = f"{outcome.error}; the session at {place} waits for it in vain"
         if hasattr(sys, "ps1") or "ipykernel" in sys.modules:
-            console.say(f"{stuck}: restart this interpreter", "warning")
+            self._captivity = Captivity(())
+            console.say(f"{problem}: restart this interpreter", "warning")
             return
-        console.say(f"{stuck}: ending the program with exit code {outcome.exit_code}", "warning")
+        console.say(f"{problem}: the program ends with exit code {outcome.exit_code}", "warning")
         console.close()
+        with suppress(OSError, ValueError):
+            sys.stdout.flush()
         os._exit(outcome.exit_code)
+
+    def _publish(self, outcome: Outcome, console: Console) -> None:
+        if not self._ended.done():
+            if not self._quiet:
+                console.report(outcome)
+            self._end(outcome)
 
     def _end(self, outcome: Outcome) -> None:
         if not self._ready.done():
             early = TFMesosError("the run ended before all its tasks had begun")
             self._ready.set_exception(outcome.error or early)
-        if outcome.error is not None:
+        if outcome.error is not None and not self.config.has_servers:
             self.interruption.send()
         self._ended.set_result(outcome)
 
@@ -319,7 +343,7 @@ def cluster(jobs: Any, *, wait: bool = True, **settings: Any) -> Iterator[TFMeso
         yield scheduler
         interruption.leave()
     except BaseException as error:
-        is_interrupted = interruption.leave()
+        is_interrupted = interruption.leave(error)
         if _is_of_tensorflow(error):
             scheduler.await_failure(LEARNED_WITHIN)
         scheduler.stop()

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .system import socket
 
 PATIENCE = 10.0  # seconds without progress after which we no longer wait for the goodbye
+AFTERLIFE = 60.0  # the same, of a server that answers for itself meanwhile
 KEEPS_UP = 0.25  # seconds; a launcher that takes no output for so long is not waited for
 STOPPED = 128 + signal.SIGTERM
 
@@ -142,7 +143,7 @@ class Runner:
             outcome = Outcome(outcome.code or 1, "cannot serve: " + servant.error)
         epitaph = self._bury(address, outcome.reason)
         try:
-            return self._report(outcome, self._output.tail.lines())
+            return self._report(outcome, self._output.tail.lines(), AFTERLIFE)
         finally:
             epitaph.close()
 
@@ -232,7 +233,7 @@ class Runner:
             reason = "ran out of memory and " + reason
         return Outcome(code, reason)
 
-    def _report(self, outcome: Outcome, tail: list[str]) -> Outcome:
+    def _report(self, outcome: Outcome, tail: list[str], patience: float = PATIENCE) -> Outcome:
         """Tell the launcher how it ended, and wait until it knows."""
         process.signal_marked(self._settings.mark, signal.SIGKILL)  # daemons that left the session
         if self._output.copy is not None:
@@ -243,16 +244,16 @@ class Runner:
         reason = outcome.reason.encode("utf-8", "backslashreplace").decode("utf-8")
         report = {"type": "exit", "code": outcome.code, "reason": reason, "tail": tail}
         self._outbox.add(report)
-        self._wait_patiently(-1)
+        self._wait_patiently(-1, patience)
         self._loop.run_until(lambda: self._dismissed or self._link.failure)
         return outcome
 
-    def _wait_patiently(self, acked: int) -> None:
+    def _wait_patiently(self, acked: int, patience: float) -> None:
         """Wait on as long as the launcher takes frames; a broken link has its own patience."""
         if acked == self._outbox.acked and self._link.connected:
             self._dismissed = True
         acked = self._outbox.acked
-        self._loop.after(PATIENCE, lambda: self._wait_patiently(acked))
+        self._loop.after(patience, lambda: self._wait_patiently(acked, patience))
 
     # What may come at any time:
 
