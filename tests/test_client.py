@@ -7,7 +7,6 @@ import logging
 import os
 import re
 import shutil
-import socket
 import ssl
 import subprocess
 from contextlib import asynccontextmanager
@@ -44,6 +43,7 @@ from .fake_masters import (
     transcript,
     update,
 )
+from .ports import free_port
 
 INFO = {"user": "nobody", "name": "test", "roles": ["*"]}
 QUICK = Timing(
@@ -524,7 +524,7 @@ def test_a_redirect_to_nowhere_is_not_followed(location):
 def test_after_a_redirect_to_a_dead_leader_the_next_master_is_tried():
     async def scenario():
         async with GoodMaster() as leader:
-            dead = MasterThatRedirects(f"//127.0.0.1:{unused_port()}/master/api/v1/scheduler")
+            dead = MasterThatRedirects(f"//127.0.0.1:{free_port()}/master/api/v1/scheduler")
             async with dead as other:
                 async with Launcher(other.url, leader.url).running() as launcher:
                     assert (await launcher.next("SUBSCRIBED"))["_master"] == leader.url
@@ -533,12 +533,6 @@ def test_after_a_redirect_to_a_dead_leader_the_next_master_is_tried():
 
 
 # --- refusals and what is no master ---------------------------------------------------------
-
-
-def unused_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 @pytest.mark.parametrize("text", ["No leader elected", "Master has not finished recovery"])
@@ -647,7 +641,7 @@ def test_a_server_that_hangs_up_is_given_up_with_a_hint_at_tls():
 
 def test_an_unreachable_master_is_given_up_in_time_with_each_url_and_its_error():
     async def scenario():
-        urls = [f"http://127.0.0.1:{unused_port()}", f"http://127.0.0.1:{unused_port()}"]
+        urls = [f"http://127.0.0.1:{free_port()}", f"http://127.0.0.1:{free_port()}"]
         launcher = Launcher(*urls, timing=QUICK)
         failure = await launcher.failure()
         assert failure.endswith(f"{urls[0]}: Connection refused; {urls[1]}: Connection refused")
@@ -661,7 +655,7 @@ def test_an_unreachable_master_is_given_up_in_time_with_each_url_and_its_error()
 def test_the_first_master_of_a_list_that_answers_is_taken():
     async def scenario():
         async with GoodMaster() as master:
-            masters = parse(f"127.0.0.1:{unused_port()},{master.address}")
+            masters = parse(f"127.0.0.1:{free_port()},{master.address}")
             events: asyncio.Queue = asyncio.Queue()
             client = MesosClient(masters, INFO, events.put_nowait, timing=CALM)
             async with asyncio.TaskGroup() as group:

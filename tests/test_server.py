@@ -24,6 +24,7 @@ from tfmesos.events import (
     TaskRegistered,
 )
 
+from .ports import free_port
 from .runners import CLUSTER, SECRET, TASK, Proxy, gone, launcher, runner, settings
 
 PYTHON = [sys.executable, "-u", "-c"]
@@ -69,9 +70,7 @@ def test_a_task_registers_over_ipv6(tmp_path):
 
 
 def test_the_offered_port_is_taken_and_kept_for_the_command(tmp_path):
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     serve = (
         "import socket; s = socket.create_server(('', {port})); print('listening')\n"
         "try: socket.socket().bind(('', {port}))\n"
@@ -397,7 +396,7 @@ def test_a_launcher_that_cannot_be_reached_is_one_clear_line(tmp_path):
 
 def test_a_launcher_that_comes_late_is_found(tmp_path):
     async def main():
-        with socket.create_server(("127.0.0.1", 0)) as somebody_else:
+        with socket.create_server(("127.0.0.1", free_port())) as somebody_else:
             address = somebody_else.getsockname()
             theirs = started.enter_context(runner(tmp_path, settings(address)))
             (await asyncio.to_thread(somebody_else.accept))[0].close()

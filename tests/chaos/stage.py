@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import socket
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -102,11 +101,6 @@ async def _holding_offers(url: str) -> AsyncIterator[None]:
     await other.offer()
     yield
     other.close()
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
 
 
 class Gate:

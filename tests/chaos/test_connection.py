@@ -8,9 +8,10 @@ from contextlib import contextmanager
 import pytest
 
 from tests.commands import finish, read_until, running_tfrun
+from tests.ports import free_port
 from tests.runners import Proxy
 
-from .stage import background, free_port, runners_through
+from .stage import background, runners_through
 
 LINES = 3000
 COUNTS = (

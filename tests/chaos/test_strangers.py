@@ -11,10 +11,11 @@ from contextlib import contextmanager
 import pytest
 
 from tests.commands import finish, read_until, running_tfrun, tfrun
+from tests.ports import free_port
 from tests.runners import Proxy
 from tfmesos import wire
 
-from .stage import background, free_port, runners_through
+from .stage import background, runners_through
 
 MANY = 5000  # connections one after another; a million of them would be the same for minutes
 

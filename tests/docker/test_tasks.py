@@ -15,6 +15,7 @@ import pytest
 
 from tests.commands import finish, read_until, running_tfrun, standing_mesos, tfrun
 from tests.mesos.cluster import wait_until
+from tests.ports import offered_ports
 
 from .registry import running_registry
 
@@ -132,7 +133,7 @@ def test_an_exit_code_comes_home_and_nothing_but_the_report(base, code):
 
 @TYPES
 def test_what_a_task_with_any_exit_code_held_is_free_again(docker, base, type):
-    with standing_mesos("--resources", "cpus:1;mem:256;ports:[31000-31009]") as url:
+    with standing_mesos("--resources", f"cpus:1;mem:256;{offered_ports()}") as url:
         for _ in range(2):
             once = ("-m", url, "-w", 1, "-Mw", 256, "-C", type, "--image", base)
             assert tfrun(*once, "--start-timeout", 20, "--", "exit 255").returncode == 255

@@ -5,9 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
-import random
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Callable
@@ -16,9 +14,9 @@ from pathlib import Path
 
 import psutil
 
+from tests.ports import free_port, offered_ports
+
 PATIENCE = 30.0  # seconds, against hangs only
-PORTS = range(20000, 30000)  # below those that the kernel gives to connections
-OFFERED_PORTS = range(10000, 20000)
 STARTING = (None, 404, 503)  # answers of a master that cannot be used yet
 QUICK_LOSS = {"agent_ping_timeout": "1secs", "max_agent_ping_timeouts": "3"}
 
@@ -29,24 +27,6 @@ def wait_until(what: str, is_so: Callable[[], object], within: float = PATIENCE)
     while not is_so():
         assert time.monotonic() < end, f"after {within:g} s still not so: {what}"
         time.sleep(0.02)
-
-
-def free_port() -> int:
-    while True:
-        port = random.choice(PORTS)
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return port
-
-
-def offered_ports(count: int = 20) -> str:
-    """A range of ports for an agent's resources that no other agent here has."""
-    first = random.randrange(OFFERED_PORTS.start, OFFERED_PORTS.stop, count)
-    return f"ports:[{first}-{first + count - 1}]"
 
 
 class Host:

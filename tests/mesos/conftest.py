@@ -14,9 +14,10 @@ from dataclasses import dataclass
 import pytest
 
 from tests.commands import environment
+from tests.ports import offered_ports
 
 from . import build
-from .cluster import Mesos, offered_ports
+from .cluster import Mesos
 from .zookeeper import check_installed, running_zookeeper
 
 GIVEN = os.environ.get("TFMESOS_TEST_MASTER")
