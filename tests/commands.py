@@ -8,8 +8,18 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from importlib.util import find_spec
+
+import pytest
 
 TIMEOUT = 60.0
+
+# Not importorskip(): with TensorFlow in this process, looking for garbage after each test would
+# take longer than most tests.
+needs_tensorflow = pytest.mark.skipif(
+    find_spec("tensorflow") is None,
+    reason="TensorFlow is not installed: pip install tfmesos[tf]",
+)
 
 
 def environment(**more):

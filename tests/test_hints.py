@@ -2,7 +2,7 @@ import sys
 
 import pytest
 
-from tests.commands import tfrun
+from tests.commands import needs_tensorflow, tfrun
 from tfmesos.hints import hint
 
 KERAS_UNDER_PARAMETER_SERVERS = [
@@ -35,8 +35,8 @@ def test_an_unknown_failure_is_left_to_speak_for_itself():
     assert hint([]) == ""
 
 
+@needs_tensorflow
 def test_a_keras_3_model_under_a_strategy_it_does_not_support_ends_soon_with_the_way_out(tmp_path):
-    pytest.importorskip("tensorflow", reason="TensorFlow is not installed")
     script = tmp_path / "train.py"
     script.write_text(
         "import numpy as np, tensorflow as tf\n"

@@ -8,7 +8,14 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.commands import environment, finish, read_until, running_tfrun, tfrun
+from tests.commands import (
+    environment,
+    finish,
+    needs_tensorflow,
+    read_until,
+    running_tfrun,
+    tfrun,
+)
 from tfmesos.local.cluster import AgentConfig, LocalMesos
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -107,6 +114,7 @@ def kill_worker_one(run):
                 process.kill()
 
 
+@needs_tensorflow
 @pytest.mark.parametrize(
     "options, program, restart",
     [
@@ -123,7 +131,6 @@ def kill_worker_one(run):
     ],
 )
 def test_a_training_survives_the_death_of_a_worker(options, program, restart, tmp_path):
-    pytest.importorskip("tensorflow", reason="TensorFlow is not installed: pip install tfmesos[tf]")
     name, *arguments = program
     command = (sys.executable, EXAMPLES / name, *arguments)
     scratch = ("--env", f"TMPDIR={tmp_path}")  # where TensorFlow leaves files when it is killed

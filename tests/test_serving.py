@@ -7,11 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.commands import environment, tfrun
+from tests.commands import environment, needs_tensorflow, tfrun
 from tests.conftest import living_children
 from tfmesos import Job, TaskFailed, TFMesosScheduler, cluster
 
-pytest.importorskip("tensorflow", reason="TensorFlow is not installed: pip install tfmesos[tf]")
+pytestmark = needs_tensorflow
 
 # A TensorFlow that takes no time, to see what happens around it.
 FAKES = {
