@@ -32,6 +32,8 @@ pytestmark = pytest.mark.timeout(HANG + 20)
 def no_settings_of_our_own(monkeypatch):
     for name in ("TF_CPP_MIN_LOG_LEVEL", "TF_CONFIG"):
         monkeypatch.delenv(name, raising=False)
+    # AutoGraph imports modules that it writes into TMPDIR, and would leave them there, compiled.
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
 
 
 def run_example(name, *args):
