@@ -16,7 +16,7 @@ from tfmesos import events, payload, process, wire
 from tfmesos.rendezvous import Rendezvous
 
 RUN = "run-1"
-TASK = "worker-0-of-run-1"
+TASK = f"worker-0-of-{os.urandom(8).hex()}"  # its own, for a runner kills all that bears its mark
 SECRET = bytes(range(32))
 CLUSTER = {"worker": ["10.0.0.1:1", "10.0.0.2:2"], "ps": ["10.0.0.3:3"]}
 T = TypeVar("T")
