@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
+WORKERS ?= 3
 REPEAT ?= 1
 SECONDS ?= 60
 
@@ -18,9 +19,10 @@ demo: $(VENV)/installed-for-demo
 		--ps_hosts {ps_hosts} --worker_hosts {worker_hosts} \
 		--job_name {job_name} --worker_index {task_index}
 
+# Tests wait more than they compute: more workers than cores.
 test: $(VENV)/installed-for-tests
 	misc/check.sh
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(WORKERS)
 
 # What a run costs, beside other ways to start the same processes; bench/README.rst has the results.
 bench: $(VENV)/installed-for-bench

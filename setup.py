@@ -13,6 +13,7 @@ TEST = [
     "psutil",
     "pytest",
     "pytest-timeout",
+    "pytest-xdist",
     "ruff",
     "types-psutil",
     "vermin",

@@ -11,6 +11,7 @@ import tempfile
 
 import psutil
 import pytest
+from hypothesis import HealthCheck, settings
 
 LEAVING = 10.0  # seconds within which the last processes must have gone
 
@@ -22,6 +23,23 @@ if sys.platform == "linux":
     # Orphans of our tests become our children, so that none can hide.
     PR_SET_CHILD_SUBREAPER = 36
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+# As where CI is set: how fast an example is says something of the machine only.
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    from .sharing import Sharing
+
+    return Sharing(config, log)
+
+
+def pytest_collection_finish():
+    """What is there before the first test stays: nobody need look for garbage in it each time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
@@ -74,3 +92,22 @@ def reap():
 
 def open_sockets():
     return {(c.fd, c.laddr, c.raddr) for c in psutil.Process().net_connections() if c.fd != -1}
+
+
+# The table of tests/chaos. It is here because workers of pytest-xdist send their reports to a
+# process that has loaded no other conftest.py.
+_cases: list[str] = []
+
+
+def pytest_runtest_logreport(report):
+    took = dict(report.user_properties).get("bound")
+    if took and report.when == "teardown":
+        case = report.nodeid.partition("tests/chaos/")[2]
+        _cases.append("{:5.1f} s of {:3g} s  ".format(*took) + case)
+
+
+def pytest_terminal_summary(terminalreporter):
+    if _cases:
+        terminalreporter.section("chaos: each case, how long it took and its bound")
+        for case in _cases:
+            terminalreporter.write_line(case)

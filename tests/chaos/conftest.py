@@ -1,7 +1,7 @@
 """Every case has a bound in seconds: so long after the blow it must have ended, and rightly.
 
 ``@pytest.mark.bound(seconds)`` declares it, the fixture ``bound`` enforces it, processes that
-are left behind included, and the summary of the test run prints it.
+are left behind included, and the summary of the test run (tests/conftest.py) prints it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import pytest
 from tests.conftest import describe, is_alive, living_children
 
 SETTING_UP = 60.0  # seconds for all that comes before the blow; a busy machine takes some
-_TOOK = pytest.StashKey[tuple[float, float]]()
 
 
 class Bound:
@@ -46,7 +45,7 @@ def bound(request, nothing_is_left_behind):
     _, late = psutil.wait_procs(mine, timeout=bound.left)
     late = [describe(process) for process in late if is_alive(process)]
     took = bound.took
-    request.node.stash[_TOOK] = (took, bound.seconds)
+    request.node.user_properties.append(("bound", (took, bound.seconds)))
     assert not late, f"still there after {bound.seconds:g} s"
     assert took <= bound.seconds, f"it took {took:.1f} s"
 
@@ -61,24 +60,3 @@ def pytest_collection_modifyitems(items):
             marker = item.get_closest_marker("bound")
             assert marker, f"{item.nodeid} declares no bound"
             item.add_marker(pytest.mark.timeout(marker.args[0] + SETTING_UP))
-
-
-_cases: list[str] = []
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item, call):
-    report = yield
-    if call.when == "teardown" and _TOOK in item.stash:
-        took, seconds = item.stash[_TOOK]
-        _cases.append(
-            f"{took:5.1f} s of {seconds:3g} s  {item.nodeid.partition('tests/chaos/')[2]}"
-        )
-    return report
-
-
-def pytest_terminal_summary(terminalreporter):
-    if _cases:
-        terminalreporter.section("chaos: each case, how long it took and its bound")
-        for case in _cases:
-            terminalreporter.write_line(case)
