@@ -73,11 +73,20 @@ def test_a_failure_of_the_outer_of_two_clusters_is_raised_through_the_inner():
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_a_failure_is_raised_though_the_usual_handler_was_put_back_meanwhile():
+def test_an_interrupt_that_gets_lost_is_sent_again(monkeypatch):
+    sent = []
+
+    def lose_the_first(thread, number):
+        sent.append(number)
+        if len(sent) > 1:
+            kill(thread, number)
+
+    kill = signal.pthread_kill
+    monkeypatch.setattr(signal, "pthread_kill", lose_the_first)
     with pytest.raises(TaskFailed, match="worker:0 exited with 7"):
-        with cluster(Job("worker", 1, cmd="sleep 1; exit 7"), quiet=True):
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            time.sleep(50)
+        with cluster(Job("worker", 1, cmd="exit 7"), quiet=True):
+            threading.Event().wait(50)
+    assert sent == [signal.SIGINT, signal.SIGINT]
 
 
 def test_a_failure_interrupts_nobody_who_handles_interrupts_himself():

@@ -8,6 +8,7 @@ they next ask.
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ class Interruption:
         self.is_over = False  # has the block been left?
         self._listeners = 0  # calls of the main thread that wait to be told
         self._is_sent = False
+        self._sent_to, self._sent_at = (0, 0), 0.0
 
     def enter(self) -> None:
         self._is_inside = threading.current_thread() is threading.main_thread()
@@ -52,12 +54,22 @@ class Interruption:
             with self._lock:
                 self._listeners -= counts
 
-    def send(self) -> None:
+    def send(self, now: float) -> None:
+        """Again if the main thread has not moved: a signal just before a wait does not end that."""
+        main = threading.main_thread().ident
+        assert main is not None
         with self._lock:
-            if not self._is_inside or self._listeners or self._is_sent:
+            if not self._is_inside or self._listeners:
+                return
+            where = _position(main)
+            if self._is_sent and (where != self._sent_to or now < self._sent_at + ARRIVAL):
                 return
             if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-                main = threading.main_thread().ident
-                assert main is not None
-                self._is_sent = True
+                self._is_sent, self._sent_to, self._sent_at = True, where, now
                 signal.pthread_kill(main, signal.SIGINT)
+
+
+def _position(thread: int) -> tuple[int, int]:
+    """Where a thread is; the same again while it waits."""
+    frame = sys._current_frames()[thread]
+    return id(frame), frame.f_lasti

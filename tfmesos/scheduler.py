@@ -247,10 +247,9 @@ class TFMesosScheduler:
             self._fail(error)
         else:
             self._publish(outcome, console)
-            if self.config.has_servers and outcome.error is not None:
-                while not self._is_left_alone:
-                    self._call_out(outcome, console)
-                    time.sleep(LOOK_EVERY)
+            while outcome.error is not None and not self._is_left_alone:
+                self._call_out(outcome, console)
+                time.sleep(LOOK_EVERY)
         finally:
             console.close()
 
@@ -290,9 +289,10 @@ class TFMesosScheduler:
 
         If nobody can answer it would never return: then end the program.
         """
-        place, seconds = self._captivity.look(time.monotonic())
+        now = time.monotonic()
+        place, seconds = self._captivity.look(now)
         if not place:
-            self.interruption.send()
+            self.interruption.send(now)
         elif seconds >= STUCK_AFTER:
             self._give_up(place, outcome, console)
 
@@ -318,8 +318,6 @@ class TFMesosScheduler:
         if not self._ready.done():
             early = TFMesosError("the run ended before all its tasks had begun")
             self._ready.set_exception(outcome.error or early)
-        if outcome.error is not None and not self.config.has_servers:
-            self.interruption.send()
         self._ended.set_result(outcome)
 
     def _fail(self, error: BaseException) -> None:
