@@ -247,9 +247,8 @@ class TFMesosScheduler:
             self._fail(error)
         else:
             self._publish(outcome, console)
-            while outcome.error is not None and not self._is_left_alone:
-                self._call_out(outcome, console)
-                time.sleep(LOOK_EVERY)
+            if outcome.error is not None:
+                self._see_out(outcome, console)
         finally:
             console.close()
 
@@ -276,37 +275,32 @@ class TFMesosScheduler:
         self._publish(outcome, console)
         end = time.monotonic() + ANSWERED_FOR
         while is_in_use and not self._is_left_alone and time.monotonic() < end:
-            self._call_out(outcome, console)
+            if self._call_out():
+                return
             await asyncio.sleep(LOOK_EVERY)
+
+    def _see_out(self, outcome: Outcome, console: Console) -> None:
+        """Wait for the caller of a run that has failed; end a program that cannot come out."""
+        while not self._is_left_alone:
+            if place := self._call_out():
+                return _give_up(place, outcome, console)
+            time.sleep(LOOK_EVERY)
 
     @property
     def _is_left_alone(self) -> bool:
         """Does the caller want nothing of the cluster any more?"""
         return self._stop_wanted is not None or self.interruption.is_over
 
-    def _call_out(self, outcome: Outcome, console: Console) -> None:
+    def _call_out(self) -> str:
         """Interrupt the main thread, unless it is in a session, which returns when it is answered.
 
-        If nobody can answer it would never return: then end the program.
+        Returns where that session was called if nobody answers it.
         """
         now = time.monotonic()
         place, seconds = self._captivity.look(now)
         if not place:
             self.interruption.send(now)
-        elif seconds >= STUCK_AFTER:
-            self._give_up(place, outcome, console)
-
-    def _give_up(self, place: str, outcome: Outcome, console: Console) -> None:
-        problem = f"{outcome.error}; the session at {place} waits for it in vain"
-        if hasattr(sys, "ps1") or "ipykernel" in sys.modules:
-            self._captivity = Captivity(())
-            console.say(f"{problem}: restart this interpreter", "warning")
-            return
-        console.say(f"{problem}: the program ends with exit code {outcome.exit_code}", "warning")
-        console.close()
-        with suppress(OSError, ValueError):
-            sys.stdout.flush()
-        os._exit(outcome.exit_code)
+        return place if seconds >= STUCK_AFTER else ""
 
     def _publish(self, outcome: Outcome, console: Console) -> None:
         if not self._ended.done():
@@ -324,6 +318,18 @@ class TFMesosScheduler:
         for future in (self._ready, self._ended):
             if not future.done():
                 future.set_exception(error)
+
+
+def _give_up(place: str, outcome: Outcome, console: Console) -> None:
+    problem = f"{outcome.error}; the session at {place} waits for it in vain"
+    if hasattr(sys, "ps1") or "ipykernel" in sys.modules:
+        console.say(f"{problem}: restart this interpreter", "warning")
+        return
+    console.say(f"{problem}: the program ends with exit code {outcome.exit_code}", "warning")
+    console.close()
+    with suppress(OSError, ValueError):
+        sys.stdout.flush()
+    os._exit(outcome.exit_code)
 
 
 @contextmanager
