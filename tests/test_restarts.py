@@ -218,8 +218,10 @@ def test_tasks_that_all_lost_the_launcher_do_not_wait_for_each_other():
     for name in ("worker:0", "worker:1"):
         run.update(name, "TASK_FAILED", f"Command exited with status {LAUNCHER_LOST}")
     run.wait(SECOND_OPINION)
-    text = "worker:0 exited with 213: lost the launcher and stopped on host-of-o1"
-    assert str(run.outcome.error) == text
+    assert (
+        str(run.outcome.error) == "worker:0 lost touch with the launcher and stopped on host-of-o1"
+    )
+    assert run.outcome.exit_code == 1
     assert run.outcome.unstopped == ()
 
 

@@ -191,8 +191,10 @@ def _in_words_of_mesos(
     code = status_in(event.message) or (0 if event.state == "TASK_FINISHED" else 1)
     if event.reason == OUT_OF_MEMORY:
         code = KILLED
+    if code == LAUNCHER_LOST:  # which of the two notices first is chance
+        return Verdict(member, 1, "lost touch with the launcher and stopped", at, is_lost=True)
     if code in RUNNER_EXITS:
         reason = f"{reason}: {RUNNER_EXITS[code]}"
-    lost = is_lost(event.state) or code == LAUNCHER_LOST
+    lost = is_lost(event.state)
     is_hopeless = alike and not member.has_runner and code in NO_SUCH_PROGRAM
     return Verdict(member, code, reason, at, is_lost=lost, is_hopeless=is_hopeless)
