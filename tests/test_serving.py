@@ -137,7 +137,8 @@ import tfmesos.scheduler
 from tfmesos import Job, TaskFailed, cluster
 
 victim, occupation, wreck = sys.argv[1:]
-tfmesos.scheduler.STUCK_AFTER = 2
+if occupation == "locally" or wreck == "runner":
+    tfmesos.scheduler.STUCK_AFTER = 2
 Session = tf.compat.v1.Session
 
 def kill(c):
