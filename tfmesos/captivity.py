@@ -19,6 +19,7 @@ class Call(Record):
     place: str  # in the program
     frame: int  # which call at this place it is
     instruction: int
+    is_deaf: bool  # to signals, for it is in TensorFlow itself
 
 
 class Captivity:
@@ -30,27 +31,33 @@ class Captivity:
         self._since = 0.0
 
     def look(self, now: float) -> tuple[str, float]:
-        """From where in the program the session was called, and since when; empty if it is none."""
+        """From where in the program the session was called, empty if it is none; and for how long
+        that call has been deaf.
+        """
         call = self._find()
-        if call is None or call != self._call:
+        if call is None or call != self._call or not call.is_deaf:
             self._call, self._since = call, now
-        return (call.place, now - self._since) if call else ("", 0.0)
+        return (call.place if call else ""), now - self._since
 
     def _find(self) -> Call | None:
         frame = top = sys._current_frames().get(threading.main_thread().ident or 0)
-        is_ours = False
-        while frame is not None and _module(frame).startswith("tensorflow."):
-            is_ours = is_ours or self._is_of_a_session(frame)
+        while frame is not None and not self._is_of_a_session(frame):
             frame = frame.f_back
-        if top is None or frame is None or not is_ours:
+        while frame is not None and _is_of_tensorflow(frame):
+            frame = frame.f_back
+        if top is None or frame is None:
             return None
         place = f"{frame.f_code.co_filename}:{frame.f_lineno}"
-        return Call(place, id(top), top.f_lasti)
+        return Call(place, id(top), top.f_lasti, _is_of_tensorflow(top))
 
     def _is_of_a_session(self, frame: FrameType) -> bool:
         if _module(frame) != _SESSIONS:
             return False
         return getattr(frame.f_locals.get("self"), "sess_str", None) in self._targets
+
+
+def _is_of_tensorflow(frame: FrameType) -> bool:
+    return _module(frame).startswith("tensorflow.")
 
 
 def _module(frame: FrameType) -> str:

@@ -88,6 +88,7 @@ class TFMesosScheduler:
         self._reservation: socket.socket | None = None  # of this process's own address
         self._told = False  # has the caller seen how it ended?
         self._captivity = Captivity(())
+        self._is_free = False  # was the main thread not in a session when we looked?
         self._owner = 0  # the thread that started it
         self.interruption = Interruption()
 
@@ -298,7 +299,8 @@ class TFMesosScheduler:
         """
         now = time.monotonic()
         place, seconds = self._captivity.look(now)
-        if not place:
+        was_free, self._is_free = self._is_free, not place
+        if was_free and self._is_free:  # else it may just be coming out of a session
             self.interruption.send(now)
         return place if seconds >= STUCK_AFTER else ""
 
