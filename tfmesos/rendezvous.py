@@ -176,9 +176,9 @@ class Rendezvous:
         task.write(frame)
 
     def dismiss(self, task_id: str) -> None:
-        """Let the runner go, if it has reported its end."""
+        """Let the runner go, if it has reported its end; once is enough."""
         task = self._tasks.get(task_id)
-        if task is not None and task.exited:
+        if task is not None and task.exited and not task.is_dismissed:
             task.is_dismissed = True
             task.write(BYE)
 

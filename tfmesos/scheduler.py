@@ -305,12 +305,11 @@ class TFMesosScheduler:
         return place if seconds >= STUCK_AFTER else ""
 
     def _publish(self, outcome: Outcome, console: Console) -> None:
-        if not self._ended.done():
-            if not self._quiet:
-                console.report(outcome)
-            self._end(outcome)
-
-    def _end(self, outcome: Outcome) -> None:
+        """Let everybody know how the run ended, unless they do."""
+        if self._ended.done():
+            return
+        if not self._quiet:
+            console.report(outcome)
         if not self._ready.done():
             early = TFMesosError("the run ended before all its tasks had begun")
             self._ready.set_exception(outcome.error or early)

@@ -53,7 +53,7 @@ NO_ROOM = 217
 RUNNER_EXITS = {
     CANNOT_REACH_LAUNCHER: "could not reach the launcher from its node",
     HANDSHAKE_FAILED: "could not agree on its secret with the launcher",
-    LAUNCHER_LOST: "lost the launcher and stopped",
+    LAUNCHER_LOST: "lost touch with the launcher and stopped",
     BAD_SETTINGS: "was started with settings its runner does not understand",
     PORT_TAKEN: "could not have its port: another program on the node uses it",
     RUNNER_BROKEN: "was ended by a fault in the tfmesos runner; its sandbox has the traceback",

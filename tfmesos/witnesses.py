@@ -192,7 +192,7 @@ def _in_words_of_mesos(
     if event.reason == OUT_OF_MEMORY:
         code = KILLED
     if code == LAUNCHER_LOST:  # which of the two notices first is chance
-        return Verdict(member, 1, "lost touch with the launcher and stopped", at, is_lost=True)
+        return Verdict(member, 1, RUNNER_EXITS[code], at, is_lost=True)
     if code in RUNNER_EXITS:
         reason = f"{reason}: {RUNNER_EXITS[code]}"
     lost = is_lost(event.state)
