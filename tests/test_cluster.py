@@ -43,9 +43,18 @@ def test_wait_returns_how_it_ended():
     assert (outcome.ok, outcome.exit_code) == (True, 0)
 
 
-def test_a_failure_that_was_waited_for_is_an_outcome_and_no_exception():
+def test_wait_raises_the_failure_of_the_run():
+    with pytest.raises(TaskFailed, match="worker:0 exited with 3"):
+        with cluster(Job("worker", 1, cmd="exit 3"), quiet=True) as c:
+            c.wait(30)
+            pytest.fail("it must not go on")
+    with pytest.raises(TaskFailed, match="worker:0 exited with 3"):
+        c.wait()
+
+
+def test_a_failure_that_was_waited_for_without_a_check_is_an_outcome_and_no_exception():
     with cluster(Job("worker", 1, cmd="echo broken; exit 7"), quiet=True) as c:
-        outcome = c.wait(30)
+        outcome = c.wait(30, check=False)
     assert outcome.exit_code == 7 and outcome.cause.tail == ("broken",)
     assert isinstance(outcome.error, TaskFailed) and outcome.error.task == "worker:0"
 
@@ -113,7 +122,7 @@ def test_a_failure_in_a_block_of_another_thread_is_raised_when_the_block_is_left
 def test_a_failure_that_only_another_thread_was_told_is_raised_in_the_block():
     with ThreadPoolExecutor(1) as pool, pytest.raises(TaskFailed, match="worker:0 exited with 7"):
         with cluster(Job("worker", 1, cmd="exit 7"), quiet=True) as c:
-            waiting = pool.submit(c.wait, 30)
+            waiting = pool.submit(c.wait, 30, check=False)
             time.sleep(50)
     assert waiting.result().exit_code == 7
 
@@ -135,7 +144,7 @@ def test_what_went_wrong_in_the_block_after_a_failure_is_kept_as_its_consequence
 
 def test_a_failure_is_raised_by_the_next_call():
     with cluster(Job("worker", 1, cmd="exit 7"), quiet=True) as c:
-        c.wait(30)
+        c.wait(30, check=False)
         with pytest.raises(TaskFailed):
             c.finished()
 
@@ -146,11 +155,20 @@ def test_an_exception_in_the_block_ends_the_cluster_and_is_passed_on():
             1 / 0  # noqa: B018
 
 
-def test_a_timeout_of_wait_leaves_the_run_alone():
-    with cluster(Job("worker", 1, cmd="sleep 60")) as c:
-        with pytest.raises(TimeoutError):
+def test_a_timeout_of_wait_names_the_tasks_that_run_and_leaves_them_alone():
+    jobs = [Job("ps", 1, cmd="sleep 60"), Job("worker", 2, cmd="sleep 60")]
+    awaited = "the run has not ended after 0.01 s: still running: ps:0, worker:0, worker:1"
+    with cluster(jobs, quiet=True) as c:
+        with pytest.raises(TimeoutError, match=f"^{re.escape(awaited)}$"):
             c.wait(0.01)
         assert c.finished() is False
+
+
+def test_a_timeout_of_wait_says_what_a_start_waits_for(tmp_path):
+    jobs, initializer = Job("worker", 1, cmd="true"), {"initializer": "sleep 60"}
+    with cluster(jobs, wait=False, quiet=True, extra_config=initializer) as c:
+        with pytest.raises(TimeoutError, match=r"after 0 s: (it is being set up|\d of 1 tasks)"):
+            c.wait(0)
 
 
 def test_stop_ends_the_tasks_and_may_be_repeated():
@@ -200,16 +218,30 @@ def test_output_of_the_tasks_is_shown(capsys):
     assert capsys.readouterr().out == "[worker:0] hello you\n"
 
 
+def test_a_quiet_cluster_shows_no_output_of_its_tasks(capfd):
+    with cluster(Job("worker", 1, cmd="echo out; echo err >&2; exit 7"), quiet=True) as c:
+        outcome = c.wait(30, check=False)
+    assert capfd.readouterr() == ("", "")
+    assert sorted(outcome.cause.tail) == ["err", "out"]
+
+
+def test_a_quiet_cluster_shows_the_output_that_was_asked_for(capfd):
+    jobs = [Job("ps", 1, cmd="echo ps"), Job("worker", 1, cmd="echo worker")]
+    with cluster(jobs, quiet=True, logs="ps") as c:
+        c.wait(30)
+    assert capfd.readouterr() == ("[ps:0] ps\n", "")
+
+
 def test_forward_addresses_get_a_copy_of_standard_output():
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.settimeout(30)
         where = {"/job:worker/task:0": listener.getsockname()}
         with cluster(
-            Job("worker", 1, cmd="echo copied"), forward_addresses=where, logs="none"
+            Job("worker", 1, cmd="echo one; printf two"), forward_addresses=where, logs="none"
         ) as c:
             connection, _ = listener.accept()
             with connection, connection.makefile("rb") as stream:
-                assert b"copied" in stream.read()
+                assert stream.read() == b"[worker:0] one\n[worker:0] two\n"
             c.wait(30)
 
 

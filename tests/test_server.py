@@ -233,7 +233,7 @@ def test_a_copy_of_the_output_goes_to_the_address_that_wants_it(tmp_path):
         listener.settimeout(10)
         connection, _ = listener.accept()
         with connection, connection.makefile("rb") as file:
-            assert file.read() == b"out\nend"
+            assert file.read() == b"[worker:0] out\n[worker:0] end\n"
 
 
 def test_a_copy_that_nobody_reads_stalls_nothing(tmp_path):

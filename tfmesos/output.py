@@ -39,10 +39,10 @@ class Output:
         if self._last:
             self._last = time.monotonic()
         _write(FILES[stream], data)
-        if self.copy is not None and stream == "stdout":
-            self.copy.write(data)
         splitter = self._splitters[stream]
         text = splitter.feed(data) if data else splitter.close()
+        if self.copy is not None and stream == "stdout":
+            self.copy.write(text)
         self.tail.add(text)
         if self.forward:
             self._outbox.add_text(stream, text)
@@ -63,18 +63,23 @@ def _write(fd: int, data: bytes) -> None:
 
 
 class Copy:
-    """Sends bytes to a TCP address as long as that keeps up, and drops them when it does not."""
+    """Sends lines to a TCP address as long as that keeps up, and drops them when it does not.
 
-    def __init__(self, loop: Loop, address: str) -> None:
+    Each of them begins with *prefix*, as TFMesos had it: many tasks may have one reader.
+    """
+
+    def __init__(self, loop: Loop, address: str, prefix: str) -> None:
         host, port = wire.split_address(address)
         family, kind, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        self._loop = loop
+        self._loop, self._prefix = loop, prefix
         self._buffer = bytearray()
         self._socket = socket.socket(family, kind)
         self._socket.setblocking(False)
         self._socket.connect_ex(where)  # if that fails, so does the first write
 
-    def write(self, data: bytes) -> None:
+    def write(self, text: str) -> None:
+        """Whole lines, each with its end."""
+        data = "".join(self._prefix + line + "\n" for line in text.split("\n")[:-1]).encode()
         if self._socket.fileno() >= 0 and len(self._buffer) + len(data) <= COPY_LIMIT:
             self._buffer += data
             self._loop.watch(self._socket.fileno(), WRITE, self._send)

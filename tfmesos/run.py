@@ -42,6 +42,7 @@ from .rendezvous import Rendezvous
 from .stock import stocked_payload
 from .task_info import FAILOVER_TIMEOUT, framework_info, task_info
 from .translate import NONSENSE, translate
+from .words import some
 
 log = logging.getLogger(__name__)
 
@@ -93,6 +94,15 @@ class Run:
     def host(self) -> str:
         """Under which the tasks can reach this process."""
         return wire.split_address(self._launcher)[0]
+
+    @property
+    def awaited(self) -> str:
+        """What the end of the run waits for just now, in words."""
+        if not hasattr(self, "_state"):
+            return "it is being set up"
+        live = [member.task.name for member in self._state.members if member.is_live]
+        running = f"still running: {some(live)}" if live else "all its tasks have ended"
+        return self._state.summary() or running
 
     def request_stop(self, reason: str, exit_code: int) -> None:
         """End the run: in good order the first time, at once the second time."""

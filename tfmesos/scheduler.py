@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent import futures
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -44,7 +45,8 @@ class TFMesosScheduler:
     """A cluster as TFMesos handed it out: ``start``, use ``targets``, ``stop``.
 
     It may be used from a notebook, from any thread, beside a running event loop, and several
-    times in one process: its own event loop lives on its own thread.
+    times in one process: its own event loop lives on its own thread. If it is *quiet*, it says
+    warnings only, and shows the output of no task that *logs* does not name.
     """
 
     def __init__(
@@ -63,6 +65,8 @@ class TFMesosScheduler:
         extra_config: Any = None,
         **more: Any,
     ) -> None:
+        if quiet and more.get("logs") is None:
+            more["logs"] = "none"
         self.config: LaunchConfig = make_config(
             task_spec,
             role=role,
@@ -166,12 +170,19 @@ class TFMesosScheduler:
         self._raise_failure()
         return True
 
-    def wait(self, timeout: float | None = None) -> Outcome:
-        """How the run ended, once it has; TimeoutError if that takes longer than *timeout*."""
+    def wait(self, timeout: float | None = None, *, check: bool = True) -> Outcome:
+        """How the run ended, once it has. Raises what went wrong, unless *check* is False.
+
+        Raises TimeoutError if it takes longer than *timeout* seconds; it goes on then.
+        """
         with self.interruption.listening():
-            outcome = self._ended.result(timeout)
+            if not futures.wait([self._ended], timeout).done:
+                awaited = self._run.awaited if self._run else "it is being set up"
+                raise TimeoutError(f"the run has not ended after {timeout:g} s: {awaited}")
+        if check:
+            self._raise_failure()
         self._tell()
-        return outcome
+        return self._ended.result()
 
     def stop(self) -> None:
         """End every task; returns when nothing is left. Once is enough, twice does no harm."""

@@ -178,8 +178,9 @@ class Runner:
             self._output.say(text.format(self._start["cwd"], cwd))
         self._look_for_gpu(self._start)
         if self._start.get("copy_to"):
+            prefix = "[{}:{}] ".format(self._settings.job, self._settings.index)
             try:
-                self._output.copy = Copy(self._loop, self._start["copy_to"])
+                self._output.copy = Copy(self._loop, self._start["copy_to"], prefix)
             except (OSError, ValueError) as error:
                 self._output.say("no copy to {}: {}".format(self._start["copy_to"], error))
 
