@@ -218,9 +218,36 @@ class MasterThatIsSlowToAnswer(GoodMaster):
 
 
 class MasterThatRefusesCalls(GoodMaster):
+    def __init__(self, status: str = "400 Bad Request", text: str = "Framework cannot be found"):
+        super().__init__()
+        self._answer = f"HTTP/1.1 {status}\r\nContent-Length: {len(text)}\r\n\r\n{text}"
+
     async def called(self, request, writer):
-        text = b"Framework cannot be found"
-        writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: %d\r\n\r\n" % len(text) + text)
+        writer.write(self._answer.encode())
+
+
+class MasterThatRefusesLaunches(GoodMaster):
+    """Offers a large node, and refuses whoever takes it."""
+
+    async def subscribed(self, request, writer):
+        await super().subscribed(request, writer)
+        amounts = {"cpus": 64, "mem": 1e6}
+        resources = [
+            {"name": name, "type": "SCALAR", "scalar": {"value": value}, "role": "*"}
+            for name, value in amounts.items()
+        ]
+        ids = {key: {"value": key} for key in ("id", "agent_id", "framework_id")}
+        self.send(
+            {
+                "type": "OFFERS",
+                "offers": {"offers": [{**ids, "hostname": "node", "resources": resources}]},
+            }
+        )
+
+    async def called(self, request, writer):
+        if request.body["type"] != "ACCEPT":
+            return await super().called(request, writer)
+        writer.write(b"HTTP/1.1 413 Payload Too Large\r\nContent-Length: 0\r\n\r\n")
 
 
 class MasterThatAnswersReaders(GoodMaster):

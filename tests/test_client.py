@@ -262,7 +262,7 @@ def test_calls_have_the_shapes_of_the_recorded_ones():
         async with GoodMaster() as master, Launcher(master.url).running() as launcher:
             await launcher.next("SUBSCRIBED")
             client = launcher.client
-            await client.accept(["o1", "o2"], [{"name": "t"}], 0.5)
+            await client.accept(["o1", "o2"], [{"task_id": {"value": "t"}}], 0.5)
             await client.decline(["o3"], 10)
             await client.kill("t1", "a1")
             await client.kill("t2")
@@ -272,7 +272,9 @@ def test_calls_have_the_shapes_of_the_recorded_ones():
         assert [body[body["type"].lower()] for body in bodies] == [
             {
                 "offer_ids": [{"value": "o1"}, {"value": "o2"}],
-                "operations": [{"type": "LAUNCH", "launch": {"task_infos": [{"name": "t"}]}}],
+                "operations": [
+                    {"type": "LAUNCH", "launch": {"task_infos": [{"task_id": {"value": "t"}}]}}
+                ],
                 "filters": {"refuse_seconds": 0.5},
             },
             {"offer_ids": [{"value": "o3"}], "filters": {"refuse_seconds": 10}},
@@ -321,7 +323,9 @@ def test_neither_secrets_nor_bodies_are_logged(caplog):
         async with GoodMaster() as master:
             async with Launcher(master.url, credential=("me", "hush")).running() as launcher:
                 await launcher.next("SUBSCRIBED")
-                await launcher.client.accept(["o"], [{"secret": "hush"}], 0)
+                await launcher.client.accept(
+                    ["o"], [{"task_id": {"value": "t"}, "secret": "hush"}], 0
+                )
 
     with caplog.at_level(logging.DEBUG):
         play(scenario)
@@ -397,16 +401,78 @@ def test_calls_that_wait_when_the_master_goes_away_are_told_so():
     play(scenario)
 
 
-def test_a_refused_call_is_false_logged_with_the_reason_and_no_loss(caplog):
+@pytest.mark.parametrize(
+    "answer, words",
+    [
+        ("400 Bad Request", "400 Bad Request: no"),
+        ("401 Unauthorized", "401 Unauthorized: no"),
+        ("413 Payload Too Large", "413 Payload Too Large: no"),
+        ("501 Not Implemented", "501 Not Implemented: no"),
+    ],
+)
+def test_a_refused_call_is_false_and_an_event_with_its_tasks_and_the_reason(answer, words):
     async def scenario():
-        async with MasterThatRefusesCalls() as master:
+        async with MasterThatRefusesCalls(answer, "no") as master:
+            async with Launcher(master.url).running() as launcher:
+                await launcher.next("SUBSCRIBED")
+                infos = [{"task_id": {"value": task_id}} for task_id in ("t1", "t2")]
+                assert not await launcher.client.accept(["o1"], infos, 5.0)
+                reason = f"{master.url}: {words}"
+                refused = {"type": "REFUSED", "call": "ACCEPT", "reason": reason}
+                assert await launcher.next("REFUSED") == {**refused, "task_ids": ("t1", "t2")}
+                assert not await launcher.client.revive()
+                refused = {"type": "REFUSED", "call": "REVIVE", "reason": reason}
+                assert await launcher.next("REFUSED") == {**refused, "task_ids": ()}
+
+    play(scenario)
+
+
+def test_an_acknowledgement_that_is_refused_is_an_event_too():
+    async def scenario():
+        async with MasterThatRefusesCalls("401 Unauthorized", "") as master:
+            async with Launcher(master.url).running() as launcher:
+                await launcher.next("SUBSCRIBED")
+                master.send(update("one"))
+                await launcher.next("UPDATE")
+                refused = await launcher.next("REFUSED")
+                assert refused["call"] == "ACKNOWLEDGE"
+                assert refused["reason"] == f"{master.url}: 401 Unauthorized"
+
+    play(scenario)
+
+
+@pytest.mark.parametrize(
+    "answer, text",
+    [
+        ("400 Bad Request", "Framework cannot be found"),
+        ("400 Bad Request", "The stream ID 'a' included in this request didn't match"),
+        ("403 Forbidden", "Framework is not subscribed"),
+        ("307 Temporary Redirect", ""),
+        ("503 Service Unavailable", "No leader elected"),
+    ],
+)
+def test_a_refusal_because_the_subscription_is_void_leads_to_a_new_subscription(answer, text):
+    async def scenario():
+        async with MasterThatRefusesCalls(answer, text) as master:
             async with Launcher(master.url).running() as launcher:
                 await launcher.next("SUBSCRIBED")
                 assert not await launcher.client.revive()
-                assert launcher.events.empty()
+                lost = await launcher.next("DISCONNECTED")
+                assert f"REVIVE was not accepted: {answer}" in lost["reason"]
+                await launcher.next("SUBSCRIBED")
 
     play(scenario)
-    assert "REVIVE was not accepted: 400 Bad Request: Framework cannot be found" in caplog.text
+
+
+def test_a_teardown_that_is_refused_is_not_waited_for(caplog):
+    async def scenario():
+        async with MasterThatRefusesCalls("401 Unauthorized", "no") as master:
+            async with Launcher(master.url).running() as launcher:
+                await launcher.next("SUBSCRIBED")
+                assert not await launcher.client.teardown(within=3600)
+
+    play(scenario)
+    assert re.search(r"refused TEARDOWN \(http.*: 401 .*: no\): tasks may go on", caplog.text)
 
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"

@@ -63,9 +63,10 @@ class _Lost(Exception):
 class MesosClient:
     """One framework's connection to whichever master leads.
 
-    *emit* gets each event as Mesos sent it, HEARTBEAT and repeated updates left out, and
-    ``{"type": "DISCONNECTED", "reason": ...}`` for each loss. SUBSCRIBED has the URL of the
-    master under ``_master``. An update is acknowledged as soon as *emit* has returned.
+    *emit* gets each event as Mesos sent it, HEARTBEAT and repeated updates left out, and two of
+    ours: ``DISCONNECTED`` with a ``reason`` for each loss, ``REFUSED`` with ``call``, ``reason``,
+    ``task_ids`` for each call that the master refuses. SUBSCRIBED has the URL of the master under
+    ``_master``. An update is acknowledged as soon as *emit* has returned.
     *on_state* gets a line for the user when an attempt fails for a new reason.
     """
 
@@ -107,8 +108,8 @@ class MesosClient:
             self._running = False
             self._ended.set()
 
-    async def call(self, type: str, **body: Any) -> bool:
-        """Make a call, after those made before it; False if it was not accepted.
+    async def call(self, type: str, about: Sequence[str] = (), /, **body: Any) -> bool:
+        """Make a call *about* tasks, after those made before it; False if it was not accepted.
 
         Never raises for the network's sake: while disconnected nothing is sent, and a call
         that gets lost ends the subscription, so that DISCONNECTED tells of it.
@@ -116,7 +117,7 @@ class MesosClient:
         if self._calls is None:
             log.debug("%s not sent: not subscribed", type)
             return False
-        return await self._calls.post(type, self._payload(type, body))
+        return await self._calls.post(type, self._payload(type, body), about)
 
     async def accept(
         self, offer_ids: Iterable[str], task_infos: Sequence[Json], refuse_seconds: float
@@ -124,6 +125,7 @@ class MesosClient:
         """Launch *task_infos* on these offers, all of one agent."""
         return await self.call(
             "ACCEPT",
+            [info["task_id"]["value"] for info in task_infos],
             offer_ids=[{"value": offer_id} for offer_id in offer_ids],
             operations=[{"type": "LAUNCH", "launch": {"task_infos": list(task_infos)}}],
             filters={"refuse_seconds": refuse_seconds},
@@ -154,7 +156,7 @@ class MesosClient:
         return None if self._calls is None else await self._calls.get(_AGENTS)
 
     async def kill(self, task_id: str, agent_id: str | None = None) -> bool:
-        return await self.call("KILL", **_task(task_id, agent_id))
+        return await self.call("KILL", [task_id], **_task(task_id, agent_id))
 
     async def reconcile(self, tasks: Iterable[tuple[str, str | None]] = ()) -> bool:
         """Ask for the state of *tasks* (task id, agent id); of all that run if there are none."""
@@ -263,7 +265,7 @@ class MesosClient:
         """Read the events and send the calls of one subscription, to its end."""
         loop = asyncio.get_running_loop()
         began = loop.time()
-        calls = Calls(session, response, self._timing.answer)
+        calls = Calls(session, response, self._timing.answer, self._refused)
         try:
             async with asyncio.TaskGroup() as group:
                 sender = group.create_task(calls.send())
@@ -282,6 +284,14 @@ class MesosClient:
             raise _Lost(f"{calls.base}: {calls.broken or ending}", loop.time() - began)
         if ending:
             raise Unreachable(f"{calls.base}: {calls.broken or ending}")
+
+    def _refused(self, type: str, reason: str, task_ids: tuple[str, ...]) -> None:
+        if type == "TEARDOWN":  # nobody listens to events any more
+            log.warning("the master refused TEARDOWN (%s): tasks may go on", reason)
+            self._ended.set()
+        else:
+            event = {"type": "REFUSED", "call": type, "reason": reason, "task_ids": task_ids}
+            self._emit(event)
 
     async def _ending(self, response: aiohttp.ClientResponse, calls: Calls) -> Exception | None:
         """Why the stream of events ended; None after the teardown."""

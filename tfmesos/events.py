@@ -31,6 +31,14 @@ class MasterGaveUp(Record):
     error: TFMesosError
 
 
+class CallRefused(Record):
+    """The master refused a call of ours, though we are subscribed: it did nothing of it."""
+
+    call: str  # its type, as ACCEPT
+    reason: str
+    task_ids: tuple[str, ...] = ()  # the tasks it was about
+
+
 class OffersReceived(Record):
     offers: tuple[Offer, ...]
 
@@ -130,6 +138,7 @@ Event = (
     | Disconnected
     | MasterSought
     | MasterGaveUp
+    | CallRefused
     | OffersReceived
     | OfferRescinded
     | AgentsCounted

@@ -16,7 +16,7 @@ from . import events as happened
 from . import nodes
 from .actions import Action, ClusterSpec, Ending, Outcome
 from .census import KnownAgent, never
-from .errors import Interrupted, ResourcesError, TaskFailed, TFMesosError
+from .errors import Interrupted, MasterError, ResourcesError, TaskFailed, TFMesosError
 from .gathering import Gathering
 from .home import PATIENCE, Home
 from .launch import USUAL_RESTARTS, RestartPolicy
@@ -36,6 +36,8 @@ from .words import some
 
 MIN_LIFE = 1.0  # seconds a task may run although those that decide have finished
 EXAMINATION = 4.0  # seconds more when the tasks are to tell what they are doing
+# Without these nothing is launched, or offered to us again; a repetition would be refused, too.
+NEEDED_CALLS = ("ACCEPT", "DECLINE", "REVIVE")
 STOP_MARGIN = 2.0  # seconds for a killed task to be reported, beyond its grace
 
 
@@ -95,6 +97,8 @@ class ClusterState:
                 return [do.Say(trouble, "notice")]
             case happened.MasterGaveUp(error):
                 return self._master_gave_up(error, now)
+            case happened.CallRefused():
+                return self._call_refused(event, now)
             case happened.OffersReceived(offers):
                 return self._take_offers(offers, now)
             case happened.OfferRescinded(offer_id):
@@ -416,6 +420,17 @@ class ClusterState:
         if self.phase is Phase.STOPPING:
             return []  # the runners still hear us; Mesos's confirmation is not needed
         return self._stop(Outcome(error=error), now)
+
+    def _call_refused(self, refused: happened.CallRefused, now: float) -> list[Action]:
+        """Go on if the call is not needed, or is made again anyhow; else end, and say why."""
+        if refused.call == "ACCEPT":
+            self.members.not_launched(refused.task_ids)
+        text = f"the master refused {refused.call} ({refused.reason})"
+        if self.phase is Phase.STOPPING:
+            return [do.Say(text, "debug"), *self._finish_when_stopped(now)]
+        if refused.call in NEEDED_CALLS:
+            return self._stop(Outcome(error=MasterError(text)), now)
+        return [do.Say(text, "warning")]
 
     def _stop_requested(self, reason: str, exit_code: int, now: float) -> list[Action]:
         if self.phase is Phase.STOPPING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -109,6 +109,11 @@ class Roster:
         member.attempt += 1
         member.ending = None
         self.move(member, Stage.WAITING)
+
+    def not_launched(self, task_ids: Iterable[str]) -> None:
+        """Nobody has taken these: they wait for a place as before."""
+        for member in filter(None, map(self.live, task_ids)):
+            self.move(member, Stage.WAITING)
 
     def _launched(self, member: Member, task_id: str) -> Member:
         member.task_id = task_id

@@ -6,6 +6,7 @@ from typing import Any
 
 from .events import (
     AgentLost,
+    CallRefused,
     Disconnected,
     Event,
     InverseOffersReceived,
@@ -30,6 +31,8 @@ def translate(event: Json) -> Event | None:
             return Subscribed(text(body["framework_id"]["value"]), event.get("_master", ""))
         case {"type": "DISCONNECTED", "reason": reason}:
             return Disconnected(reason)
+        case {"type": "REFUSED", "call": call, "reason": reason, "task_ids": task_ids}:
+            return CallRefused(call, reason, task_ids)
         case {"type": "OFFERS", "offers": body}:
             return OffersReceived(tuple(Offer.from_json(offer) for offer in body["offers"]))
         case {"type": "RESCIND", "rescind": body}:

@@ -15,6 +15,7 @@ from tests.fake_masters import (
     MasterThatAnswersNothing,
     MasterThatEndsInTheMiddleOfARecord,
     MasterThatRedirectsInACircle,
+    MasterThatRefusesLaunches,
     MasterThatSpeaksGarbageAfterASubscription,
     ServerThatIsNotMesos,
 )
@@ -176,6 +177,7 @@ STRANGE_MASTERS = {
     "401": (server_that_says(UNAUTHORIZED), "401"),
     "garbage": (server_that_says(bytes(range(256)) * 16), "not HTTP"),
     "half": (MasterThatEndsInTheMiddleOfARecord, "the connection broke"),
+    "full": (MasterThatRefusesLaunches, "the master refused ACCEPT ("),
     "later": (MasterThatSpeaksGarbageAfterASubscription, "garbage"),
 }
 
