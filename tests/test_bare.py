@@ -28,26 +28,6 @@ def test_json_is_written_as_the_standard_library_writes_it(value):
     assert bare.dumps(value) == json.dumps(value, separators=(",", ":"))
 
 
-@given(VALUES, st.sampled_from([None, 1]))
-def test_json_of_others_is_read(value, indent):
-    assert bare.loads(json.dumps(value, indent=indent)) == value
-
-
-@given(st.text(alphabet='{}[]",:0123456789.eE+-\\ \n\tnulltrefasNI/u', max_size=12))
-def test_what_is_no_json_is_refused(text):
-    try:
-        expected = json.loads(text, parse_constant=_refuse)
-    except ValueError:
-        with pytest.raises(ValueError):
-            bare.loads(text)
-    else:
-        assert bare.loads(text) == expected
-
-
-def _refuse(name: str) -> None:
-    raise ValueError(name)
-
-
 @pytest.mark.parametrize("value", [float("nan"), [float("inf")], {"a": float("-inf")}])
 def test_numbers_that_json_lacks_are_not_written(value):
     with pytest.raises(ValueError):

@@ -9,6 +9,7 @@ from tests.test_constraints import clusters, some_constraints
 from tfmesos.census import KnownAgent, never, parse
 from tfmesos.constraints import Node
 from tfmesos.placement import place
+from tfmesos.shapes import NONSENSE
 from tfmesos.spec import Resources
 
 
@@ -122,6 +123,25 @@ def test_what_is_reserved_for_others_does_not_count(role, cpus):
 def test_gpus_with_names_are_counted():
     (found,) = parse(answer(resources={"cpus": 1, "gpus": "{GPU-0, GPU-1}"}), "*")
     assert found.total.gpus == 2000
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {"hostname": ["a"]},
+        {"hostname": None},
+        {"resources": {"cpus": [1]}},
+        {"resources": {"cpus": -1}},
+        {"resources": {"cpus": float("inf")}},
+        {"resources": {"cpus": True}},
+        {"resources": []},
+        {"attributes": [1]},
+        {"reserved_resources": {"ml": {"cpus": None}}},
+    ],
+)
+def test_an_agent_that_makes_no_sense_is_refused(lie):
+    with pytest.raises(NONSENSE):
+        parse(answer(**lie), "*")
 
 
 def test_agents_that_have_yet_to_come_back_forbid_a_verdict():

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import gzip
 import itertools
 import logging
 import os
@@ -15,6 +16,7 @@ from functools import partial
 import pytest
 
 from tfmesos.client import MesosClient, Timing
+from tfmesos.client_calls import MAX_ANSWER
 from tfmesos.errors import MasterError
 from tfmesos.masters import MasterList, parse
 
@@ -476,6 +478,10 @@ def test_a_teardown_that_is_refused_is_not_waited_for(caplog):
 
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
+ENDLESS = b"HTTP/1.1 200 OK\r\nContent-Length: 1400000000\r\n\r\n" + b" " * (MAX_ANSWER + 1)
+GZIPPED = (OK % (36, gzip.compress(b'{"slaves": []}', mtime=0))).replace(
+    b"\r\n\r\n", b"\r\nContent-Encoding: gzip\r\n\r\n", 1
+)
 REFUSAL = b"HTTP/1.1 %s\r\nContent-Length: 0\r\n\r\n"
 
 
@@ -484,6 +490,11 @@ REFUSAL = b"HTTP/1.1 %s\r\nContent-Length: 0\r\n\r\n"
     [
         (OK % (14, b'{"slaves": []}'), {"slaves": []}),
         (OK % (13, b'{"slaves": []'), None),
+        (OK % (60_000, b"[" * 30_000 + b"]" * 30_000), None),
+        (OK % (19, b'{"slaves": [1e999]}'), None),
+        (OK % (20, b'{"slaves": "\\ud800"}'), None),
+        (ENDLESS, None),
+        (GZIPPED, None),
         (REFUSAL % b"401 Unauthorized", None),
         (REFUSAL % b"403 Forbidden", None),
         (REFUSAL % b"404 Not Found", None),

@@ -133,7 +133,14 @@ def test_a_master_is_addressed_by_ip_if_it_tells_one(address, url):
     assert by_precedence({"json.info_0000000000": content}) == [url]
 
 
-@pytest.mark.parametrize("znodes", [{}, {"log_replicas": b"", "info_0000000001": b"protobuf"}])
+@pytest.mark.parametrize(
+    "znodes",
+    [
+        {},
+        {"log_replicas": b"", "info_0000000001": b"protobuf"},
+        {f"json.info_{'1' * 5000}": b"{}"},
+    ],
+)
 def test_without_a_registered_master_none_leads(znodes):
     with pytest.raises(MasterError, match="no master is registered"):
         by_precedence(znodes)
@@ -141,7 +148,13 @@ def test_without_a_registered_master_none_leads(znodes):
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"\x0a\xff", b"{}", b"[]", b'{"address": {}}', b'{"address": {"ip": "a..b", "port": 1}}'],
+    [
+        *(b"", b"\x0a\xff", b"{}", b"[]", b'{"address": {}}'),
+        b'{"address": {"ip": "a..b", "port": 1}}',
+        b'{"address": {"ip": "10.0.0.1", "port": 1e999}}',
+        b'{"address": {"ip": ["10.0.0.1"], "port": 1}}',
+        b"[" * 100_000,
+    ],
 )
 def test_a_znode_that_tells_no_address_is_named(content):
     with pytest.raises(MasterError, match=r"json\.info_0000000007"):

@@ -277,6 +277,8 @@ def test_a_runner_that_only_waits_for_us_is_not_silent():
         {"type": "register", "host": "h", "port": 65536},
         {"type": "output", "stream": "stdout", "text": [1], "dropped": 0},
         {"type": "exit", "code": None, "reason": "", "tail": []},
+        {"type": "heartbeat", "silent": 10**400},
+        {"type": "heartbeat", "silent": 1e300},
     ],
 )
 def test_a_runner_that_talks_nonsense_loses_its_connection(message):

@@ -252,7 +252,10 @@ def test_bad_input_is_one_clear_line_and_nothing_is_started(args, message):
     assert message in done.stderr and done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("text, problem", [("[1]", "must be a JSON object"), ("{", "JSON object")])
+@pytest.mark.parametrize(
+    "text, problem",
+    [("[1]", "must be a JSON object"), ("{", "JSON object"), ("[" * 100_000, "nested")],
+)
 def test_an_extra_config_that_is_no_object_is_refused(tmp_path, text, problem):
     config = tmp_path / "extra.json"
     config.write_text(text)

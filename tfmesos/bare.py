@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     encode: Callable[[Any, int], list[str]]
-    scan: Callable[[str, int], tuple[Any, int]]
 else:
     try:
         from _collections import deque
@@ -32,7 +31,7 @@ else:
         except ImportError:
             from hashlib import sha256
 
-__all__ = ["compare_digest", "deque", "dumps", "hmac_sha256", "loads"]
+__all__ = ["compare_digest", "deque", "dumps", "hmac_sha256"]
 
 _BLOCK = 64  # bytes, of SHA-256
 _INNER = bytes(byte ^ 0x36 for byte in range(256))
@@ -53,45 +52,18 @@ def dumps(value: Any) -> str:
     return "".join(encode(value, 0))
 
 
-def loads(text: str) -> Any:
-    """The value of a JSON text; ValueError if it is none."""
-    text = text.strip(" \t\r\n")
-    try:
-        value, end = scan(text, 0)
-    except StopIteration:
-        raise ValueError("a value is missing") from None
-    if end != len(text):
-        raise ValueError("something stands behind the value")
-    return value
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
-
-
 def _refuse_object(value: object) -> None:
     raise TypeError(f"{type(value).__name__} is not JSON")
 
 
-class _Dialect:
-    """What the scanner asks for: JSON as its standard has it."""
-
-    strict = True
-    object_hook = object_pairs_hook = None
-    parse_float, parse_int = float, int
-    parse_constant = _refuse_constant
-
-
 if not TYPE_CHECKING:
     try:
-        from _json import encode_basestring_ascii, make_encoder, make_scanner
+        from _json import encode_basestring_ascii, make_encoder
 
-        scan = make_scanner(_Dialect)
         encode = make_encoder(
             None, _refuse_object, encode_basestring_ascii, None, ":", ",", False, False, False
         )
     except (ImportError, TypeError, AttributeError):
-        from json import JSONDecoder, JSONEncoder
+        from json import JSONEncoder
 
-        scan = JSONDecoder(parse_constant=_refuse_constant).scan_once
         encode = JSONEncoder(separators=(",", ":"), allow_nan=False).iterencode

@@ -12,6 +12,7 @@ from typing import Any
 from .constraints import Node, canonical, number_text
 from .record import Record
 from .seating import Wish, admitted, choose, obstacle
+from .shapes import number, text
 from .spec import Job, Resources, Task
 
 Json = Mapping[str, Any]
@@ -30,8 +31,8 @@ def parse(body: Json, role: str) -> tuple[KnownAgent, ...]:
     return tuple(
         KnownAgent(
             Node(
-                agent["hostname"],
-                {name: _text(value) for name, value in agent.get("attributes", {}).items()},
+                text(agent["hostname"]),
+                {name: _attribute(value) for name, value in agent.get("attributes", {}).items()},
             ),
             _usable(agent, role),
         )
@@ -39,7 +40,7 @@ def parse(body: Json, role: str) -> tuple[KnownAgent, ...]:
     )
 
 
-def _text(value: object) -> str:
+def _attribute(value: object) -> str:
     return number_text(value) if isinstance(value, int | float) else canonical(str(value))
 
 
@@ -56,10 +57,10 @@ def _amounts(summary: Json) -> Resources:
     return Resources.of(**{name: _number(summary.get(name, 0)) for name in Resources._fields})
 
 
-def _number(amount: float | str) -> float:
+def _number(amount: Any) -> float:
     """A scalar; or, of a set such as ``{a, b}``, how many there are."""
     if not isinstance(amount, str):
-        return amount
+        return number(amount)
     return len([item for item in amount.strip("{}").split(",") if item.strip()])
 
 

@@ -189,6 +189,7 @@ class MesosClient:
             headers=headers,
             skip_auto_headers=["Accept-Encoding"],
             cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,  # none was asked for, and a little of it can be gigabytes
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._timing.connect),
         )
 

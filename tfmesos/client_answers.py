@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 from typing import Any, TypeVar
 from urllib.parse import urljoin, urlsplit
@@ -12,7 +11,7 @@ import aiohttp
 
 from .errors import FrameError, MasterError, SpecError
 from .masters import parse
-from .shapes import number
+from .shapes import number, read_json
 
 try:
     from ssl import SSLError
@@ -63,6 +62,16 @@ async def words_of(response: aiohttp.ClientResponse) -> str:
         return status
     text = " ".join(body.decode(errors="replace").split())
     return f"{status}: {text[:200]}" if text else status
+
+
+async def body_of(response: aiohttp.ClientResponse, limit: int) -> bytes:
+    """The whole body; ValueError as soon as it is longer than *limit* bytes."""
+    body = bytearray()
+    async for piece in response.content.iter_any():
+        body += piece
+        if len(body) > limit:
+            raise ValueError(f"an answer of more than {limit} bytes")
+    return bytes(body)
 
 
 async def receive(response: aiohttp.ClientResponse, silence: float) -> bytes:
@@ -121,9 +130,9 @@ def reason_of(error: Exception) -> str:
 
 def event_of(record: bytes) -> dict[str, Any]:
     try:
-        event = json.loads(record)
-    except (ValueError, RecursionError) as error:
-        raise FrameError(f"a record is not JSON: {record[:60]!r}") from error
+        event = read_json(record)
+    except ValueError as error:
+        raise FrameError(f"a record is not JSON: {record[:60]!r}: {error}") from error
     if not isinstance(event, dict) or not isinstance(event.get("type"), str):
         raise FrameError(f"a record is not an event: {record[:60]!r}")
     return event

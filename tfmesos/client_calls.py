@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import aiohttp
 
-from .client_answers import Unreachable, base_of, reason_of, words_of
+from .client_answers import Unreachable, base_of, body_of, reason_of, words_of
+from .recordio import MAX_RECORD
+from .shapes import read_json
+
+MAX_ANSWER = MAX_RECORD  # bytes; the agents of a large cluster take about as many as their offers
 
 log = logging.getLogger(__name__)
 
@@ -77,7 +80,8 @@ class Calls:
                 self._session.get(self.base + path, allow_redirects=False) as response,
             ):
                 if response.status == 200:
-                    return await asyncio.to_thread(json.loads, await response.read())
+                    body = await body_of(response, MAX_ANSWER)
+                    return await asyncio.to_thread(read_json, body)
                 log.debug("no answer to GET %s: %s", path, await words_of(response))
         except (aiohttp.ClientError, OSError, ValueError) as error:
             log.debug("no answer to GET %s: %r", path, error)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from typing import Any
 
+from . import json_reader
 from .errors import SpecError
 from .parser import build_parser
 from .spec import Job
@@ -158,8 +158,8 @@ def _extra_config(path: str | None) -> Any:
     if path is None:
         return {}
     try:
-        with open(path, encoding="utf-8") as file:
-            return json.load(file)
+        with open(path, "rb") as file:
+            return json_reader.read(file.read())
     except OSError as error:
         problem = f"cannot be read: {path}: {error.strerror}"
     except ValueError as error:

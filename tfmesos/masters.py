@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-import json
 import logging
 import re
 import socket
@@ -15,6 +14,7 @@ from urllib.parse import urlsplit
 
 from .errors import MasterError, SpecError
 from .record import Record
+from .shapes import read_json
 
 MASTER_PORT = 5050
 ZOOKEEPER_PORT = 2181
@@ -26,7 +26,7 @@ _ACCEPTED = (
 )
 _kazoo_log = logging.getLogger(f"{__name__}.kazoo")
 _kazoo_log.setLevel(logging.CRITICAL)  # it warns of each attempt; we report the outcome
-_LEADER = re.compile(r"json\.info_(\d+)")
+_LEADER = re.compile(r"json\.info_([0-9]{1,20})")
 _HOST_NAME = re.compile(r"(?!.*[^.]{64})[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?")
 
 
@@ -191,7 +191,7 @@ def _is_host(text: str) -> bool:
 
 def _url_of(name: str, content: bytes) -> str:
     try:
-        address = json.loads(content)["address"]
+        address = read_json(content)["address"]
         host = address.get("ip") or address["hostname"]
         port = address["port"]
         host = f"[{host}]" if ":" in host else host

@@ -26,6 +26,7 @@ NODE_MODULES = (
     "epitaph",
     "errors",
     "examine",
+    "json_reader",
     "link",
     "loop",
     "outbox",

@@ -39,9 +39,10 @@ from .messages import (
     start_message,
 )
 from .rendezvous import Rendezvous
+from .shapes import NONSENSE
 from .stock import stocked_payload
 from .task_info import FAILOVER_TIMEOUT, framework_info, task_info
-from .translate import NONSENSE, translate
+from .translate import translate
 from .words import some
 
 log = logging.getLogger(__name__)

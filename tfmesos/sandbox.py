@@ -12,11 +12,14 @@ from typing import Any
 import aiohttp
 
 from .access import authorization
+from .client_answers import body_of
+from .shapes import NONSENSE, read_json, text, whole
 
 log = logging.getLogger(__name__)
 
 PATIENCE = 3.0  # seconds
 AT_MOST = 8 * 1024  # bytes
+MAX_ANSWER = 8 * AT_MOST  # bytes; a control character takes six in JSON
 LINES = 20
 
 
@@ -32,23 +35,30 @@ async def tail(
     path = f"{_directory(framework_id, task_id)}/stderr"
     headers = authorization(credential)
     try:
-        async with asyncio.timeout(PATIENCE), aiohttp.ClientSession(headers=headers) as session:
-            size = int((await _read(session, agent, path))["offset"])
+        async with asyncio.timeout(PATIENCE), _session(headers) as session:
+            size = whole((await _read(session, agent, path))["offset"])
             start = max(0, size - AT_MOST)
             piece = await _read(session, agent, path, offset=start, length=AT_MOST)
-    except (OSError, TimeoutError, aiohttp.ClientError, KeyError, TypeError, ValueError) as error:
+            return tuple(text(piece["data"]).splitlines()[-LINES:])
+    except (OSError, aiohttp.ClientError, *NONSENSE) as error:
         log.debug("no sandbox of %s at %s: %r", task_id, agent, error)
         return ()
-    return tuple(str(piece.get("data", "")).splitlines()[-LINES:])
 
 
-async def _read(
-    session: aiohttp.ClientSession, agent: str, path: str, **window: int
-) -> dict[str, Any]:
+def _session(headers: dict[str, str]) -> aiohttp.ClientSession:
+    return aiohttp.ClientSession(
+        headers=headers, cookie_jar=aiohttp.DummyCookieJar(), auto_decompress=False
+    )
+
+
+async def _read(session: aiohttp.ClientSession, agent: str, path: str, **window: int) -> Any:
     query = {"path": path, **{name: str(number) for name, number in window.items()}}
-    async with session.get(f"{agent}/files/read", params=query, raise_for_status=True) as answer:
-        found: dict[str, Any] = await answer.json()
-        return found
+    async with session.get(
+        f"{agent}/files/read", params=query, raise_for_status=True, allow_redirects=False
+    ) as answer:
+        body = await body_of(answer, MAX_ANSWER)
+    # Output that is cut anywhere, or is no text, comes as it is.
+    return read_json(body.decode(errors="replace").encode())
 
 
 def _directory(framework_id: str, task_id: str) -> str:

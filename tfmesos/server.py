@@ -10,7 +10,7 @@ import os
 import sys
 import time
 
-from . import bare, command, process, wire
+from . import command, json_reader, process, wire
 from .child import Child, Guard
 from .link import Link, Settings
 from .loop import Loop
@@ -384,7 +384,7 @@ def read_settings(environ: MutableMapping[str, str]) -> Settings:
     environ.pop("TFMESOS_PAYLOAD", None)
     text, secret = environ.pop("TFMESOS_RUNNER"), environ.pop("TFMESOS_SECRET")
     process.blot_out(secret)
-    return Settings(bare.loads(text), bytes.fromhex(secret))
+    return Settings(json_reader.read(text.encode()), bytes.fromhex(secret))
 
 
 def main() -> int:

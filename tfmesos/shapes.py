@@ -1,10 +1,31 @@
-"""Values of the JSON that others send: of the kind they must be, or TypeError or ValueError."""
+"""The JSON of a Mesos, and values of it: of the kind they must be, or TypeError or ValueError."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+from . import json_reader
+
+# What reading raises where a value is missing or not of its kind.
+NONSENSE = (KeyError, TypeError, ValueError, AttributeError)
 _MOST = 2**53  # up to here a number of JSON is exact everywhere
+
+
+def read_json(data: bytes) -> Any:
+    """What *data* says. Text that no encoding can hold is refused: some of it is sent back."""
+    value = json_reader.read(data)
+    if b"\\ud" in data.lower() and not _can_be_sent(value):
+        raise ValueError("a text with one half of a surrogate pair")
+    return value
+
+
+def _can_be_sent(value: Any) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def text(value: Any) -> str:

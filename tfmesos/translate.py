@@ -20,9 +20,6 @@ from .shapes import text
 
 Json = dict[str, Any]
 
-# What it raises, and everything else that reads JSON, where a value is missing or not of its kind.
-NONSENSE = (KeyError, TypeError, ValueError, AttributeError)
-
 
 def translate(event: Json) -> Event | None:
     """None for events that mean nothing to a run."""

@@ -26,7 +26,7 @@ the missing ones are sent again.
 
 from __future__ import annotations
 
-from . import bare
+from . import bare, json_reader
 from .errors import FrameError, HandshakeError
 
 TYPE_CHECKING = False
@@ -99,8 +99,8 @@ class FrameDecoder:
 
 def _decode(body: bytes) -> Message:
     try:
-        message = bare.loads(body.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
+        message = json_reader.read(body)
+    except ValueError as error:
         raise FrameError("a frame that is not JSON: {}".format(error)) from None
     if not isinstance(message, dict):
         raise FrameError("a frame that holds a {}, no object".format(type(message).__name__))

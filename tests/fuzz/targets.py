@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.builders import scalar, servers, workers
 from tests.fake_masters import transcript
 from tests.test_offers import amounts_of
-from tfmesos import masters, recordio, wire
+from tfmesos import census, json_reader, masters, recordio, wire
 from tfmesos.client import MesosClient
 from tfmesos.client_answers import event_of
 from tfmesos.errors import FrameError, HandshakeError, MasterError
@@ -19,8 +19,9 @@ from tfmesos.lifecycle import ClusterState
 from tfmesos.offers import Offer
 from tfmesos.placement import place
 from tfmesos.recordio import RecordDecoder
+from tfmesos.shapes import NONSENSE, read_json
 from tfmesos.terminal import tidy
-from tfmesos.translate import NONSENSE, translate
+from tfmesos.translate import translate
 
 from .strategies import JSON, nearly, pieces
 
@@ -220,6 +221,55 @@ _RAW = st.one_of(
 )
 
 
+# JSON, whoever sends it
+
+
+def check_json(data: bytes) -> None:
+    """It is refused with ValueError; or it can be walked, compared and written, whatever it is."""
+    try:
+        value = json_reader.read(data)
+    except ValueError:
+        return
+    assert json.loads(json.dumps(value)) == value
+    assert repr(value)
+
+
+_HOSTILE = st.sampled_from(
+    [
+        *(b"[", b"]", b"{", b"}", b'{"a":', b",", b'"', b"\\", b"\\u", b"d800", b"\xff", b" "),
+        *(b"1e999", b"-", b"9" * 21, b"1.5", b"null", b"NaN", b'"x"', b'"\\\\"', b'"\\""'),
+        *(b"[" * 63, b"]" * 63),
+    ]
+)
+_HOSTILE_JSON = st.one_of(
+    st.lists(_HOSTILE, max_size=12).map(b"".join),
+    JSON.map(lambda value: json.dumps(value).encode()),
+    st.integers(1, 200).map(lambda depth: b"[" * depth + b"]" * depth),
+    _RAW,
+)
+
+
+# The agents that a master tells of
+
+_AGENT = {
+    "hostname": "a",
+    "attributes": {"rack": "r1", "weight": 2.5, "slots": "[1-3, 7-9]"},
+    "resources": {"cpus": 8.0, "mem": 4096.0, "gpus": "{GPU-0}", "ports": "[1-9]"},
+    "reserved_resources": {"ml": {"cpus": 2.0}},
+}
+
+
+def check_agents(body: Any) -> None:
+    """What is not refused as nonsense can be reckoned with."""
+    try:
+        agents = census.parse(read_json(json.dumps(body).encode()), "ml")
+    except NONSENSE:
+        return
+    constraints = ["rack:UNIQUE", "hostname:CLUSTER"]
+    for jobs in ([workers(3, gpus=1)], [workers(2, constraints=constraints), servers(1)]):
+        assert isinstance(census.never([task for job in jobs for task in job.tasks], agents), str)
+
+
 # The terminal
 
 
@@ -244,5 +294,7 @@ TARGETS = {
     "offers": Target(_OFFERS, check_offers),
     "records": Target(_RAW, check_records),
     "events": Target(st.lists(nearly(EVENTS), max_size=6), check_events),
+    "json": Target(_HOSTILE_JSON, check_json),
+    "agents": Target(nearly([{"slaves": [_AGENT, _AGENT], "recovered_slaves": []}]), check_agents),
     "terminal": Target(_LINES, check_terminal),
 }

@@ -14,7 +14,8 @@ from tfmesos.client_answers import event_of
 from tfmesos.errors import FrameError
 from tfmesos.local import LocalMesos
 from tfmesos.offers import Offer
-from tfmesos.translate import NONSENSE, translate
+from tfmesos.shapes import NONSENSE
+from tfmesos.translate import translate
 
 from .endpoints import fuzzed_endpoints
 from .targets import EVENTS, OFFERS, TARGETS, check_events

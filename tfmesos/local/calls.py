@@ -6,6 +6,8 @@ import base64
 import json
 from typing import Any
 
+from .. import json_reader
+
 Json = dict[str, Any]
 
 
@@ -162,17 +164,12 @@ def parse(body: bytes) -> Json:
 
 def _load(body: bytes) -> Any:
     try:
-        text = body.decode()
-        return json.loads(text, parse_constant=_no_constant)
+        return json_reader.read(body)
     except json.JSONDecodeError as error:
         line, near = error.lineno, error.doc[error.pos :][:100]
-    except (UnicodeDecodeError, RecursionError, ValueError):
+    except ValueError:
         line, near = 1, ""
     raise Malformed(f"Failed to parse body into JSON: syntax error at line {line} near: {near}")
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(name)
 
 
 def _message(value: Json, message: str, path: str, missing: list[str]) -> Json:

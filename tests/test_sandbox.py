@@ -1,0 +1,100 @@
+"""The end of a task's output, fetched from agents: good ones, and ones that lie."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from tfmesos import sandbox
+
+from .fake_masters import MasterThatAnswersReaders
+
+HEAD = b"HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n%s\r\n"
+
+
+def answer(body: bytes, kind: bytes = b"application/json", status=b"200 OK", more=b"") -> bytes:
+    return HEAD % (status, kind, len(body), more) + body
+
+
+class AgentThatAnswers(MasterThatAnswersReaders):
+    """Gives one answer after the other, the last one for ever."""
+
+    def __init__(self, *answers: bytes, **options) -> None:
+        super().__init__(b"", **options)
+        self._answers = list(answers)
+
+    async def called(self, request, writer) -> None:
+        self._answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+        await super().called(request, writer)
+
+
+def tail_of(*answers: bytes):
+    """What is read of an agent that answers so, and what it was asked."""
+
+    async def main():
+        async with AgentThatAnswers(*answers) as agent:
+            return await sandbox.tail(agent.url, "framework", "task", None), agent.requests
+
+    return asyncio.run(main())
+
+
+def window(offset, data="") -> bytes:
+    return answer(json.dumps({"offset": offset, "data": data}).encode())
+
+
+def test_the_last_lines_are_read_from_the_end_of_the_file():
+    lines, requests = tail_of(window(100_000), window(91_808, "a\nb\n"))
+    assert lines == ("a", "b")
+    path = "path=/frameworks/framework/executors/task/runs/latest/stderr"
+    assert [request.line for request in requests] == [
+        f"GET /files/read?{path} HTTP/1.1",
+        f"GET /files/read?{path}&offset=91808&length=8192 HTTP/1.1",
+    ]
+
+
+def test_bytes_that_are_no_text_are_shown_as_such():
+    lines, _ = tail_of(window(3), answer(b'{"offset": 0, "data": "caf\xc3\\nx\xff"}'))
+    assert lines == ("caf\ufffd", "x\ufffd")
+
+
+@pytest.mark.parametrize("offset", ["1e999", "10" * 200, "-1", "1.5", '"5"', "[5]", "null", "NaN"])
+def test_an_offset_that_is_none_costs_only_the_lines(offset):
+    lie = answer(b'{"offset": %s, "data": ""}' % offset.encode())
+    assert tail_of(lie)[0] == ()
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        answer(b"[]"),
+        answer(b'{"offset": 5, "data": ["x"]}'),
+        answer(b'{"offset": 5, "data": %s}' % (b"[" * 30_000)),
+        answer(b'{"offset": 5, "data": "\\ud800"}'),
+        answer(b"", b"text/html", b"404 Not Found"),
+        answer(b"", status=b"307 Temporary Redirect", more=b"Location: /elsewhere\r\n"),
+        b"garbage\r\n\r\n",
+    ],
+    ids=["list", "lines", "deep", "surrogate", "missing", "redirect", "no-http"],
+)
+def test_an_answer_that_makes_no_sense_costs_only_the_lines(lie):
+    assert tail_of(window(5), lie)[0] == ()
+
+
+@pytest.mark.parametrize(
+    "kind", [b"text/plain; charset=rot13", b"x; charset=no-such", b"image/png"]
+)
+def test_whatever_kind_an_answer_claims_to_be_it_is_read_as_json(kind):
+    assert tail_of(window(5), answer(b'{"offset": 0, "data": "x"}', kind))[0] == ("x",)
+
+
+def test_an_answer_longer_than_was_asked_for_is_not_read_to_its_end():
+    endless = b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000000\r\n\r\n" + b" " * 1_000_000
+    assert tail_of(endless)[0] == ()  # at once: nothing more will come, and nobody waits for it
+
+
+def test_a_redirect_is_not_followed():
+    away = answer(b"", status=b"307 Temporary Redirect", more=b"Location: /elsewhere\r\n")
+    _, requests = tail_of(away, window(5, "x"))
+    assert len(requests) == 1
