@@ -25,6 +25,7 @@ from .wire import join_address
 
 # What a plain process on another node needs of ours; Mesos itself gives it a fixed PATH.
 _SHARED_WITH_NODES = ("PATH", "PYTHONPATH")
+_LONGEST_SECRET = 64 * 1024  # bytes
 
 
 def make_config(
@@ -183,12 +184,18 @@ def _read_secret(field: str, path: str | None) -> str | None:
     if path is None:
         return None
     try:
-        with open(path, encoding="utf-8") as file:
-            secret = file.read().strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise SpecError(None, field, f"cannot be read: {path}: {error}") from error
+        with open(path, "rb") as file:
+            content = file.read(_LONGEST_SECRET + 1)
+    except (OSError, ValueError) as error:  # a path with a zero byte is a ValueError
+        why = error.strerror if isinstance(error, OSError) else error
+        raise SpecError(None, field, f"cannot be read: {path}: {why}") from None
+    if len(content) > _LONGEST_SECRET:
+        raise SpecError(None, field, f"is longer than {_LONGEST_SECRET} bytes: {path}")
+    secret = content.decode(errors="replace").strip()
     if not secret:
         raise SpecError(None, field, f"is empty: {path}")
+    if "\ufffd" in secret or not secret.isprintable():
+        raise SpecError(None, field, f"must hold one line of text: {path}")
     return secret
 
 

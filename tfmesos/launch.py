@@ -98,6 +98,9 @@ class Access:
     key_file: str | None = None
 
     def __post_init__(self) -> None:
+        if self.principal and (":" in self.principal or not self.principal.isprintable()):
+            problem = f"must be text on one line, without a colon, got {self.principal!r}"
+            raise SpecError(None, "principal", problem)
         if self.principal and self.secret is None:
             raise SpecError(None, "principal", f"{self.principal!r} needs a secret file, too")
         if self.secret is not None and not self.principal:
