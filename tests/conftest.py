@@ -6,6 +6,7 @@ import ctypes
 import gc
 import os
 import signal
+import socket
 import sys
 import tempfile
 
@@ -60,6 +61,17 @@ def nothing_is_left_behind(tmp_path_factory, monkeypatch):
     gc.collect()
     assert not open_sockets() - sockets, "sockets are left open"
     assert not list(scratch.iterdir()), "temporary files are left"
+
+
+@pytest.fixture
+def unknown():
+    """A name that the resolver knows not to exist."""
+    try:
+        socket.getaddrinfo("no-such-host.invalid", None)
+    except socket.gaierror as error:
+        if error.errno == socket.EAI_NONAME:
+            return "no-such-host.invalid"
+    pytest.skip("this machine's resolver does not say that there is no such name")
 
 
 def living_children():

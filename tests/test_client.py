@@ -729,6 +729,50 @@ def test_an_unreachable_master_is_given_up_in_time_with_each_url_and_its_error()
     play(scenario)
 
 
+def test_a_master_whose_name_does_not_exist_is_given_up_at_once(unknown):
+    async def scenario():
+        launcher = Launcher(f"http://{unknown}:5050", f"http://{unknown}:5060")
+        failure = await launcher.failure()
+        words = "Name or service not known"
+        assert failure == f"http://{unknown}:5050: {words}; http://{unknown}:5060: {words}"
+        assert launcher.lines == []
+
+    play(scenario)
+
+
+def test_a_name_is_waited_for_by_those_who_said_how_long(unknown):
+    async def scenario():
+        timing = QUICK.but(await_names=True)
+        failure = await Launcher(f"http://{unknown}:5050", timing=timing).failure()
+        assert re.match(r"no Mesos master after \d+ attempts in 0\.\d s: ", failure)
+
+    play(scenario)
+
+
+def test_while_another_master_of_the_list_may_come_up_a_missing_name_is_no_end(unknown):
+    async def scenario():
+        urls = [f"http://{unknown}:5050", f"http://127.0.0.1:{free_port()}"]
+        failure = await Launcher(*urls, timing=QUICK).failure()
+        assert re.match(r"no Mesos master after \d+ attempts", failure)
+
+    play(scenario)
+
+
+def test_a_name_that_is_lost_after_the_subscription_is_waited_for(unknown):
+    async def scenario():
+        lost = MasterThatRedirects(f"//{unknown}:5050/master/api/v1/scheduler")
+        async with GoodMaster() as master, lost as other:
+            launcher = Launcher(master.url, other.url, timing=QUICK)
+            async with asyncio.TaskGroup() as group:
+                failing = group.create_task(launcher.failure())
+                await launcher.next("SUBSCRIBED")
+                launcher.client._masters = MasterList((other.url,))
+                await master.__aexit__()
+            assert re.match(r"no Mesos master after \d+ attempts", failing.result())
+
+    play(scenario)
+
+
 def test_the_first_master_of_a_list_that_answers_is_taken():
     async def scenario():
         async with GoodMaster() as master:

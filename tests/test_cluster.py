@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.commands import environment
-from tfmesos import Job, SpecError, TaskFailed, cluster
+from tfmesos import Job, MasterError, SpecError, TaskFailed, cluster
 from tfmesos.scheduler import TFMesosScheduler
 
 
@@ -329,3 +329,27 @@ def test_importing_tfmesos_costs_next_to_nothing():
     code = "import sys, tfmesos; print({'aiohttp', 'asyncio', 'tensorflow'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout == "set()\n"
+
+
+@pytest.mark.parametrize("master", ["{}:5050", "https://{}", "{0}:1,{0}:2", "zk://{}/mesos"])
+@pytest.mark.parametrize("advertise", [None, "127.0.0.1"])
+def test_a_master_whose_name_does_not_exist_ends_the_run_at_once(
+    monkeypatch, unknown, master, advertise
+):
+    """Not after 8 seconds, and even less after these."""
+    monkeypatch.setattr("tfmesos.run.MASTER_PATIENCE", 300.0)
+    began = time.monotonic()
+    with pytest.raises(MasterError, match=f"{unknown}.*: Name or service not known"):
+        with cluster(
+            Job("worker", 1, cmd="true"), master=master.format(unknown), advertise=advertise
+        ):
+            pytest.fail("there is no such master")
+    assert time.monotonic() - began < 250
+
+
+def test_whoever_said_how_long_to_wait_gets_the_reason_and_the_wait(unknown, capfd):
+    with pytest.raises(MasterError, match="Name or service not known"):
+        with cluster(Job("worker", 1, cmd="true"), master=unknown, start_timeout=2.0):
+            pytest.fail("there is no such master")
+    said = f"no Mesos master yet: cannot find {unknown}: Name or service not known\n"
+    assert capfd.readouterr().err.count(said) == 1

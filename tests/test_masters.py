@@ -9,7 +9,13 @@ from pathlib import Path
 import pytest
 
 from tfmesos.errors import MasterError, SpecError
-from tfmesos.masters import ZooKeeperMasters, by_precedence, local_address_towards, parse
+from tfmesos.masters import (
+    UnknownHost,
+    ZooKeeperMasters,
+    by_precedence,
+    local_address_towards,
+    parse,
+)
 
 TRANSCRIPTS = Path(__file__).parent / "transcripts"
 
@@ -165,6 +171,16 @@ def test_an_unreachable_zookeeper_is_reported_with_its_hosts():
     masters = ZooKeeperMasters(("127.0.0.1:1", "127.0.0.1:2"), "/mesos", timeout=0.2)
     with pytest.raises(MasterError, match=r"ZooKeeper at 127\.0\.0\.1:1,127\.0\.0\.1:2: "):
         asyncio.run(masters.candidates())
+
+
+def test_a_zookeeper_whose_name_does_not_exist_is_told_from_one_that_is_away(unknown):
+    for master in (f"zk://{unknown}/mesos", f"zk://{unknown}:1,{unknown}:2/mesos"):
+        with pytest.raises(UnknownHost, match=r"zk://no-such-host.*: Name or service not known"):
+            candidates(master)
+    masters = ZooKeeperMasters((f"{unknown}:1", "127.0.0.1:1"), "/mesos", timeout=0.2)
+    with pytest.raises(MasterError) as caught:
+        asyncio.run(masters.candidates())
+    assert not isinstance(caught.value, UnknownHost)
 
 
 def test_without_kazoo_the_user_is_told_how_to_get_it(monkeypatch):

@@ -22,8 +22,10 @@ import aiohttp
 
 from .access import authorization
 from .client_answers import (
+    NoSuchHost,
     NotMesos,
     Unreachable,
+    all_in_one,
     base_of,
     check_subscribed,
     event_of,
@@ -36,7 +38,7 @@ from .client_answers import (
 from .client_calls import Calls
 from .client_patience import Patience, Timing
 from .errors import FrameError, MasterError
-from .masters import Masters
+from .masters import Masters, UnknownHost
 from .recordio import RecordDecoder
 
 if TYPE_CHECKING:
@@ -211,15 +213,15 @@ class MesosClient:
         try:
             candidates = await self._masters.candidates()
         except MasterError as error:
-            raise Unreachable(str(error)) from error
+            kind = NoSuchHost if isinstance(error, UnknownHost) else Unreachable
+            raise kind(str(error)) from error
         troubles: list[Unreachable] = []
         for base in candidates:
             try:
                 return await self._subscribe(session, base, patience)
             except Unreachable as trouble:
                 troubles.append(trouble)
-        kind = NotMesos if any(isinstance(it, NotMesos) for it in troubles) else Unreachable
-        raise kind("; ".join(map(str, troubles)))
+        raise all_in_one(troubles)
 
     def _delay_after(self, trouble: Unreachable, patience: Patience) -> float:
         delay = patience.next_delay()

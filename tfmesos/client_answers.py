@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Sequence
 from typing import Any, TypeVar
 from urllib.parse import urljoin, urlsplit
 
 import aiohttp
 
 from .errors import FrameError, MasterError, SpecError
-from .masters import parse
+from .masters import is_unknown, parse
 from .shapes import number, read_json
 
 try:
@@ -36,6 +37,20 @@ class Unreachable(Exception):
 
 class NotMesos(Unreachable):
     """What answers there does not look like a master."""
+
+
+class NoSuchHost(Unreachable):
+    """The resolver says that there is no such name."""
+
+
+def all_in_one(troubles: Sequence[Unreachable]) -> Unreachable:
+    """What several addresses said, as one trouble."""
+    kind: type[Unreachable] = Unreachable
+    if any(isinstance(it, NotMesos) for it in troubles):
+        kind = NotMesos
+    elif all(isinstance(it, NoSuchHost) for it in troubles):
+        kind = NoSuchHost
+    return kind("; ".join(map(str, troubles)))
 
 
 async def check_subscribed(response: aiohttp.ClientResponse) -> None:
@@ -112,6 +127,8 @@ def trouble_with(base: str, error: Exception, limit: float) -> Unreachable:
         return NotMesos(f"{base}: no TLS connection: {reason_of(error)}")
     if isinstance(error, aiohttp.ClientResponseError | aiohttp.InvalidURL):
         return NotMesos(f"{base}: not a Mesos master: its answer is not HTTP{_TLS_HINT}")
+    if isinstance(error, aiohttp.ClientConnectorError) and is_unknown(error.os_error):
+        return NoSuchHost(f"{base}: {reason_of(error)}")
     if isinstance(error, aiohttp.ServerDisconnectedError):
         return Unreachable(f"{base}: closed the connection without an answer{_TLS_HINT}")
     return Unreachable(f"{base}: {reason_of(error)}")

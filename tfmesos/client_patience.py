@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 
-from .client_answers import NotMesos, Unreachable
+from .client_answers import NoSuchHost, NotMesos, Unreachable
 from .errors import MasterError
 from .record import Record
 
@@ -16,6 +16,7 @@ class Timing(Record):
     """How patient the client is, in seconds."""
 
     give_up_after: float = 30.0  # without a first subscription
+    await_names: bool = False  # so long even for names that the resolver does not know
     reconnect_for: float = 600.0  # after the loss of a subscription
     connect: float = 5.0
     answer: float = 10.0  # to any request, and for the first event
@@ -51,7 +52,8 @@ class Patience:
         """Count a failed attempt; MasterError if it was one too many."""
         self._attempts += 1
         self._strange = self._strange + 1 if isinstance(trouble, NotMesos) else 0
-        if self._strange >= _STRANGE_ROUNDS and not subscribed_before:
+        is_hopeless = isinstance(trouble, NoSuchHost) and not self._timing.await_names
+        if (is_hopeless or self._strange >= _STRANGE_ROUNDS) and not subscribed_before:
             raise MasterError(str(trouble))
         if self._left() <= 0:
             tried = f"{self._attempts} attempts in {self._seconds - self._left():.1f} s"

@@ -6,7 +6,7 @@ import ipaddress
 import logging
 import re
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -26,8 +26,13 @@ _ACCEPTED = (
 )
 _kazoo_log = logging.getLogger(f"{__name__}.kazoo")
 _kazoo_log.setLevel(logging.CRITICAL)  # it warns of each attempt; we report the outcome
+_NO_SUCH_NAME = (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME))
 _LEADER = re.compile(r"json\.info_([0-9]{1,20})")
 _HOST_NAME = re.compile(r"(?!.*[^.]{64})[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?")
+
+
+class UnknownHost(MasterError):
+    """The resolver says that there is no such name: waiting for it rarely helps."""
 
 
 class Masters(Protocol):
@@ -81,13 +86,14 @@ class ZooKeeperMasters:
             ",".join(self.hosts), timeout=self.timeout, auth_data=auth, logger=_kazoo_log
         )
         try:
+            _check_known(self.hosts)
             client.start(timeout=self.timeout)
             return by_precedence(self._znodes(client))
         except (KazooException, KazooTimeoutError, OSError) as error:
             why = str(error) or type(error).__name__
             raise MasterError(f"ZooKeeper at {','.join(self.hosts)}: {why}") from error
         except MasterError as error:
-            raise MasterError(f"{self}: {error}") from None
+            raise type(error)(f"{self}: {error}") from None
         finally:
             client.stop()
             client.close()
@@ -145,7 +151,26 @@ def local_address_towards(url_or_host: str, port: int = MASTER_PORT) -> str:
             probe.connect(address)
             return str(probe.getsockname()[0])
     except OSError as error:
-        raise MasterError(f"cannot find {target[0]}: {error.strerror or error}") from error
+        problem = UnknownHost if is_unknown(error) else MasterError
+        raise problem(f"cannot find {target[0]}: {error.strerror or error}") from error
+
+
+def is_unknown(error: OSError) -> bool:
+    """Whether it is the resolver's no, and not its silence."""
+    return isinstance(error, socket.gaierror) and error.errno in _NO_SUCH_NAME
+
+
+def _check_known(hosts: Iterable[str]) -> None:
+    """UnknownHost if none of HOST:PORT has an address; kazoo would only time out."""
+    for host in hosts:
+        try:
+            socket.getaddrinfo(host.rpartition(":")[0].strip("[]"), None)
+            return
+        except OSError as error:
+            unknown = error
+            if not is_unknown(error):
+                return
+    raise UnknownHost(unknown.strerror) from unknown
 
 
 def _parse_zookeeper(rest: str) -> ZooKeeperMasters:

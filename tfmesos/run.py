@@ -29,7 +29,7 @@ from .here import Here
 from .launch import LaunchConfig
 from .lifecycle import ClusterState, Phase
 from .limits import allow_tasks
-from .masters import Masters
+from .masters import Masters, UnknownHost
 from .messages import (
     prepare_message,
     runner_command,
@@ -87,6 +87,7 @@ class Run:
         self._client: MesosClient
         self._rendezvous: Rendezvous
         self._state: ClusterState
+        self._said = ""  # the last trouble on the way to a master
         self._launcher = ""  # where the runners find us
         self._credential: tuple[str, str] | None = None
         self._scratch: str | None = None  # the embedded Mesos's directory
@@ -202,7 +203,11 @@ class Run:
         timeout = self.config.start_timeout
         passed = asyncio.get_running_loop().time() - self._began_at
         give_up_after = MASTER_PATIENCE if timeout is None else max(0.9 * timeout - passed, 0.0)
-        return Timing(give_up_after=give_up_after, reconnect_for=FAILOVER_TIMEOUT)
+        return Timing(
+            give_up_after=give_up_after,
+            await_names=timeout is not None,
+            reconnect_for=FAILOVER_TIMEOUT,
+        )
 
     async def _find_master(self, stack: AsyncExitStack) -> Masters:
         if not self.config.is_local:
@@ -242,16 +247,24 @@ class Run:
     async def _address_towards(self, leaders: Masters) -> str:
         """Our address as a master sees it; names may take a while to be found."""
         clock = asyncio.get_running_loop().time
-        end = clock() + self._patience().give_up_after
+        patience = self._patience()
+        end = clock() + patience.give_up_after
         while True:
             began = clock()
             try:
                 return await _first_address(await leaders.candidates())
-            except MasterError:
+            except MasterError as error:
                 took = clock() - began
-                if clock() + RETRY_EVERY + took > end:  # the next one would come too late
+                is_hopeless = isinstance(error, UnknownHost) and not patience.await_names
+                if is_hopeless or clock() + RETRY_EVERY + took > end:  # the next comes too late
                     raise
+                self._say_once(f"no Mesos master yet: {error}")
             await asyncio.sleep(RETRY_EVERY)
+
+    def _say_once(self, text: str) -> None:
+        if text != self._said:
+            self._said = text
+            self._console.say(text)
 
     async def _unless_stopped(self, work: Coroutine[Any, Any, T]) -> T:
         """Names and ZooKeepers may take long to answer; a stop need not wait for them."""
@@ -457,5 +470,6 @@ async def _first_address(candidates: Sequence[str]) -> str:
         try:
             return await asyncio.to_thread(masters.local_address_towards, candidate)
         except MasterError as error:
-            problems.append(str(error))
-    raise MasterError("; ".join(problems))
+            problems.append(error)
+    kind = UnknownHost if all(isinstance(it, UnknownHost) for it in problems) else MasterError
+    raise kind("; ".join(map(str, problems)))
