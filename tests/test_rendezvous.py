@@ -429,7 +429,11 @@ def test_a_recording_of_a_runner_does_not_open_the_door(tmp_path):
 
 def test_many_strangers_do_not_keep_a_runner_out():
     async def main():
-        async with launcher(max_strangers=5) as ours, contextlib.AsyncExitStack() as stack:
+        endless = {"handshake_timeout": 3600}  # else all would be turned away in a while
+        async with (
+            launcher(max_strangers=5, **endless) as ours,
+            contextlib.AsyncExitStack() as stack,
+        ):
             crowd = [await stack.enter_async_context(connected(ours)) for _ in range(50)]
             async with connected(ours) as peer:
                 await peer.join()
@@ -438,6 +442,20 @@ def test_many_strangers_do_not_keep_a_runner_out():
             return [await crowd[at].turned_away() for at in range(40)]
 
     assert all(asyncio.run(main()))
+
+
+def test_a_runner_that_is_in_stays_whoever_comes_after_it():
+    async def main():
+        async with launcher(max_strangers=1) as ours, contextlib.AsyncExitStack() as stack:
+            runner = await stack.enter_async_context(connected(ours))
+            await runner.join()
+            crowd = [await stack.enter_async_context(connected(ours)) for _ in range(5)]
+            await crowd[0].turned_away()
+            runner.say(**REGISTER)
+            await ours.saw(TaskRegistered)
+            return ours.events
+
+    assert [type(event) for event in asyncio.run(main())] == [TaskRegistered]
 
 
 def test_the_log_speaks_of_strangers_now_and_then_only(caplog):

@@ -11,11 +11,13 @@ import asyncio
 import logging
 import os
 import secrets
+import socket
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from types import TracebackType
 from typing import Any
 
 from . import wire
+from .acceptor import BACKLOG, MAX_STRANGERS, Acceptor, Complaints
 from .errors import FrameError, HandshakeError
 from .events import (
     Event,
@@ -32,8 +34,6 @@ log = logging.getLogger(__name__)
 
 CHUNK = 64 * 1024  # bytes
 FLUSH = 1.0  # seconds for the last bytes to a runner
-REPEAT = 10.0  # seconds between two warnings about strangers
-BACKLOG = 1024
 SECRET_BYTES = 32
 BYE = wire.encode({"type": "bye"})
 
@@ -88,7 +88,7 @@ class Rendezvous:
         silence: float = 20.0,
         silent_after: float = 60.0,
         handshake_timeout: float = 5.0,
-        max_strangers: int = 64,
+        max_strangers: int = MAX_STRANGERS,
         dismisses: bool = True,  # let a runner go once it has reported its end; or `dismiss` does
     ) -> None:
         self._run_id, self._emit, self._output = run_id, emit, output
@@ -98,12 +98,10 @@ class Rendezvous:
         self._dismisses = dismisses
         self._tasks: dict[str, _Task] = {}
         self._awaited: set[str] = set()  # those of them without a connection
-        self._strangers: dict[asyncio.StreamWriter, None] = {}  # the oldest first
-        self._refused = 0
-        self._warned_at = float("-inf")
+        self._complaints = Complaints()
         self._group = asyncio.TaskGroup()
         self._handlers: set[asyncio.Task[None]] = set()
-        self._servers: list[asyncio.Server] = []
+        self._acceptors: list[Acceptor] = []
         self._closing = False
 
     async def __aenter__(self) -> Rendezvous:
@@ -118,8 +116,8 @@ class Rendezvous:
         trace: TracebackType | None,
     ) -> None:
         self._closing = True
-        for server in self._servers:
-            server.close()
+        for acceptor in self._acceptors:
+            acceptor.close()
         for task_id in list(self._tasks):
             self.forget(task_id)
         for handler in self._handlers:
@@ -128,15 +126,26 @@ class Rendezvous:
         # the group's own doing.
         own = (kind, error, trace) if kind is asyncio.CancelledError else (None, None, None)
         await self._group.__aexit__(*own)
-        for server in self._servers:
-            await server.wait_closed()
+        for acceptor in self._acceptors:
+            await acceptor.wait_closed()
 
     async def listen(self, host: str, port: int) -> tuple[str, int]:
         """Listen at *host* and *port* (0: any free one), and say where that is."""
-        server = await asyncio.start_server(self._connected, host, port, backlog=BACKLOG)
-        self._servers.append(server)
-        where: tuple[str, int] = server.sockets[0].getsockname()[:2]
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
+        where: tuple[str, int] = listener.getsockname()[:2]
+        acceptor = Acceptor(
+            listener,
+            self._protocol,
+            patience=2 * self._handshake_timeout,
+            room=lambda: self._max_strangers + len(self._awaited),
+            complaints=self._complaints,
+        )
+        self._acceptors.append(acceptor)
         return where
+
+    def _protocol(self) -> asyncio.BaseProtocol:
+        return asyncio.StreamReaderProtocol(asyncio.StreamReader(), self._connected)
 
     def expect(self, task_id: str, secret: bytes | None = None) -> bytes:
         """Let the runner of this task in from now on, with the secret that is returned."""
@@ -216,7 +225,6 @@ class Rendezvous:
         writer: asyncio.StreamWriter,
         decoder: wire.FrameDecoder,
     ) -> _Task | None:
-        self._make_room_for(writer)
         try:
             async with asyncio.timeout(self._handshake_timeout):
                 return await self._shake_hands(reader, writer, decoder)
@@ -225,16 +233,9 @@ class Rendezvous:
         except (OSError, FrameError, HandshakeError) as error:
             self._refuse(writer, str(error))
         finally:
-            self._strangers.pop(writer, None)
+            for acceptor in self._acceptors:
+                acceptor.admit(writer.transport.get_protocol())
         return None
-
-    def _make_room_for(self, writer: asyncio.StreamWriter) -> None:
-        """The oldest stranger goes first: a runner needs its place for a moment only."""
-        self._strangers[writer] = None
-        if len(self._strangers) > self._max_strangers + len(self._awaited):
-            oldest = next(iter(self._strangers))
-            del self._strangers[oldest]
-            oldest.transport.abort()
 
     async def _shake_hands(
         self,
@@ -254,13 +255,9 @@ class Rendezvous:
         raise HandshakeError("it left before it had proved the secret")
 
     def _refuse(self, writer: asyncio.StreamWriter, reason: str) -> None:
-        self._refused += 1
-        now = asyncio.get_running_loop().time()
-        if now - self._warned_at >= REPEAT:
-            peer = writer.get_extra_info("peername")
-            who = wire.join_address(*peer[:2]) if peer else "somebody who has gone"
-            log.warning("refused %d connection(s); the last, of %s: %s", self._refused, who, reason)
-            self._refused, self._warned_at = 0, now
+        peer = writer.get_extra_info("peername")
+        who = wire.join_address(*peer[:2]) if peer else "somebody who has gone"
+        self._complaints.add(who, reason)
 
     # Runners:
 

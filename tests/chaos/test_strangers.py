@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import socket
 import struct
 from contextlib import contextmanager
@@ -17,16 +18,17 @@ from tfmesos import wire
 
 from .stage import background, runners_through
 
+FILES = 300  # that the launcher may have open
 MANY = 5000  # connections one after another; a million of them would be the same for minutes
 
 
 @contextmanager
-def run_with_a_door(tmp_path, *flags):
+def run_with_a_door(tmp_path, *flags, **options):
     """A run that waits for ``go``, and the address of its rendezvous."""
     go, port = tmp_path / "go", free_port()
     script = f"echo up; until [ -e {go} ]; do sleep 0.05; done; echo done"
     flags = ("--advertise", f"127.0.0.1:{port}", "-w", 2, *flags)
-    with running_tfrun(*flags, "--", script) as run:
+    with running_tfrun(*flags, "--", script, **options) as run:
         read_until(run.stdout, "[worker:0] up", "[worker:1] up")
         yield run, ("127.0.0.1", port), go
 
@@ -109,6 +111,19 @@ def test_many_connections_at_once_that_say_nothing(tmp_path, bound):
         assert_unharmed(run, go, bound)
         for stranger in crowd:
             stranger.close()
+
+
+@pytest.mark.bound(30)
+def test_a_crowd_larger_than_the_launcher_may_have_files_open(tmp_path, bound):
+    few = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, FILES))}
+    with run_with_a_door(tmp_path, **few) as (run, address, go):
+        bound.struck()
+        crowd = [socket.create_connection(address) for _ in range(2 * FILES)]
+        err = assert_unharmed(run, go, bound)
+        for stranger in crowd:
+            stranger.close()
+    said = [line for line in err.splitlines() if "done in" not in line]
+    assert len(said) <= 1 and "Traceback" not in err, "a line a minute is enough"
 
 
 @pytest.mark.bound(30)

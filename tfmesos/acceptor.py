@@ -1,0 +1,171 @@
+"""Lets connections in, and few at a time of those who have proved nothing.
+
+asyncio's own server takes as many connections in one turn as its backlog holds. When it runs out of
+file descriptors it says so once for each of them, every second, and nobody gets in any more.
+Here a crowd of strangers costs a bounded number of descriptors, and a line in the log a minute.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+import time
+from collections.abc import Callable
+
+log = logging.getLogger(__name__)
+
+MAX_STRANGERS = 64
+BACKLOG = 1024
+AT_ONCE = 16  # connections in one turn of the loop
+PAUSE = 0.5  # seconds to wait when there is no descriptor to be had
+SHORT_PAUSE = 0.01  # seconds in which those of strangers are closed
+SAY_EVERY = 60.0  # seconds
+
+
+class Complaints:
+    """How many connections were refused, and why the last: a line a minute at most."""
+
+    def __init__(self) -> None:
+        self._refused = 0
+        self._said_at = float("-inf")
+
+    def add(self, who: str, why: str) -> None:
+        self._refused += 1
+        now = time.monotonic()
+        if now - self._said_at >= SAY_EVERY:
+            log.warning("refused %d connection(s); the last, of %s: %s", self._refused, who, why)
+            self._refused, self._said_at = 0, now
+
+
+class _Stranger:
+    """A connection, by its protocol, that has proved nothing yet."""
+
+    def __init__(self, who: str) -> None:
+        self.who = who
+        self.transport: asyncio.Transport | None = None
+        self.is_dropped = False
+        self.expiry: asyncio.TimerHandle | None = None
+
+    @property
+    def is_gone(self) -> bool:
+        return self.transport is not None and self.transport.is_closing()
+
+    def drop(self) -> None:
+        self.is_dropped = True
+        self.forget_time()
+        if self.transport is not None:
+            self.transport.abort()
+
+    def forget_time(self) -> None:
+        if self.expiry is not None:
+            self.expiry.cancel()
+
+
+class Acceptor:
+    """Gives each connection to *listener*, which it owns, a protocol of its own by *make*.
+
+    Whoever is not admitted within *patience* seconds is cut off, and so is the oldest stranger
+    when there are more of them than *room* says. Must be used within the running loop.
+    """
+
+    def __init__(
+        self,
+        listener: socket.socket,
+        make: Callable[[], asyncio.BaseProtocol],
+        *,
+        patience: float,
+        room: Callable[[], int] = lambda: MAX_STRANGERS,
+        complaints: Complaints | None = None,
+    ) -> None:
+        self._listener, self._make = listener, make
+        self._patience, self._room = patience, room
+        self._complaints = complaints or Complaints()
+        self._loop = asyncio.get_running_loop()
+        self._strangers: dict[asyncio.BaseProtocol, _Stranger] = {}  # the oldest first
+        self._opening: set[asyncio.Task[None]] = set()
+        self._retry: asyncio.TimerHandle | None = None
+        listener.setblocking(False)
+        self._listen()
+
+    def admit(self, protocol: asyncio.BaseProtocol) -> None:
+        """This one has proved who it is, or is gone: it counts no more."""
+        if stranger := self._strangers.pop(protocol, None):
+            stranger.forget_time()
+
+    def close(self) -> None:
+        """Listen no more, and cut off who has proved nothing."""
+        self._loop.remove_reader(self._listener)
+        if self._retry is not None:
+            self._retry.cancel()
+        self._listener.close()
+        while self._strangers:
+            self._drop_oldest()
+
+    async def wait_closed(self) -> None:
+        await asyncio.gather(*self._opening, return_exceptions=True)
+
+    def _listen(self) -> None:
+        self._loop.add_reader(self._listener, self._accept)
+
+    def _accept(self) -> None:
+        for _ in range(AT_ONCE):
+            try:
+                connection, address = self._listener.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                return self._without_descriptor(error)
+            self._take(connection, address)
+
+    def _without_descriptor(self, error: OSError) -> None:
+        """Half of the strangers leave us theirs; without any, wait until something is closed."""
+        self._complaints.add("somebody", os.strerror(error.errno or 0))
+        leaving = (len(self._strangers) + 1) // 2
+        for _ in range(leaving):
+            self._drop_oldest()
+        self._loop.remove_reader(self._listener)
+        self._retry = self._loop.call_later(SHORT_PAUSE if leaving else PAUSE, self._listen)
+
+    def _take(self, connection: socket.socket, address: tuple[str, int]) -> None:
+        connection.setblocking(False)
+        protocol, stranger = self._make(), _Stranger(f"{address[0]}:{address[1]}")
+        self._strangers[protocol] = stranger
+        stranger.expiry = self._loop.call_later(self._patience, self._expire, protocol)
+        opening = self._loop.create_task(self._open(connection, protocol, stranger))
+        self._opening.add(opening)
+        opening.add_done_callback(self._opening.discard)
+        if len(self._strangers) > self._room():
+            self._make_room()
+
+    async def _open(
+        self, connection: socket.socket, protocol: asyncio.BaseProtocol, stranger: _Stranger
+    ) -> None:
+        try:
+            opened = await self._loop.connect_accepted_socket(lambda: protocol, connection)
+        except OSError:  # it has gone already
+            connection.close()
+            self.admit(protocol)
+            return
+        stranger.transport = opened[0]
+        if stranger.is_dropped:
+            stranger.drop()
+
+    def _make_room(self) -> None:
+        for protocol in [p for p, stranger in self._strangers.items() if stranger.is_gone]:
+            self.admit(protocol)
+        while len(self._strangers) > self._room():
+            who = self._drop_oldest()
+            self._complaints.add(who, "too many others had not proved who they are")
+
+    def _drop_oldest(self) -> str:
+        stranger = self._strangers.pop(next(iter(self._strangers)))
+        stranger.drop()
+        return stranger.who
+
+    def _expire(self, protocol: asyncio.BaseProtocol) -> None:
+        stranger = self._strangers.pop(protocol)
+        if not stranger.is_gone:
+            self._complaints.add(stranger.who, "it did not prove who it is in time")
+            stranger.drop()
