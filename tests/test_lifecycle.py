@@ -484,6 +484,16 @@ def test_without_a_word_of_the_runner_mesos_is_believed_after_a_moment():
     assert run.outcome.exit_code == 137
 
 
+@pytest.mark.parametrize("status", [256, 10**30])
+def test_a_status_that_no_process_can_have_never_ends_a_run_well(status):
+    run = Run(workers(1)).up()
+    run.update("worker:0", "TASK_FINISHED", f"Command exited with status {status}")
+    run.wait(SECOND_OPINION)
+    assert run.outcome.exit_code == 1
+    words = f"worker:0 ended (Command exited with status {status}) on host-of-o1"
+    assert str(run.outcome.error) == words
+
+
 def test_a_runner_that_is_lost_is_killed_and_fails_the_run():
     run = Run(workers(1)).up()
     todo = run(happened.RunnerLost(run.id("worker:0"), "connection reset"))

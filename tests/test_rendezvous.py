@@ -291,6 +291,26 @@ def test_a_runner_that_talks_nonsense_loses_its_connection(message):
     assert asyncio.run(main())[1] == 1
 
 
+@pytest.mark.parametrize("code", [256, 512, -1, 10**30, 10**4000])
+def test_an_exit_code_that_no_process_can_have_is_a_failure_with_its_words(code):
+    async def main():
+        async with launcher() as ours, connected(ours) as peer:
+            await peer.join()
+            peer.say(**exit_report(code))
+            await peer.hear_of("bye")
+            return await ours.saw(TaskExited)
+
+    ended = asyncio.run(main())
+    assert ended.code == 1
+    assert ended.reason == f"exited (its exit code is none: {str(code)[:20]})"
+
+
+@pytest.mark.parametrize("code", [0, 255])
+def test_an_exit_code_that_a_process_can_have_is_taken_as_it_is(code):
+    message = {"type": "exit", "code": code, "reason": "exited"}
+    assert wire.ending(message) == (code, "exited")
+
+
 def test_a_forgotten_task_is_cut_off_and_reported_no_more():
     async def main():
         async with launcher(grace=0) as ours:

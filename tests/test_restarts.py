@@ -8,6 +8,7 @@ from tests.builders import an_offer, ports, servers, workers
 from tests.replay import Run, only
 from tfmesos import actions as do
 from tfmesos import events as happened
+from tfmesos.errors import SpecError
 from tfmesos.home import PATIENCE, Home
 from tfmesos.launch import RestartPolicy
 from tfmesos.lifecycle import STOP_MARGIN, Phase
@@ -370,3 +371,16 @@ def test_whatever_happens_a_run_with_restarts_can_be_ended_and_its_clock_does_no
     run(happened.StopRequested("stop", 130))
     run.wait(30)
     assert run.state.phase is Phase.FINISHED and run.outcome is not None
+
+
+@pytest.mark.parametrize(
+    "codes", ["0", "256", "9" * 5000, "-1", "1_3", "1.0", [1.9], [True], [256]]
+)
+def test_only_exit_codes_are_worth_a_restart(codes):
+    with pytest.raises(SpecError, match="must be exit codes from 1 to 255") as caught:
+        RestartPolicy.parse_codes(codes)
+    assert caught.value.field == "retry_codes" and len(str(caught.value)) < 400
+
+
+def test_exit_codes_may_be_given_as_a_text_or_as_numbers():
+    assert RestartPolicy.parse_codes("1, 255,") == RestartPolicy.parse_codes([1, 255]) == {1, 255}

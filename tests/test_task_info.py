@@ -82,8 +82,19 @@ def test_the_words_of_mesos_are_passed_on():
         ("Command exited with status 3", 3),
         ("Container exited with status 125", 125),
         ("Command terminated with signal Killed", 137),
+        ("Command exited with status 0", 0),
+        ("Command exited with status 255", 255),
         ("", None),
     ],
 )
 def test_the_exit_code_is_read_out_of_the_message(message, code):
     assert status_in(message) == code
+
+
+@pytest.mark.parametrize("digits", ["256", "512", str(10**30), "9" * 5000])
+def test_a_status_that_no_process_can_have_is_a_failure_told_in_its_own_words(digits):
+    message = f"Command exited with status {digits}"
+    assert status_in(message) == 1
+    told = describe("TASK_FAILED", message)
+    assert told.startswith(f"failed (Command exited with status {digits[:40]}")
+    assert len(told) < 400

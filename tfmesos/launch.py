@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from .errors import SpecError
 from .record import NOTHING, Record
 from .spec import Job, Task
+from .wire import MAX_CODE
+from .words import shortened
 
 CONTAINERIZERS = ("MESOS", "DOCKER")
 RETRY_CODES = frozenset({130, 137, 143})  # ended by SIGINT, SIGKILL, SIGTERM: from outside
@@ -148,15 +150,21 @@ class RestartPolicy(Record):
     @staticmethod
     def parse_codes(given: str | Iterable[int]) -> frozenset[int]:
         """Exit codes from a text such as ``137,143``, or from a list of numbers."""
-        codes = [part.strip() for part in given.split(",")] if isinstance(given, str) else given
         try:
-            parsed = frozenset(int(code) for code in codes if code != "")
-        except (TypeError, ValueError):
-            parsed = frozenset({-1})
-        if not all(0 < code < 256 for code in parsed):
-            problem = f"must be exit codes from 1 to 255, as in 137,143, got {given!r}"
-            raise SpecError(None, "retry_codes", problem)
+            codes = _numbers_in(given) if isinstance(given, str) else list(given)
+        except TypeError:
+            codes = [None]
+        parsed = frozenset(code for code in codes if type(code) is int and 0 < code <= MAX_CODE)
+        if not all(code in parsed and type(code) is int for code in codes):
+            problem = "must be exit codes from 1 to 255, as in 137,143, got"
+            raise SpecError(None, "retry_codes", f"{problem} {shortened(repr(given), 80)}")
         return parsed
+
+
+def _numbers_in(text: str) -> Sequence[object]:
+    """The numbers of a list such as ``137,143``; None for what is none, or too long for a code."""
+    parts = [part.strip() for part in text.split(",")]
+    return [int(p) if p.isdecimal() and p.isascii() and len(p) < 4 else None for p in parts if p]
 
 
 USUAL_RESTARTS = RestartPolicy()

@@ -350,7 +350,7 @@ class Rendezvous:
             self._emit(TaskFellSilent(task.id, seconds if is_silent else 0.0))
 
     def _exited(self, task: _Task, message: wire.Message) -> None:
-        code, reason = wire.count(message, "code"), wire.field(message, "reason", str)
+        code, reason = wire.ending(message)
         task.exited = True
         if self._dismisses:
             self.dismiss(task.id)

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 from .containers import container_info
 from .launch import LaunchConfig
 from .offers import Seat
+from .wire import MAX_CODE
+from .words import shortened
 
 Json = dict[str, Any]
 
@@ -38,6 +40,9 @@ _SIGNALS = {
     "Segmentation": ("SIGSEGV", 11),
     "Terminated": ("SIGTERM", 15),
 }
+
+
+_STATUS = re.compile(r"(?:Command|Container) exited with status ([0-9]+)")
 
 
 class StateMeaning(NamedTuple):
@@ -82,20 +87,27 @@ def describe(state: str, message: str = "", reason: str = "") -> str:
         name, number = _signal_in(message)
         if name:
             return f"was killed by {name} (signal {number})"
-        if code := status_in(message):
-            return f"exited with {code}"
+        if (status := _STATUS.search(message)) and _is_code(status[1]):
+            return f"exited with {int(status[1])}"
     if reason == OUT_OF_MEMORY:
         sentence, reason = "was killed: out of memory", ""
-    detail = "; ".join(text for text in (message, reason) if text)
+    detail = "; ".join(text for text in (shortened(message), reason) if text)
     return f"{sentence} ({detail})" if detail else sentence
 
 
 def status_in(message: str) -> int | None:
-    """The exit code in Mesos's words for it, which is the only place it puts it."""
-    if found := re.search(r"(?:Command|Container) exited with status (\d+)", message):
-        return int(found[1])
+    """The exit code in Mesos's words for it, which is the only place it puts it.
+
+    A number that no process can exit with stands for a failure.
+    """
+    if found := _STATUS.search(message):
+        return int(found[1]) if _is_code(found[1]) else 1
     number = _signal_in(message)[1]
     return 128 + number if number else None
+
+
+def _is_code(digits: str) -> bool:
+    return len(digits) <= 3 and int(digits) <= MAX_CODE
 
 
 def _signal_in(message: str) -> tuple[str, int]:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 MAX_GREETING = 4096  # bytes of a frame from somebody who has not proved anything yet
 MAX_FRAME = 16 * 1024 * 1024
 NONCE_BYTES = 16
+MAX_CODE = 255  # of exit codes: an exit status holds eight bits of them
 NUMBERED = frozenset(["register", "ready", "output", "exit", "prepare", "start", "stop"])
 
 # The runner's own exit codes, outside of what commands and signals usually give.
@@ -123,6 +124,14 @@ def count(message: Mapping[str, Any], name: str) -> int:
     if value < 0:
         raise FrameError("{!r} with a negative {!r}".format(message.get("type"), name))
     return value
+
+
+def ending(message: Mapping[str, Any]) -> tuple[int, str]:
+    """``code`` and ``reason`` of *message*; a code that no process can have is a failure, 1."""
+    code, reason = field(message, "code", int), field(message, "reason", str)
+    if 0 <= code <= MAX_CODE:
+        return code, reason
+    return 1, "{} (its exit code is none: {})".format(reason, str(code)[:20])
 
 
 def address(message: Mapping[str, Any]) -> tuple[str, int]:

@@ -13,3 +13,9 @@ def some(names: Sequence[str], most: int = 5) -> str:
 
 def count(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def shortened(text: str, most: int = 300) -> str:
+    """*text*, or its beginning, as one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[:most]}..."
