@@ -171,16 +171,16 @@ def in_short(sent):
 
 
 def test_the_containerizer_is_shown_when_nobody_chose_it():
-    assert "by the Mesos containerizer" in choice(a_config(image="i"))
-    assert choice(a_config(image="i", containerizer="DOCKER")) == ""
-    assert choice(a_config()) == ""
+    assert "by the Mesos containerizer" in choice(a_config(image="i"), str)
+    assert choice(a_config(image="i", containerizer="DOCKER"), str) == ""
+    assert choice(a_config(), str) == ""
 
 
 def test_gpus_given_by_number_to_docker_are_warned_of_and_others_are_not():
     def said(name):
         config, offer = CASES[name]
         (found,) = place(config.tasks, [offer]).places
-        return doubtful_gpus(config, found.seats)
+        return doubtful_gpus(config, found.seats, str)
 
     assert "Docker alone chooses the GPUs" in said("docker-gpus")
     for name in ("docker", "docker-gpus-by-name", "mesos-gpus", "plain-gpus-by-name"):

@@ -103,7 +103,10 @@ class Console:
         *,
         prefix: str = "tfrun",
         level: str = "notice",
+        named: Callable[[str], str] = str,
     ) -> None:
+        """*named* tells how the user calls a setting: its flag; the library has fields."""
+        self.named = named
         self._screen, self._prefix, self._level = screen, prefix, SHOWN[level]
         self.on_failure: Callable[[Exception], object] = lambda error: None
         self.failure: Exception | None = None  # of standard output, if it could not be written
@@ -156,7 +159,8 @@ class Console:
         lines = [str(outcome.error)]
         if outcome.cause is not None:
             lines += _last_lines(outcome.cause)
-            if way_out := hint(outcome.cause.tail, outcome.cause.code, outcome.cause.reason):
+            cause = outcome.cause
+            if way_out := hint(cause.tail, cause.code, cause.reason, self.named):
                 lines.append(f"  hint: {way_out}")
         if outcome.cause is not None and outcome.others:
             lines.append(f"  ended after it, or because of it: {_named(outcome.others)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .launch import LaunchConfig, Volume
@@ -29,18 +29,22 @@ def container_info(config: LaunchConfig, seat: Seat) -> Json | None:
     return {**container, "type": "MESOS", "mesos": {"image": image}}
 
 
-def choice(config: LaunchConfig) -> str:
-    """Which containerizer was chosen, for the user who did not; else nothing."""
+def choice(config: LaunchConfig, named: Callable[[str], str]) -> str:
+    """Which containerizer was chosen, for the user who did not; else nothing.
+
+    *named* tells how the user calls a setting: its flag, or its field.
+    """
     if config.remark:
         return config.remark
     if config.image is None or config.containerizer is not None:
         return ""
     if config.is_local:
         return f"the tasks run in {config.image} on the Docker of this machine"
-    return f"the tasks run in {config.image} by the Mesos containerizer (-C DOCKER: by Docker)"
+    other = f"{named('containerizer_type')} DOCKER: by Docker"
+    return f"the tasks run in {config.image} by the Mesos containerizer ({other})"
 
 
-def doubtful_gpus(config: LaunchConfig, seats: Sequence[Seat]) -> str:
+def doubtful_gpus(config: LaunchConfig, seats: Sequence[Seat], named: Callable[[str], str]) -> str:
     """What is to be said of GPUs that are given by their number only; else nothing."""
     if config.image is None or config.containerizer != "DOCKER" or config.is_local:
         return ""  # the embedded agent itself picks them
@@ -48,7 +52,8 @@ def doubtful_gpus(config: LaunchConfig, seats: Sequence[Seat]) -> str:
         return ""
     return (
         "Docker alone chooses the GPUs of the tasks, and may give one to two of them: "
-        "the agent does not name its GPUs (gpus:{UUID,...} in its --resources); -C MESOS is safe"
+        "the agent does not name its GPUs (gpus:{UUID,...} in its --resources); "
+        f"{named('containerizer_type')} MESOS is safe"
     )
 
 

@@ -49,7 +49,7 @@ async def provide_image(config: LaunchConfig, say: Callable[[str], None]) -> Non
         docker = Docker()
         await docker.check()
     except NoEngine as reason:
-        needed = f"the image {config.image} needs Docker on this machine, or a Mesos master (-m)"
+        needed = f"the image {config.image} needs Docker on this machine, or a Mesos master"
         raise ResourcesError(f"{needed}: {reason}") from reason
     if config.force_pull_image or not await docker.has(config.image):
         say(f"pulling {config.image}")

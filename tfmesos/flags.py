@@ -33,6 +33,8 @@ FIELD_FLAGS = {
     (None, "user"): "--user",
     (None, "cwd"): "--cwd",
     (None, "cmd"): "the command",
+    (None, "python"): "--python",
+    (None, "chief"): "--chief",
     (None, "principal"): "--principal",
     (None, "secret_file"): "--secret-file",
     (None, "token_file"): "--token-file",
@@ -60,11 +62,17 @@ FIELD_FLAGS = {
 }
 
 
+def flag_of(field: str) -> str:
+    """What a user of tfrun calls the setting *field*."""
+    return FIELD_FLAGS.get((None, field), field)
+
+
 def in_flags(error: SpecError) -> str:
     """The error with the flag in the place of the field."""
     if error.field == "jobs":
         return "no task to run: say how many workers with -w/--nworker (or use --chief)"
-    flag = FIELD_FLAGS.get((error.job, error.field))
+    of_all = FIELD_FLAGS.get((None, error.field))  # of a job, too: the flag is the same for all
+    flag = FIELD_FLAGS.get((error.job, error.field), of_all)
     return f"{flag} {error.problem}" if flag else str(error)
 
 

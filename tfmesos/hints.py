@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 _KERAS = (
     "Keras 3 supports neither MultiWorkerMirroredStrategy nor ParameterServerStrategy: write the "
-    "training loop yourself, or install tf_keras and run with --env TF_USE_LEGACY_KERAS=1"
+    "training loop yourself, or install tf_keras and set TF_USE_LEGACY_KERAS=1 ({env})"
 )
 _HINTS = (
     (r"distribute\.values\.PerReplica'>\) to a Tensor", _KERAS),
     (r"(?s)keras/src/.*ClusterCoordinator\.create_per_worker_dataset", _KERAS),
     (
         r"No module named '?tensorflow'?$",
-        "the tasks' Python has no TensorFlow: install it there, or name another interpreter",
+        "the tasks' Python has no TensorFlow: install it there, or name another interpreter "
+        "({python}) or an image that has it ({image})",
+    ),
+    (
+        r"TensorBoard is not installed|No module named '?tensorboard'?",
+        "the TensorBoard callback needs a package that TensorFlow no longer brings: pip install "
+        "tensorboard where the tasks run, or leave the callback out",
+    ),
+    (
+        r"TF_CONFIG, it must have one \"(?:chief|master)\" node",
+        "an Estimator needs a chief among its tasks: add one ({chief})",
     ),
     (
         r"(?:exec|sh): .*python\S*: not found$|exec: \"/bin/sh\"",
         "the node or the image has no such Python: it needs Python 3.8 or newer; name its "
-        "interpreter with --python",
+        "interpreter ({python})",
     ),
     (
         r"could not select device driver .*\[gpu\]",
@@ -40,9 +50,25 @@ _WHO_KILLS = (
 )
 
 
-def hint(tail: Sequence[str], code: int = 1, reason: str = "") -> str:
-    """A way out for the user, or nothing if we know of none."""
-    text = "\n".join(tail)
+def hint(
+    tail: Sequence[str], code: int = 1, reason: str = "", named: Callable[[str], str] = str
+) -> str:
+    """A way out for the user, or nothing if we know of none.
+
+    *named* tells how the user calls a setting: its flag, or its field.
+    """
+    text = "\n".join([*tail, reason])
     known = next((way_out for sign, way_out in _HINTS if re.search(sign, text, re.M)), "")
     is_riddle = code == _KILLED and "out of memory" not in reason
-    return known or (_WHO_KILLS if is_riddle else "")
+    return known.format_map(_Names(named)) or (_WHO_KILLS if is_riddle else "")
+
+
+class _Names(dict[str, str]):
+    """What stands for the settings in a hint."""
+
+    def __init__(self, named: Callable[[str], str]) -> None:
+        super().__init__()
+        self._named = named
+
+    def __missing__(self, setting: str) -> str:
+        return self._named(setting)

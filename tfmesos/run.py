@@ -161,7 +161,7 @@ class Run:
 
     async def _open(self, stack: AsyncExitStack) -> None:
         leaders = await self._find_master(stack)
-        if said := choice(self.config):
+        if said := choice(self.config, self._console.named):
             self._console.say(said)
         if not self.config.is_local:  # where the sandboxes go with us
             self._console.kept = "; the sandbox has them all"
@@ -430,7 +430,8 @@ class Run:
                 settings |= {"scratch": self._scratch, "owner": os.getpid()}
             command = runner_command(self.config, settings, secret, seat, runner)
             infos.append(task_info(self.config, task_id, launch.agent_id, seat, command))
-        if warning := doubtful_gpus(self.config, [seat for _, seat in launch.seats]):
+        seats = [seat for _, seat in launch.seats]
+        if warning := doubtful_gpus(self.config, seats, self._console.named):
             self._console.say(f"{launch.hostname}: {warning}", "warning")
         names = ", ".join(seat.task.name for _, seat in launch.seats)
         self._console.say(f"launching {names} on {launch.hostname}", "info")

@@ -43,8 +43,8 @@ def import_tensorflow() -> Any:
     try:
         import tensorflow
     except ImportError as error:
-        text = "TensorFlow cannot be imported by {} ({}): install it there, name another {}"
-        way_out = "interpreter with --python, or an image that has it with --image"
+        text = "TensorFlow cannot be imported by {} ({}): install it there, or {}"
+        way_out = "name another interpreter, or an image that has it"
         raise CannotServe(text.format(sys.executable, error, way_out)) from error
     if not hasattr(getattr(tensorflow, "distribute", None), "Server"):
         text = "TensorFlow {} of {} is too old: it has no tf.distribute.Server; install 2.x"

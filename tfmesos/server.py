@@ -120,7 +120,7 @@ class Runner:
         """The initializer, the command and the finalizer, as far as they are given."""
         argv, env, cwd = what_to_run(self._start, self._settings)
         if self._start.get("cwd_is_given") and cwd != self._start["cwd"]:
-            missing = "no directory {} (--cwd) on its node".format(self._start["cwd"])
+            missing = "no directory {} (its cwd) on its node".format(self._start["cwd"])
             return self._report(Outcome(1, "could not be started: " + missing), [])
         self._prepare(cwd)
         outcome = self._initialize(env, cwd) or self._step(argv, env, cwd, announce=True)

@@ -115,11 +115,12 @@ def _launch(config: LaunchConfig, *, level: str) -> int:
     import asyncio
 
     from .console import Console, Screen, log_to
+    from .flags import flag_of
     from .run import Run, unwritten
 
     gc.freeze()
     gc.enable()
-    console = Console(Screen.of_this_process(), level=level)
+    console = Console(Screen.of_this_process(), level=level, named=flag_of)
     log_to(console, level)
     try:
         outcome = asyncio.run(_go(Run(config, console), console))
