@@ -7,17 +7,18 @@ from tfmesos.access import authorization, tls_context
 from tfmesos.config import make_config
 from tfmesos.errors import SpecError
 from tfmesos.launch import Access
+from tfmesos.secret import Secret
 
 from .commands import tfrun
 
 
 def test_a_principal_and_its_secret_become_basic_authentication():
-    header = authorization(("me", "se:cret"))["Authorization"]
+    header = authorization(("me", Secret("se:cret")))["Authorization"]
     assert base64.b64decode(header.removeprefix("Basic ")) == b"me:se:cret"
 
 
 def test_a_token_is_sent_as_dcos_wants_it():
-    assert authorization(token="abc") == {"Authorization": "token=abc"}
+    assert authorization(token=Secret("abc")) == {"Authorization": "token=abc"}
 
 
 def test_without_either_nothing_is_sent():
@@ -25,9 +26,14 @@ def test_without_either_nothing_is_sent():
 
 
 def test_secrets_do_not_show():
-    access = Access(principal="me", secret="hidden")
-    assert "hidden" not in repr(access)
-    assert "hidden" not in repr(Access(token="hidden"))
+    access = Access(principal="me", secret=Secret("hidden"))
+    for shown in (repr(access), repr(Access(token=Secret("hidden"))), f"{access.secret}"):
+        assert "(a secret)" in shown and "hidden" not in shown
+
+
+def test_secrets_are_the_same_if_their_texts_are():
+    assert Secret("a") == Secret("a") and hash(Secret("a")) == hash(Secret("a"))
+    assert Secret("a") != Secret("b") and Secret("a") != "a"
 
 
 def test_without_files_of_ones_own_the_machines_certificates_are_trusted():
@@ -78,7 +84,7 @@ def test_a_secret_is_the_text_of_its_file_without_the_blanks_around_it(
 ):
     file = tmp_path / "secret"
     file.write_bytes(content)
-    assert read_secret(monkeypatch, field, str(file)) == "h\u00fcsh h"
+    assert read_secret(monkeypatch, field, str(file)) == Secret("h\u00fcsh h")
 
 
 @pytest.mark.parametrize("field", SECRET_FLAGS)
@@ -127,6 +133,6 @@ def test_tfrun_ends_with_2_and_one_line_for_a_secret_with_a_control_character(tm
 @pytest.mark.parametrize("principal", ["m:e", "m\ne", "m\x07", os.fsdecode(b"m\xff")])
 def test_a_principal_that_cannot_be_sent_is_refused(principal):
     with pytest.raises(SpecError) as caught:
-        Access(principal=principal, secret="hush")
+        Access(principal=principal, secret=Secret("hush"))
     assert (caught.value.field, "hush" in str(caught.value)) == ("principal", False)
     assert ascii(principal) in str(caught.value)

@@ -19,6 +19,7 @@ from tfmesos.client import MesosClient, Timing
 from tfmesos.client_calls import MAX_ANSWER
 from tfmesos.errors import MasterError
 from tfmesos.masters import MasterList, parse
+from tfmesos.secret import Secret
 
 from .fake_masters import (
     CLEAN_END,
@@ -235,7 +236,7 @@ def test_a_malformed_event_after_the_subscription_is_fatal_and_shown(garbage):
 def test_subscribe_and_calls_look_on_the_wire_as_mesos_demands():
     async def scenario():
         async with GoodMaster() as master:
-            launcher = Launcher(master.url, credential=("me", "sécret"))
+            launcher = Launcher(master.url, credential=("me", Secret("sécret")))
             async with launcher.running():
                 await launcher.next("SUBSCRIBED")
                 assert await launcher.client.revive()
@@ -323,7 +324,9 @@ def test_a_cancelled_call_does_not_disturb_the_others():
 def test_neither_secrets_nor_bodies_are_logged(caplog):
     async def scenario():
         async with GoodMaster() as master:
-            async with Launcher(master.url, credential=("me", "hush")).running() as launcher:
+            async with Launcher(
+                master.url, credential=("me", Secret("hush"))
+            ).running() as launcher:
                 await launcher.next("SUBSCRIBED")
                 await launcher.client.accept(
                     ["o"], [{"task_id": {"value": "t"}, "secret": "hush"}], 0
@@ -506,7 +509,7 @@ REFUSAL = b"HTTP/1.1 %s\r\nContent-Length: 0\r\n\r\n"
 def test_a_master_that_does_not_tell_of_its_agents_does_no_harm(answer, agents):
     async def scenario():
         async with MasterThatAnswersReaders(answer) as master:
-            launcher = Launcher(master.url, timing=QUICK, credential=("me", "hush"))
+            launcher = Launcher(master.url, timing=QUICK, credential=("me", Secret("hush")))
             async with launcher.running():
                 await launcher.next("SUBSCRIBED")
                 assert await launcher.client.agents() == agents
@@ -565,7 +568,7 @@ def test_a_redirect_leads_to_the_leader_and_the_calls_go_there_too(status, locat
         async with GoodMaster() as leader:
             redirect = MasterThatRedirects(location.format(leader.address), status)
             async with redirect as other:
-                launcher = Launcher(other.url, credential=("me", "secret"))
+                launcher = Launcher(other.url, credential=("me", Secret("secret")))
                 async with launcher.running():
                     assert (await launcher.next("SUBSCRIBED"))["_master"] == leader.url
                     assert await launcher.client.revive()
@@ -637,7 +640,7 @@ def test_a_master_without_a_leader_is_asked_again(text):
 def test_a_refusal_is_fatal_at_once_in_the_words_of_the_master(status, text, words):
     async def scenario():
         async with MasterThatPlays(recorded_answer("14-authentication", status, text)) as master:
-            failure = await Launcher(master.url, credential=("me", "hush")).failure()
+            failure = await Launcher(master.url, credential=("me", Secret("hush"))).failure()
             assert f"the master at {master.url} {words}" in failure
             assert "hush" not in failure
             assert len(master.requests) == 1
@@ -837,7 +840,9 @@ def test_a_redirect_from_https_to_http_is_not_followed(certificate):
             location = f"http://{plain.address}/master/api/v1/scheduler"
             secure = MasterThatRedirects(location, tls=tls_server(certificate))
             async with secure as other:
-                launcher = Launcher(other.url, credential=("me", "hush"), ssl_context=trusting)
+                launcher = Launcher(
+                    other.url, credential=("me", Secret("hush")), ssl_context=trusting
+                )
                 assert "without TLS: not followed" in await launcher.failure()
             assert plain.requests == []
 

@@ -49,6 +49,7 @@ PURE = {
         "reconciliation",
         "terminal",
         "shapes",
+        "secret",
     ),
     *("witnesses", "silence", "gathering", "nodes", "words", "restarts", "home", "placing"),
     *("constraints", "seating", "placement", "wait", "census", "inquiry", "notices"),

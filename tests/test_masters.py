@@ -16,6 +16,7 @@ from tfmesos.masters import (
     local_address_towards,
     parse,
 )
+from tfmesos.secret import Secret
 
 TRANSCRIPTS = Path(__file__).parent / "transcripts"
 
@@ -45,7 +46,7 @@ def test_masters_are_tried_in_the_order_they_were_given(master, expected):
     [
         ("zk://a/mesos", ZooKeeperMasters(("a:2181",), "/mesos")),
         ("zoo://a:1,b/x/y/", ZooKeeperMasters(("a:1", "b:2181"), "/x/y")),
-        ("zk://me:p@ss@[::1]:9/m", ZooKeeperMasters(("[::1]:9",), "/m", "me:p@ss")),
+        ("zk://me:p@ss@[::1]:9/m", ZooKeeperMasters(("[::1]:9",), "/m", Secret("me:p@ss"))),
     ],
 )
 def test_zookeeper_addresses_are_understood(master, expected):

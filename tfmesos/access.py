@@ -7,19 +7,21 @@ from typing import TYPE_CHECKING
 
 from .errors import SpecError
 from .launch import Access
+from .secret import Secret
 
 if TYPE_CHECKING:
     import ssl
 
 
 def authorization(
-    credential: tuple[str, str] | None = None, token: str | None = None
+    credential: tuple[str, Secret] | None = None, token: Secret | None = None
 ) -> dict[str, str]:
     """The HTTP header for a principal and its secret, or for a token; none without either."""
     if credential:
-        encoded = base64.b64encode(":".join(credential).encode()).decode()
+        principal, secret = credential
+        encoded = base64.b64encode(f"{principal}:{secret.reveal()}".encode()).decode()
         return {"Authorization": f"Basic {encoded}"}
-    return {"Authorization": f"token={token}"} if token else {}
+    return {"Authorization": f"token={token.reveal()}"} if token else {}
 
 
 def tls_context(access: Access) -> ssl.SSLContext | None:

@@ -40,6 +40,7 @@ from .client_patience import Patience, Timing
 from .errors import FrameError, MasterError
 from .masters import Masters, UnknownHost
 from .recordio import RecordDecoder
+from .secret import Secret
 
 if TYPE_CHECKING:
     import ssl
@@ -78,8 +79,8 @@ class MesosClient:
         framework_info: Mapping[str, Any],
         emit: Callable[[Json], None],
         *,
-        credential: tuple[str, str] | None = None,
-        token: str | None = None,
+        credential: tuple[str, Secret] | None = None,
+        token: Secret | None = None,
         ssl_context: ssl.SSLContext | None = None,
         on_state: Callable[[str], None] = lambda line: None,
         timing: Timing | None = None,
@@ -373,4 +374,5 @@ def _task(task_id: str, agent_id: str | None) -> Json:
 
 
 def _encoded(call: Json) -> bytes:
-    return json.dumps(call, ensure_ascii=False).encode()
+    """In ASCII, for that cannot fail: an error would hold the whole call, with its secrets."""
+    return json.dumps(call, default=Secret.reveal).encode("ascii")

@@ -84,7 +84,7 @@ class Calls:
                     return await asyncio.to_thread(read_json, body)
                 log.debug("no answer to GET %s: %s", path, await words_of(response))
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            log.debug("no answer to GET %s: %r", path, error)
+            log.debug("no answer to GET %s: %s", path, reason_of(error))
         return None
 
     def close(self) -> None:

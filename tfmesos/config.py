@@ -20,6 +20,7 @@ from .launch import (
     parse_volumes,
 )
 from .masters import parse as parse_master
+from .secret import Secret, without_password
 from .spec import Job, constrained, parse_jobs
 from .wire import join_address
 
@@ -89,7 +90,7 @@ def make_config(
             key_file=key_file,
         ),
         role=role or "*",
-        user=_own_name(),
+        user=_clean(_own_name()),
         task_user=user or None,
         image=image,
         containerizer=_containerizer(containerizer_type),
@@ -175,11 +176,12 @@ def _current_directory() -> str:
 
 
 def _default_name() -> str:
-    """As TFMesos named its frameworks."""
-    return " ".join(["[tensorflow]", os.path.abspath(sys.argv[0]), *sys.argv[1:]])
+    """As TFMesos named its frameworks; everybody who can ask the master sees it."""
+    command_line = " ".join([os.path.abspath(sys.argv[0]), *sys.argv[1:]])
+    return f"[tensorflow] {without_password(command_line)}"
 
 
-def _read_secret(field: str, path: str | None) -> str | None:
+def _read_secret(field: str, path: str | None) -> Secret | None:
     """Secrets come in files: a command line can be read by everybody on the machine."""
     if path is None:
         return None
@@ -196,7 +198,7 @@ def _read_secret(field: str, path: str | None) -> str | None:
         raise SpecError(None, field, f"is empty: {path}")
     if "\ufffd" in secret or not secret.isprintable():
         raise SpecError(None, field, f"must hold one line of text: {path}")
-    return secret
+    return Secret(secret)
 
 
 def _containerizer(given: str | None) -> str | None:

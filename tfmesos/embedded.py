@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable
 from .errors import ResourcesError, SpecError
 from .launch import LaunchConfig, Volume
 from .local import LocalMesos, this_machine
+from .secret import Secret
 
-Credential = tuple[str, str]
+Credential = tuple[str, Secret]
 
 
 def embedded_mesos(
@@ -33,8 +34,8 @@ def embedded_mesos(
     if is_overcommitted:
         total = ", ".join(f"{name} {amount:g}" for name, amount in wanted.items() if amount)
         say(f"the tasks ask for more than this machine has: {total}")
-    credential = (run_id, secrets.token_hex(32))
-    return LocalMesos([agent], credential=credential), credential
+    secret = Secret(secrets.token_hex(32))
+    return LocalMesos([agent], credential=(run_id, secret.reveal())), (run_id, secret)
 
 
 async def provide_image(config: LaunchConfig, say: Callable[[str], None]) -> None:

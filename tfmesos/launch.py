@@ -6,11 +6,11 @@ Errors name the *field*; tfrun translates it into the flag.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from .errors import SpecError
 from .record import NOTHING, Record
+from .secret import Secret
 from .spec import Job, Task
 from .wire import MAX_CODE
 from .words import shortened
@@ -20,6 +20,9 @@ RETRY_CODES = frozenset({130, 137, 143})  # ended by SIGINT, SIGKILL, SIGTERM: f
 RESTARTED = ("never", "task", "all")
 
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_NO_TEXT = re.compile("[\ud800-\udfff]")  # what Python makes of bytes that are not UTF-8
+# These reach a task as they are, bytes that are no text included: only our own link has them.
+_MAY_BE_BYTES = {"jobs", "access", "env", "inherited_env", "cwd", "initializer", "finalizer"}
 
 
 class Volume(Record):
@@ -88,13 +91,12 @@ class LogChoice(Record):
 EVERY_LOG = LogChoice(frozenset({("*", "*")}))
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(Record):
     """How we prove to a master who we are, and how it proves it to us."""
 
     principal: str | None = None
-    secret: str | None = field(default=None, repr=False)
-    token: str | None = field(default=None, repr=False)
+    secret: Secret | None = None
+    token: Secret | None = None
     ca_file: str | None = None
     cert_file: str | None = None
     key_file: str | None = None
@@ -206,6 +208,7 @@ class LaunchConfig(Record):
             raise SpecError(
                 None, "containerizer_type", f"must be MESOS or DOCKER, got {self.containerizer!r}"
             )
+        self._check_texts()
         self._check_timeout("start_timeout", self.start_timeout)
         self._check_timeout("hang_timeout", self.hang_timeout)
         self._check_image()
@@ -230,6 +233,13 @@ class LaunchConfig(Record):
                     f"{volume.host}:{volume.container} needs an image: "
                     "without one a task sees the node's own files",
                 )
+
+    def _check_texts(self) -> None:
+        """Mesos takes UTF-8 only."""
+        for name, value in self._values().items():
+            for text in () if name in _MAY_BE_BYTES else _texts_in(value):
+                if _NO_TEXT.search(text):
+                    raise SpecError(None, name, f"must be UTF-8, got {text!r}")
 
     def _check_timeout(self, name: str, timeout: float | None) -> None:
         if timeout is None:
@@ -267,6 +277,19 @@ class LaunchConfig(Record):
     @property
     def is_local(self) -> bool:
         return self.master == "local"
+
+
+def _texts_in(value: object) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case Mapping():
+            yield from _texts_in((*value.keys(), *value.values()))
+        case Record():
+            yield from _texts_in(tuple(value._values().values()))
+        case tuple() | frozenset():
+            for one in value:
+                yield from _texts_in(one)
 
 
 def parse_extra_config(value: object) -> tuple[str | None, str | None]:

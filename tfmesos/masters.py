@@ -8,12 +8,12 @@ import re
 import socket
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from .errors import MasterError, SpecError
 from .record import Record
+from .secret import Secret
 from .shapes import read_json
 
 MASTER_PORT = 5050
@@ -54,13 +54,12 @@ class MasterList(Record):
         return ",".join(self.urls)
 
 
-@dataclass(frozen=True, slots=True)
-class ZooKeeperMasters:
+class ZooKeeperMasters(Record):
     """Masters that elect their leader through ZooKeeper; asked anew for each connection."""
 
     hosts: tuple[str, ...]  # HOST:PORT each
     path: str
-    credential: str | None = field(default=None, repr=False)  # USER:PASSWORD
+    credential: Secret | None = None  # USER:PASSWORD
     timeout: float = ZOOKEEPER_TIMEOUT
 
     async def candidates(self) -> list[str]:
@@ -81,7 +80,7 @@ class ZooKeeperMasters:
         except ImportError:
             problem = f"{self} needs kazoo: pip install 'tfmesos[zk]'"
             raise SpecError(None, "master", problem) from None
-        auth = [("digest", self.credential)] if self.credential else None
+        auth = [("digest", self.credential.reveal())] if self.credential else None
         client = KazooClient(
             ",".join(self.hosts), timeout=self.timeout, auth_data=auth, logger=_kazoo_log
         )
@@ -181,7 +180,8 @@ def _parse_zookeeper(rest: str) -> ZooKeeperMasters:
     if at and ":" not in credential:
         raise ValueError("expected USER:PASSWORD before the @")
     servers = tuple(_host_and_port(host, ZOOKEEPER_PORT) for host in hosts.split(","))
-    return ZooKeeperMasters(servers, slash + path.strip("/"), credential or None)
+    secret = Secret(credential) if credential else None
+    return ZooKeeperMasters(servers, slash + path.strip("/"), secret)
 
 
 def _parse_url(entry: str) -> str:

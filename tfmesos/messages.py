@@ -9,6 +9,7 @@ from . import payload
 from .actions import ClusterSpec
 from .launch import LaunchConfig
 from .offers import Seat
+from .secret import Secret
 from .spec import Task
 from .task_info import command_info
 
@@ -47,12 +48,12 @@ def runner_settings(
 
 
 def runner_command(
-    config: LaunchConfig, settings: Json, secret: str, seat: Seat, runner: str
+    config: LaunchConfig, settings: Json, secret: Secret, seat: Seat, runner: str
 ) -> Json:
     """The CommandInfo that starts a runner, which is in the payload *runner*."""
     # An agent that names its GPUs leaves it to us to keep tasks apart.
     own_gpus = {"CUDA_VISIBLE_DEVICES": ",".join(seat.gpu_ids)} if seat.gpu_ids else {}
-    environment = {
+    environment: dict[str, str | Secret] = {
         "TFMESOS_RUNNER": json.dumps(settings),
         "TFMESOS_SECRET": secret,
         payload.VARIABLE: runner,

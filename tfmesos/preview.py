@@ -9,6 +9,7 @@ from . import payload
 from .launch import LaunchConfig
 from .messages import runner_command, runner_settings
 from .offers import Seat
+from .secret import Secret, without_password
 from .spec import Resources
 from .task_info import framework_info, task_info
 
@@ -24,12 +25,13 @@ def preview(config: LaunchConfig, hostname: str) -> Json:
         seat = Seat(task, tuple(_resources(task.job.needs, config.role)), None)
         task_id = f"RUN-{task.job.name}-{task.index}-1"
         settings = runner_settings(config, "RUN", "LAUNCHER:PORT", task_id, seat)
-        command = runner_command(config, settings, "", seat, "")
+        command = runner_command(config, settings, Secret(""), seat, "")
         for variable in command["environment"]["variables"]:
             variable["value"] = _HIDDEN.get(variable["name"], variable["value"])
         tasks.append(task_info(config, task_id, "AGENT", seat, command))
     framework = framework_info(config, "RUN", hostname)
-    return {"master": config.master, "framework_info": framework, "task_infos": tasks}
+    master = without_password(config.master)
+    return {"master": master, "framework_info": framework, "task_infos": tasks}
 
 
 def _resources(needs: Resources, role: str) -> Iterator[Json]:

@@ -39,6 +39,7 @@ from .messages import (
     start_message,
 )
 from .rendezvous import Rendezvous
+from .secret import Secret
 from .shapes import NONSENSE
 from .stock import stocked_payload
 from .task_info import FAILOVER_TIMEOUT, framework_info, task_info
@@ -89,7 +90,7 @@ class Run:
         self._state: ClusterState
         self._said = ""  # the last trouble on the way to a master
         self._launcher = ""  # where the runners find us
-        self._credential: tuple[str, str] | None = None
+        self._credential: tuple[str, Secret] | None = None
         self._scratch: str | None = None  # the embedded Mesos's directory
 
     @property
@@ -424,7 +425,7 @@ class Run:
         infos, runner = [], stocked_payload()
         for task_id, seat in launch.seats:
             self._names[task_id] = seat.task.name
-            secret = self._rendezvous.expect(task_id).hex()
+            secret = Secret(self._rendezvous.expect(task_id).hex())
             settings = runner_settings(self.config, self.id, self._launcher, task_id, seat)
             if self._scratch and self.config.image is None:  # a container has pids of its own
                 settings |= {"scratch": self._scratch, "owner": os.getpid()}

@@ -13,6 +13,7 @@ import aiohttp
 
 from .access import authorization
 from .client_answers import body_of
+from .secret import Secret
 from .shapes import NONSENSE, read_json, text, whole
 
 log = logging.getLogger(__name__)
@@ -29,7 +30,7 @@ def place(agent: str, framework_id: str, task_id: str) -> str:
 
 
 async def tail(
-    agent: str, framework_id: str, task_id: str, credential: tuple[str, str] | None
+    agent: str, framework_id: str, task_id: str, credential: tuple[str, Secret] | None
 ) -> tuple[str, ...]:
     """The last lines of standard error; none if the agent does not tell in time."""
     path = f"{_directory(framework_id, task_id)}/stderr"
@@ -41,7 +42,8 @@ async def tail(
             piece = await _read(session, agent, path, offset=start, length=AT_MOST)
             return tuple(text(piece["data"]).splitlines()[-LINES:])
     except (OSError, aiohttp.ClientError, *NONSENSE) as error:
-        log.debug("no sandbox of %s at %s: %r", task_id, agent, error)
+        # Not %r: that of aiohttp shows the request, with its Authorization.
+        log.debug("no sandbox of %s at %s: %s: %s", task_id, agent, type(error).__name__, error)
         return ()
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from .containers import container_info
 from .launch import LaunchConfig
 from .offers import Seat
+from .secret import Secret
 from .wire import MAX_CODE
 from .words import shortened
 
@@ -156,7 +157,7 @@ def task_info(config: LaunchConfig, task_id: str, agent_id: str, seat: Seat, com
     return info
 
 
-def command_info(shell_command: str, environment: Mapping[str, str]) -> Json:
+def command_info(shell_command: str, environment: Mapping[str, str | Secret]) -> Json:
     variables = [{"name": name, "value": value} for name, value in environment.items()]
     return {
         "shell": True,

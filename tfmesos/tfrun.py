@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _complain("interrupted", Interrupted.exit_code)
     except Exception as error:
         sys.excepthook(type(error), error, error.__traceback__)
-        return _complain(f"a fault in tfmesos, please report it: {error!r}", _EX_SOFTWARE)
+        return _complain(f"a fault in tfmesos, please report it: {_named(error)}", _EX_SOFTWARE)
 
 
 def script() -> NoReturn:
@@ -85,6 +85,13 @@ def _leave_out_tls() -> None:
     along with a Python that has none.
     """
     sys.modules.setdefault("ssl", None)  # type: ignore[arg-type]
+
+
+def _named(error: BaseException) -> str:
+    """The first error of a group, in its own words: its repr might show what it was about."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return f"{type(error).__name__}: {error}"
 
 
 def _complain(text: str, code: int) -> int:
