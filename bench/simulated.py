@@ -62,7 +62,8 @@ class Mesos:
         self.tell(info["task_id"], "TASK_RUNNING")
         variables = info["command"]["environment"]["variables"]
         environment = {variable["name"]: variable["value"] for variable in variables}
-        settings = json.loads(environment["TFMESOS_RUNNER"])
+        words = environment["TFMESOS_RUNNER"].split()
+        settings = dict(zip(wire.STUB_SETTINGS, words, strict=True))
         secret = bytes.fromhex(environment["TFMESOS_SECRET"])
         runner = Runner(self, info["task_id"], settings, secret, self._tasks)
         self._runners.append(runner)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import select
 import sys
@@ -20,9 +19,11 @@ TASK = f"worker-0-of-{os.urandom(8).hex()}"  # its own, for a runner kills all t
 SECRET = bytes(range(32))
 CLUSTER = {"worker": ["10.0.0.1:1", "10.0.0.2:2"], "ps": ["10.0.0.3:3"]}
 T = TypeVar("T")
+TOLD: dict[str, Any] = {}  # what the task learns from its launcher
 
 
 def settings(address: tuple[str, int], **changes: Any) -> dict[str, Any]:
+    """All that a runner is told. Only a part of it is in its task; the launcher has the rest."""
     values = {
         "launcher": wire.join_address(*address[:2]),
         "run": RUN,
@@ -32,7 +33,10 @@ def settings(address: tuple[str, int], **changes: Any) -> dict[str, Any]:
         "port": None,
         "grace": 5,
         "connect_timeout": 5,
+        "owner": wire.NOBODY,
     }
+    TOLD.clear()
+    TOLD.update(values | changes)
     return values | changes
 
 
@@ -40,8 +44,7 @@ def environment(values: dict[str, Any], secret: bytes = SECRET, **extra: str) ->
     """What a task finds on a Mesos agent: a PATH and our variables."""
     return {
         "PATH": "/usr/local/bin:/usr/bin:/bin",
-        "TFMESOS_PAYLOAD": payload.payload(),
-        "TFMESOS_RUNNER": json.dumps(values),
+        "TFMESOS_RUNNER": " ".join(str(values.get(name)) for name in wire.STUB_SETTINGS),
         "TFMESOS_SECRET": secret.hex(),
         **extra,
     }
@@ -53,7 +56,7 @@ class Runner:
     def __init__(self, sandbox: Path, env: dict[str, str], python: str = sys.executable) -> None:
         self.sandbox = sandbox
         with open(sandbox / "stdout", "wb") as out, open(sandbox / "stderr", "wb") as err:
-            command = ["/bin/sh", "-c", payload.bootstrap(python)]
+            command = ["/bin/sh", "-c", payload.command(python)]
             self.process = process.start(command, env=env, cwd=str(sandbox), stdout=out, stderr=err)
 
     def wait(self, timeout: float = 15) -> int:
@@ -90,7 +93,9 @@ class Launcher:
     """Everything a rendezvous reports, and a way to wait for it."""
 
     def __init__(self, **options: Any) -> None:
-        self.rendezvous = Rendezvous(RUN, self._emit, self._output, **options)
+        self.rendezvous = Rendezvous(
+            RUN, self._emit, self._output, runner=payload.runner(), **options
+        )
         self.address = ("", 0)
         self.events: list[events.Event] = []
         self.output: list[tuple[str, str]] = []
@@ -142,7 +147,7 @@ async def launcher(host: str = "127.0.0.1", **options: Any) -> AsyncIterator[Lau
     ours = Launcher(**options)
     async with ours.rendezvous as rendezvous:
         ours.address = await rendezvous.listen(host, 0)
-        rendezvous.expect(TASK, SECRET)
+        rendezvous.expect(TASK, SECRET, TOLD)
         yield ours
 
 

@@ -9,11 +9,10 @@ import pytest
 
 from tests.builders import an_offer, servers, workers
 from tests.commands import tfrun
-from tfmesos import payload
 from tfmesos.config import make_config
 from tfmesos.containers import choice, doubtful_gpus
 from tfmesos.launch import LaunchConfig, parse_volumes
-from tfmesos.messages import prepare_message, runner_command
+from tfmesos.messages import prepare_message, runner_command, stub_settings
 from tfmesos.placement import place
 from tfmesos.preview import preview
 from tfmesos.task_info import framework_info, task_info
@@ -63,12 +62,16 @@ CASES = {
 def as_sent(config, offer):
     (found,) = place(config.tasks, [offer]).places
     (seat,) = found.seats
-    command = runner_command(config, {"task": "run-worker-0-1"}, "SECRET", seat, "RUNNER")
-    for variable in command["environment"]["variables"]:
-        if variable["name"] == payload.VARIABLE:
-            variable["value"] = "(the runner, zipped)"
-    assert command.pop("value").startswith(f"exec {config.python} ")
+    settings = stub_settings("run", "10.0.0.1:31000", "run-worker-0-1", None)
+    command = runner_command(config, settings, "0" * 64)
     return task_info(config, "run-worker-0-1", "agent-1", seat, command)
+
+
+def in_full_and_in_short(name):
+    """As it is sent, and without the text of the stub, whose changes are not of interest."""
+    sent = as_sent(*CASES[name])
+    command = {key: value for key, value in sent["command"].items() if key != "value"}
+    return sent, {**sent, "command": command}
 
 
 def assert_golden(name, value):
@@ -77,7 +80,18 @@ def assert_golden(name, value):
 
 @pytest.mark.parametrize("name", CASES)
 def test_every_kind_of_container_is_asked_for_as_written_down(name):
-    assert_golden(name, as_sent(*CASES[name]))
+    sent, short = in_full_and_in_short(name)
+    assert sent["command"]["value"].startswith("exec python3 -I -S -c ")
+    assert_golden(name, short)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_task_costs_the_master_as_many_bytes_as_written_down(name):
+    """To a few: not every zlib makes the same of the stub."""
+    size = len(json.dumps(in_full_and_in_short(name)[0]))
+    print(f"{name}: a TaskInfo of {size} bytes")
+    expected = json.loads((GOLDEN / "task-sizes.json").read_text())[name]
+    assert abs(size - expected) <= 64, f"{size} bytes now: mind what every task costs the master"
 
 
 def test_a_genuine_mesos_has_run_containers_of_every_form_that_we_ask_for():

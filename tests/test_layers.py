@@ -58,6 +58,8 @@ IO = {
     *(
         "process",
         "spawn",
+        "stub",
+        "importer",
         "system",
         "loop",
         "child",
@@ -79,7 +81,6 @@ IO = {
         "access",
         "sandbox",
         "limits",
-        "stock",
         "acceptor",
     ),
 }

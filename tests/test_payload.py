@@ -1,165 +1,206 @@
+"""The stub that a task starts as, and the runner that it is sent."""
+
 from __future__ import annotations
 
-import io
+import ast
+import asyncio
+import contextlib
+import marshal
 import os
 import shlex
-import subprocess
+import socket
 import sys
-import zipfile
 import zlib
-from base64 import b64decode
 from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 
 import pytest
 
-from tfmesos import payload, stock, wire
+from tfmesos import payload, process, stub, wire
+from tfmesos.events import TaskExited
+from tfmesos.importer import Importer
+
+from .runners import SECRET, TASK, Runner, environment, launcher, runner, settings
+
+PYTHONS = sorted(Path.home().glob(".pyenv/versions/3.*/bin/python3"))
 
 
-def names() -> list[str]:
-    return zipfile.ZipFile(io.BytesIO(payload.archive())).namelist()
+def modules() -> tuple[bytes, bytes, bytes]:
+    """What the importer is given."""
+    _, *parts = marshal.loads(payload.runner())
+    return tuple(parts)
 
 
-def run(code: str, archive, *options: str) -> str:
-    script = f"import sys; sys.path.insert(0, {str(archive)!r}); {code}"
-    command = [sys.executable, "-I", "-S", *options, "-c", script]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-
-def test_the_payload_fits_into_one_string_of_the_environment():
-    assert len(payload.payload()) < payload.MAX_BYTES
+def unpacked(part: bytes) -> dict:
+    return marshal.loads(zlib.decompress(part))
 
 
 def test_every_node_module_travels_as_source_and_compiled():
-    expected = {f"tfmesos/{name}{end}" for name in payload.NODE_MODULES for end in (".py", ".pyc")}
-    assert set(names()) == expected | {"tfmesos/__init__.py"}
+    magic, compiled, sources = modules()
+    names = {f"tfmesos.{name}" for name in payload.NODE_MODULES} - {
+        "tfmesos.importer",
+        "tfmesos.stub",
+    }
+    assert magic == MAGIC_NUMBER
+    assert set(unpacked(compiled)) == set(unpacked(sources)) == names
 
 
-def test_the_payload_is_the_same_each_time_in_every_process():
-    code = "from tfmesos import payload; print(payload.payload())"
-    for seed in ("1", "2"):
-        env = os.environ | {"PYTHONHASHSEED": seed}
-        command = [sys.executable, "-c", code]
-        other = subprocess.run(command, env=env, check=True, capture_output=True, text=True)
-        assert other.stdout.strip() == payload.payload()
+def test_the_compiled_modules_are_taken_where_they_fit_and_the_source_where_not():
+    _, compiled, sources = modules()
+    broken = zlib.compress(marshal.dumps({"tfmesos.wire": b"nonsense"}, 2))
+    other = Importer(b"\x01\x02\r\n", broken, sources).get_code("tfmesos.wire")
+    ours = Importer(MAGIC_NUMBER, compiled, b"nonsense").get_code("tfmesos.wire")
+    assert ours.co_filename == other.co_filename == "tfmesos/wire.py"
+    assert ours.co_names == other.co_names
 
 
-def test_the_payload_holds_the_archive():
-    assert zlib.decompress(b64decode(payload.payload())) == payload.archive()
+def test_what_travels_does_not_tell_where_it_was_installed():
+    home = str(Path(payload.__file__).parent)
+    assert not [code for code in unpacked(modules()[1]).values() if home.encode() in code]
 
 
-def test_the_compiled_modules_are_taken_where_they_fit(tmp_path):
-    archive = tmp_path / "runner.zip"
-    archive.write_bytes(payload.archive())
-    assert run("import tfmesos.wire as m; print(m.__cached__ or m.__file__)", archive).endswith(
-        "wire.pyc\n"
-    )
+def test_the_stub_is_told_its_numbers_as_wire_has_them():
+    text = payload.stub()
+    challenge = {"type": "challenge", "nonce": "0" * 32, "proof": "0" * 64, "runner": "0" * 64}
+    assert len(wire.encode(challenge)) == stub.CHALLENGE
+    assert f"leave({wire.BAD_SETTINGS}, " in text
+    assert f"leave({wire.CANNOT_REACH_LAUNCHER} + (link is not None)" in text
+    assert wire.CANNOT_REACH_LAUNCHER + 1 == wire.HANDSHAKE_FAILED
+    assert f"'{wire.NOBODY}'" in text
 
 
-def test_a_traceback_of_the_compiled_modules_names_the_line(tmp_path):
-    archive = tmp_path / "runner.zip"
-    archive.write_bytes(payload.archive())
-    code = "from tfmesos import wire\ntry: wire.split_address('x')\nexcept ValueError as e: t = e"
-    code += "\nprint(t.__traceback__.tb_next.tb_lineno)"
-    script = tmp_path / "script.py"
-    script.write_text(code)
-    line = int(run(f"exec(open({str(script)!r}).read())", archive))
-    assert "is not host:port" in payload._source("wire").decode().splitlines()[line - 1]
+def test_the_stub_travels_without_words_for_its_readers():
+    tree = ast.parse(payload.stub())
+    assert not [node for node in ast.walk(tree) if getattr(node, "annotation", None)]
+    assert not [node for node in ast.walk(tree) if getattr(node, "returns", None)]
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    assert len(functions) > 5 and not any(map(ast.get_docstring, functions))
 
 
-def test_the_source_is_taken_where_the_compiled_modules_do_not_fit(tmp_path):
-    archive = tmp_path / "runner.zip"
-    with zipfile.ZipFile(io.BytesIO(payload.archive())) as ours:
-        with zipfile.ZipFile(archive, "w") as of_another_python:
-            for name in ours.namelist():
-                changed = ours.read(name).replace(MAGIC_NUMBER, b"\x01\x02\r\n")
-                of_another_python.writestr(name, changed)
-    code = "import tfmesos.server as m; print(m.__file__, m.main.__doc__)"
-    assert run(code, archive) == f"{archive}/tfmesos/server.py The exit code of the task.\n"
+def test_the_command_keeps_a_strange_interpreter_path_whole():
+    words = shlex.split(payload.command("/opt/my $python/bin/python3"))
+    assert words[:5] == ["exec", "/opt/my $python/bin/python3", "-I", "-S", "-c"]
 
 
-def test_the_bootstrap_keeps_a_strange_interpreter_path_whole():
-    words = shlex.split(payload.bootstrap("/opt/my python/bin/python3"))
-    assert words[:5] == ["exec", "/opt/my python/bin/python3", "-I", "-S", "-c"]
+def run_with(sandbox, python: str) -> tuple[int, list[str]]:
+    async def main():
+        async with launcher() as ours:
+            theirs = Runner(sandbox, environment(settings(ours.address)), python)
+            try:
+                ours.start(["echo", "{job_name}"])
+                await ours.saw(TaskExited)
+                return await theirs.exited(), ours.lines()
+            finally:
+                theirs.close()
+
+    return asyncio.run(main())
 
 
-def test_the_runner_starts_in_an_empty_directory_that_hides_modules(tmp_path):
-    """A json.py in the sandbox or on PYTHONPATH must not get in the way of ours."""
+@pytest.mark.parametrize("version", ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14"])
+def test_a_node_may_have_any_python_from_3_8_on(tmp_path, version):
+    found = [path for path in PYTHONS if path.parts[-3].startswith(version + ".")]
+    if not found:
+        pytest.skip(f"no Python {version} under ~/.pyenv/versions")
+    assert run_with(tmp_path, str(found[0])) == (0, ["worker"])
+
+
+def test_nothing_is_written_where_a_task_starts_and_nothing_there_gets_in_its_way(tmp_path):
+    """An image's user may be unable to write to the sandbox; a json.py there is not ours."""
     (tmp_path / "json.py").write_text("raise SystemExit(99)")
-    env = {"TFMESOS_PAYLOAD": payload.payload(), "PYTHONPATH": str(tmp_path)}
-    command = ["/bin/sh", "-c", payload.bootstrap(sys.executable)]
-    done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == wire.BAD_SETTINGS
-    assert (
-        done.stderr
-        == "tfmesos runner: bad settings in the environment: KeyError('TFMESOS_RUNNER')\n"
-    )
-    assert {entry.name for entry in tmp_path.iterdir()} == {"json.py", "tfmesos-runner.zip"}
+
+    async def main():
+        async with launcher() as ours:
+            with runner(tmp_path, settings(ours.address), PYTHONPATH=str(tmp_path)) as theirs:
+                ours.start(["true"])
+                return await theirs.exited()
+
+    assert asyncio.run(main()) == 0
+    assert {entry.name for entry in tmp_path.iterdir()} == {"json.py", "stdout", "stderr"}
 
 
-def test_the_runner_is_unpacked_into_the_sandbox_wherever_it_starts(tmp_path):
-    sandbox, elsewhere = tmp_path / "sandbox", tmp_path / "elsewhere"
-    sandbox.mkdir()
-    elsewhere.mkdir()
-    env = {"TFMESOS_PAYLOAD": payload.payload(), "MESOS_SANDBOX": str(sandbox)}
-    subprocess.run(
-        ["/bin/sh", "-c", payload.bootstrap(sys.executable)],
-        env=env,
-        cwd=elsewhere,
-        stderr=subprocess.DEVNULL,
-    )
-    assert [entry.name for entry in sandbox.iterdir()] == ["tfmesos-runner.zip"]
-    assert list(elsewhere.iterdir()) == []
+def test_a_task_without_standard_streams_loses_none_of_its_connection(tmp_path):
+    async def main():
+        async with launcher() as ours:
+            env = environment(settings(ours.address))
+            command = f"{payload.command(sys.executable)} <&- >&- 2>&-"
+            theirs = process.start(["/bin/sh", "-c", command], env=env, cwd=str(tmp_path))
+            ours.start("echo out; cat; echo err >&2")
+            await ours.saw(TaskExited)
+            return ours, await asyncio.to_thread(theirs.wait, 15)
+
+    ours, code = asyncio.run(main())
+    assert (code, ours.lines(), ours.lines("stderr")) == (0, ["out"], ["err"])
 
 
-@pytest.fixture
-def shelf(tmp_path, monkeypatch) -> Path:
-    """A place of our own for what Python compiles."""
-    monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path))
-    monkeypatch.setattr(sys, "dont_write_bytecode", False)
-    return tmp_path
+# A launcher that lies
 
 
-def stocked() -> str:
-    return stock.stocked_payload.__wrapped__()
+class Liar:
+    """Answers one stub, and takes no other."""
+
+    def __init__(self, secret=SECRET, runner=b"", announced=None, challenge=None) -> None:
+        self.secret, self.runner, self.challenge = secret, runner, challenge
+        self.announced = announced or "0" * 64
+        self.heard: list[dict] = []
+
+    def serve(self, listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        with connection:
+            shake = wire.LauncherHandshake(
+                "run-1", os.urandom(16), lambda *_: self.secret, self.announced
+            )
+            answer = wire.encode(shake.feed(self.hear(connection)))
+            connection.sendall(self.challenge or answer)
+            if not self.challenge and self.secret == SECRET:
+                self.hear(connection)
+                connection.sendall(len(self.runner).to_bytes(4, "big") + self.runner)
+            with contextlib.suppress(ConnectionError):
+                connection.recv(4096)
+
+    def hear(self, connection: socket.socket) -> dict:
+        decoder = wire.FrameDecoder()
+        for message in decoder.feed(connection.recv(4096)):
+            self.heard.append(message)
+            return message
+        raise AssertionError("no whole frame")
 
 
-def kept(shelf: Path) -> list[Path]:
-    return list(shelf.rglob("*.runner*"))
+def lied_to(sandbox, liar: Liar, **changes) -> Runner:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(15)
+        with runner(sandbox, settings(listener.getsockname(), **changes)) as theirs:
+            liar.serve(listener)
+            listener.close()
+            theirs.wait()
+            return theirs
 
 
-def test_the_payload_is_kept_and_taken_from_there(shelf, monkeypatch):
-    made = stocked()
-    assert made == payload.payload()
-    monkeypatch.setattr(payload, "payload", lambda: "made anew")
-    assert stocked() == made
-    assert len(kept(shelf)) == 1
+EVIL = marshal.dumps(("open('ran', 'w')",), 2)
 
 
-def test_a_payload_of_other_sources_is_made_anew(shelf, monkeypatch):
-    stocked()
-    monkeypatch.setattr(payload, "fingerprint", lambda: "another")
-    monkeypatch.setattr(payload, "payload", lambda: "made anew")
-    assert stocked() == "made anew"
-    assert kept(shelf)[0].read_text() == "another\nmade anew"
+def test_what_somebody_without_the_secret_sends_is_not_executed(tmp_path):
+    liar = Liar(secret=b"x" * 32, runner=EVIL)
+    theirs = lied_to(tmp_path, liar)
+    assert theirs.wait() == wire.HANDSHAKE_FAILED
+    assert f"the launcher did not prove the secret of {TASK}\n" in theirs.stderr
+    assert [message["type"] for message in liar.heard] == ["hello"], "no proof for a liar"
+    assert not (tmp_path / "ran").exists()
 
 
-def test_the_fingerprint_knows_every_source_that_travels(monkeypatch):
-    before = payload.fingerprint()
-    source = payload._source
-    for name in payload.NODE_MODULES:
-        monkeypatch.setattr(payload, "_source", lambda n, name=name: source(n) + b"#" * (n == name))
-        assert payload.fingerprint() != before
+def test_a_runner_that_is_not_what_the_proof_covers_is_not_executed(tmp_path):
+    theirs = lied_to(tmp_path, Liar(runner=EVIL))
+    assert theirs.wait() == wire.HANDSHAKE_FAILED
+    assert "the runner came damaged" in theirs.stderr
+    assert not (tmp_path / "ran").exists()
 
 
-def test_a_payload_that_cannot_be_kept_is_made_each_time(shelf, monkeypatch):
-    shelf.rmdir()
-    shelf.write_text("no directory")
-    assert stocked() == payload.payload()
-    assert shelf.read_text() == "no directory"
-
-
-def test_nothing_is_kept_where_python_may_not_keep_anything(shelf, monkeypatch):
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    assert stocked() == payload.payload()
-    assert kept(shelf) == []
+@pytest.mark.parametrize(
+    "answer",
+    [b"HTTP/1.1 400 Bad Request\r\n\r\n" * 10, b"\xff" * 300, b'"' * 300, b"\0" * 300],
+    ids=["http", "no text", "quotes", "zeros"],
+)
+def test_nonsense_instead_of_a_challenge_is_one_clear_line(tmp_path, answer):
+    theirs = lied_to(tmp_path, Liar(challenge=answer), connect_timeout=0.2)
+    assert theirs.wait() in (wire.HANDSHAKE_FAILED, wire.CANNOT_REACH_LAUNCHER)
+    assert theirs.stderr.startswith("tfmesos runner: the launcher at ")
+    assert theirs.stderr.count("\n") == 1 and "Traceback" not in theirs.stderr

@@ -108,7 +108,7 @@ def test_the_variables_of_the_runner_are_not_for_the_command(tmp_path):
         tmp_path, "env", user_env={"PYTHONUNBUFFERED": None, "MINE": "1", "PATH": "/bin"}
     )
     names = {line.partition("=")[0] for line in ours.lines()}
-    assert not names & {"TFMESOS_SECRET", "TFMESOS_RUNNER", "TFMESOS_PAYLOAD", "PYTHONUNBUFFERED"}
+    assert not names & {"TFMESOS_SECRET", "TFMESOS_RUNNER", "PYTHONUNBUFFERED"}
     assert "MINE=1" in ours.lines() and "PATH=/bin" in ours.lines()
 
 

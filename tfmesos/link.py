@@ -23,19 +23,24 @@ CHUNK = 64 * 1024  # bytes
 
 
 class Settings:
-    """What the launcher tells the runner in the environment of its task."""
+    """What the launcher tells the runner: by its stub, and the rest in the first welcome."""
 
     def __init__(self, values: dict[str, Any], secret: bytes) -> None:
         self.secret = secret
         self.launcher = wire.split_address(values["launcher"])
         self.run, self.task = str(values["run"]), str(values["task"])
         self.mark = {"TFMESOS_TASK_ID": self.task}  # on all that the task starts
-        self.job, self.index = str(values["job"]), int(values["index"])
+        # The launcher's pid, if it is on this machine:
+        self.owner = 0 if values["owner"] == wire.NOBODY else int(values["owner"])
+        self.connect_timeout = float(values["connect_timeout"])  # seconds
+        self.learn(values)
+
+    def learn(self, values: dict[str, Any]) -> None:
+        self.job, self.index = str(values.get("job")), int(values.get("index", 0))
+        self.env: dict[str, str] = values.get("env") or {}
         self.port = int(values.get("port") or 0)  # 0: any free one
         self.scratch = values.get("scratch")  # to remove if the launcher dies and cannot
-        self.owner = int(values.get("owner") or 0)  # the launcher's pid, if it is on this machine
         # All in seconds:
-        self.connect_timeout = float(values.get("connect_timeout", 30))
         self.grace = float(values.get("grace", 10))  # to find a lost launcher again
         self.stop_grace = float(values.get("stop_grace", 2))  # from SIGTERM to SIGKILL
         self.heartbeat = float(values.get("heartbeat", 5))
@@ -77,9 +82,16 @@ class Link:
         self.family = socket.AF_INET
         self.failure: tuple[int, str] | None = None
 
-    def open(self) -> None:
+    def open(self, connection: socket.socket) -> None:
+        """Go on where the stub has proved the secret; the launcher's welcome comes next."""
         self._loop.before_wait(self.flush)
-        self._dial()
+        self._socket, self._handshake = connection, self._new_handshake()
+        self._handshake.done = True
+        self._decoder.limit = wire.MAX_FRAME
+        connection.setblocking(False)
+        self._meet(connection)
+        self._heard = time.monotonic()
+        self._timer = self._loop.after(ATTEMPT, lambda: self._break("no answer"))
 
     def close(self) -> None:
         if self._timer is not None:
@@ -146,16 +158,21 @@ class Link:
         here, there = self._socket.getsockname(), self._socket.getpeername()
         if here == there:  # TCP can meet itself when nobody listens on a local port
             return self._break("nobody listens there")
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.host, self.family = here[0].partition("%")[0], self._socket.family
+        self._meet(self._socket)
         self._greet()
 
-    def _greet(self) -> None:
-        settings = self._settings
+    def _meet(self, connection: socket.socket) -> None:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        here = connection.getsockname()[0]
+        self.host, self.family = here.partition("%")[0], connection.family
+
+    def _new_handshake(self) -> wire.RunnerHandshake:
+        me = (self._settings.run, self._settings.task)
         nonce = os.urandom(wire.NONCE_BYTES)
-        self._handshake = wire.RunnerHandshake(
-            self._secret, settings.run, settings.task, nonce, again=self._met
-        )
+        return wire.RunnerHandshake(self._secret, *me, nonce, again=self._met)
+
+    def _greet(self) -> None:
+        self._handshake = self._new_handshake()
         self._decoder = wire.FrameDecoder()
         self._writing = bytearray(wire.encode(self._handshake.hello()))
         self.flush()
@@ -202,6 +219,8 @@ class Link:
             raise HandshakeError("{!r} where 'welcome' was due".format(message.get("type")))
         self._outbox.rewind(wire.count(message, "received"))
         self._secret = wire.secret(message)
+        if not self._met:
+            self._settings.learn(wire.field(message, "settings", dict))
         self.connected = self._met = True
         self._attempts = 0
         self._give_up_at = 0.0

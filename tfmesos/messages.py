@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-from . import payload
+from . import payload, wire
 from .actions import ClusterSpec
 from .launch import LaunchConfig
 from .offers import Seat
@@ -31,35 +30,29 @@ def silent_after(config: LaunchConfig) -> float:
     return SILENT if config.hang_timeout is None else min(SILENT, config.hang_timeout / 2)
 
 
-def runner_settings(
-    config: LaunchConfig, run_id: str, launcher: str, task_id: str, seat: Seat
-) -> Json:
-    """What a runner has to know before it can ask for more."""
+def stub_settings(run_id: str, launcher: str, task_id: str, owner: int | None) -> str:
+    """What a task has to know before it can ask for more; *owner* is our pid if it can see us."""
+    seen = wire.NOBODY if owner is None else owner
+    return f"{launcher} {run_id} {task_id} {CONNECT_TIMEOUT:g} {seen}"
+
+
+def runner_settings(config: LaunchConfig, seat: Seat) -> Json:
+    """What a runner is told when it has proved itself."""
+    # An agent that names its GPUs leaves it to us to keep tasks apart.
+    own_gpus = {"CUDA_VISIBLE_DEVICES": ",".join(seat.gpu_ids)} if seat.gpu_ids else {}
     return {
-        "launcher": launcher,
-        "run": run_id,
-        "task": task_id,
         "job": seat.task.job.name,
         "index": seat.task.index,
         "port": seat.port,
+        "env": own_gpus,
         "grace": runner_grace(config),
-        "connect_timeout": CONNECT_TIMEOUT,
     }
 
 
-def runner_command(
-    config: LaunchConfig, settings: Json, secret: Secret, seat: Seat, runner: str
-) -> Json:
-    """The CommandInfo that starts a runner, which is in the payload *runner*."""
-    # An agent that names its GPUs leaves it to us to keep tasks apart.
-    own_gpus = {"CUDA_VISIBLE_DEVICES": ",".join(seat.gpu_ids)} if seat.gpu_ids else {}
-    environment: dict[str, str | Secret] = {
-        "TFMESOS_RUNNER": json.dumps(settings),
-        "TFMESOS_SECRET": secret,
-        payload.VARIABLE: runner,
-        **own_gpus,
-    }
-    return command_info(payload.bootstrap(config.python), environment)
+def runner_command(config: LaunchConfig, settings: str, secret: Secret | str) -> Json:
+    """The CommandInfo that starts a runner."""
+    environment: dict[str, Secret | str] = {"TFMESOS_RUNNER": settings, "TFMESOS_SECRET": secret}
+    return command_info(payload.command(config.python), environment)
 
 
 def prepare_message(config: LaunchConfig, task: Task) -> Json:

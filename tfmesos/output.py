@@ -38,7 +38,7 @@ class Output:
         """One piece of output; b"" is the end of the stream."""
         if self._last:
             self._last = time.monotonic()
-        _write(FILES[stream], data)
+        write(FILES[stream], data)
         splitter = self._splitters[stream]
         text = splitter.feed(data) if data else splitter.close()
         if self.copy is not None and stream == "stdout":
@@ -50,11 +50,12 @@ class Output:
     def say(self, text: str) -> None:
         """A line of our own among those of the command."""
         line = "tfmesos: " + text
-        _write(FILES["stderr"], line.encode("utf-8", "backslashreplace") + b"\n")
+        write(FILES["stderr"], line.encode("utf-8", "backslashreplace") + b"\n")
         self._outbox.add_text("stderr", line + "\n")
 
 
-def _write(fd: int, data: bytes) -> None:
+def write(fd: int, data: bytes) -> None:
+    """To the sandbox, if that takes it."""
     try:
         while data:
             data = data[os.write(fd, data) :]

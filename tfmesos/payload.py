@@ -1,7 +1,7 @@
-"""The runner as it travels inside a task: the node modules in a zip, and the line that runs it.
+"""The runner as it travels: a stub in the command of the task, all the rest over the link.
 
-The zip holds each module as source and compiled for the interpreter of the launcher. Python
-takes the latter if it can and the source if not, so that any Python 3.8+ can run it.
+The modules go as source and compiled for the interpreter of the launcher, whichever the node
+can use, so that any Python 3.8+ can run them.
 """
 
 from __future__ import annotations
@@ -10,14 +10,11 @@ import ast
 import base64
 import functools
 import importlib.util
-import io
 import marshal
-import pkgutil
 import shlex
 import zlib
+from importlib.abc import InspectLoader
 from types import CodeType
-
-from .wire import NO_ROOM
 
 NODE_MODULES = (
     "bare",
@@ -26,6 +23,7 @@ NODE_MODULES = (
     "epitaph",
     "errors",
     "examine",
+    "importer",
     "json_reader",
     "link",
     "loop",
@@ -37,93 +35,99 @@ NODE_MODULES = (
     "serve",
     "server",
     "spawn",
+    "stub",
     "system",
     "version",
     "wire",
 )
-VARIABLE = "TFMESOS_PAYLOAD"
-MAX_BYTES = 110_000  # Linux takes 128 KiB for one string of the environment
+MAX_COMMAND = 3 * 1024  # bytes of a CommandInfo in JSON, whatever it is made of
 
-_EPOCH = (1980, 1, 1, 0, 0, 0)
-_BOOTSTRAP = (
-    "import binascii,gc,os,sys,zlib;"
-    "gc.disable();"  # there is no garbage in imports, and looking for it takes a tenth of them
-    'z=os.path.join(os.path.abspath(os.environ.get("MESOS_SANDBOX")or"."),"tfmesos-runner.zip")\n'
-    "try:\n"
-    ' with open(z,"wb") as f:'
-    f'f.write(zlib.decompress(binascii.a2b_base64(os.environ["{VARIABLE}"])))\n'
-    f"except OSError:os._exit({NO_ROOM})\n"  # where no room is left a traceback has none, either
-    "sys.path.insert(0,z);"
-    "from tfmesos.server import main;"
-    "gc.freeze();gc.enable();"
-    "c=main();"
-    "sys.stderr.flush();"
-    "os._exit(c)"
-)
+_ON_ARRIVAL = {"importer", "stub"}  # of no use in the runner itself
+_PYTHON = "import zlib,binascii as b;exec(zlib.decompress(b.a2b_base64('{}')))"
 
 
 @functools.cache
-def payload() -> str:
-    """The value of ``TFMESOS_PAYLOAD``: the zip, compressed as a whole, in base64."""
-    return base64.b64encode(zlib.compress(archive(), 9)).decode("ascii")
+def runner() -> bytes:
+    """What a stub is sent: the text of ``importer``, and what its ``Importer`` takes."""
+    names = [f"{__package__}.{name}" for name in NODE_MODULES if name not in _ON_ARRIVAL]
+    compiled = {name: marshal.dumps(_code(name)) for name in names}
+    sources = {name: _source(name) for name in names}
+    magic = importlib.util.MAGIC_NUMBER
+    importer = _source(f"{__package__}.importer")
+    return marshal.dumps((importer, magic, _pack(compiled), _pack(sources)), 2)
 
 
 @functools.cache
-def archive() -> bytes:
-    """The zip of the node modules; the same bytes each time."""
-    import zipfile  # not cheap, and mostly there is a payload in stock
-
-    sources = {f"{name}.py": _source(name) for name in NODE_MODULES}
-    compiled = {f"{name}c": _compiled(name, source) for name, source in sources.items()}
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as zipped:
-        for name, data in {"__init__.py": b"", **sources, **compiled}.items():
-            zipped.writestr(zipfile.ZipInfo("tfmesos/" + name, _EPOCH), data)
-    return file.getvalue()
+def stub() -> str:
+    """The text of ``stub`` without what Python does not need."""
+    tree = _Bare().visit(ast.parse(_source(f"{__package__}.stub")))
+    return ast.unparse(tree).replace("    ", " ")
 
 
-def fingerprint() -> str:
-    """Differs whenever the payload would: by Python, by a source, or by how it is made."""
-    parts = [importlib.util.MAGIC_NUMBER, *map(_source, ("payload", *NODE_MODULES))]
-    return importlib.util.source_hash(b"\0".join(parts)).hex()
+def command(python: str) -> str:
+    """The shell command that becomes the runner.
+
+    Isolated (-I) and without site-packages (-S): nothing on the node can get in its way.
+    """
+    packed = base64.b64encode(zlib.compress(stub().encode(), 9)).decode()
+    return f'exec {shlex.quote(python)} -I -S -c "{_PYTHON.format(packed)}"'
 
 
-def _source(name: str) -> bytes:
-    source = pkgutil.get_data(__package__, name + ".py")
+def _pack(values: dict[str, bytes] | dict[str, str]) -> bytes:
+    return zlib.compress(marshal.dumps(values, 2), 1)  # more would take longer than it saves
+
+
+def _loader(name: str) -> InspectLoader:
+    spec = importlib.util.find_spec(name)
+    assert spec is not None and isinstance(spec.loader, InspectLoader)
+    return spec.loader
+
+
+def _source(name: str) -> str:
+    source = _loader(name).get_source(name)
     assert source is not None
     return source
 
 
-def bootstrap(python: str) -> str:
-    """The shell command that unpacks the payload into the sandbox and becomes the runner.
-
-    Isolated (-I) and without site-packages (-S): nothing on the node can get in its way.
-    """
-    return shlex.join(["exec", python, "-I", "-S", "-c", _BOOTSTRAP])
-
-
-def _compiled(name: str, source: bytes) -> bytes:
-    """A .pyc that is never checked against its source: they travel together."""
-    tree = _without_columns(ast.parse(source))
-    code = compile(tree, f"tfmesos/{name}", "exec", dont_inherit=True, optimize=2)
-    unchecked = (1).to_bytes(4, "little") + importlib.util.source_hash(source)
-    return importlib.util.MAGIC_NUMBER + unchecked + _marshalled(code)
+def _code(name: str) -> CodeType:
+    """As Python itself keeps it, if it does: compiling all of them takes longer than a runner."""
+    code = _loader(name).get_code(name)
+    assert code is not None
+    return _renamed(code, name.replace(".", "/") + ".py")
 
 
-def _without_columns(tree: ast.Module) -> ast.Module:
-    """Lines are enough for a traceback; columns would be a fifth of the payload."""
-    for node in ast.walk(tree):
-        if hasattr(node, "lineno"):
-            vars(node).update(col_offset=-1, end_col_offset=-1, end_lineno=node.lineno)
-    return tree
+def _renamed(code: CodeType, filename: str) -> CodeType:
+    """With a path that does not tell where we are installed."""
+    parts = (_renamed(x, filename) if isinstance(x, CodeType) else x for x in code.co_consts)
+    return code.replace(co_filename=filename, co_consts=tuple(parts))
 
 
-def _marshalled(code: CodeType) -> bytes:
-    """From version 3 on the bytes depend on what else the process holds; 2 is enough for us.
+class _Bare(ast.NodeTransformer):
+    """Takes out docstrings, annotations and what only the type checker needs."""
 
-    Python 3.14 wants version 5 for slices.
-    """
-    try:
-        return marshal.dumps(code, 2)
-    except ValueError:
-        return marshal.dumps(code)
+    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
+        self.generic_visit(node)
+        return node.orelse if ast.unparse(node.test) == "TYPE_CHECKING" else node
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        return None if isinstance(node.value, ast.Constant) else node
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
+        return None if node.module == "__future__" else node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        assert node.value is not None
+        return ast.Assign([node.target], node.value, lineno=node.lineno)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.returns = None
+        return self.generic_visit(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        self.generic_visit(node)
+        node.body = node.body or [ast.Pass()]
+        return node
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        node.annotation = None
+        return node

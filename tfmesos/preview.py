@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from . import payload
 from .launch import LaunchConfig
-from .messages import runner_command, runner_settings
+from .messages import runner_command, stub_settings
 from .offers import Seat
-from .secret import Secret, without_password
+from .secret import without_password
 from .spec import Resources
 from .task_info import framework_info, task_info
 
 Json = dict[str, Any]
-
-_HIDDEN = {"TFMESOS_SECRET": "(256 random bits)", payload.VARIABLE: "(the runner, zipped)"}
 
 
 def preview(config: LaunchConfig, hostname: str) -> Json:
@@ -24,10 +21,8 @@ def preview(config: LaunchConfig, hostname: str) -> Json:
     for task in config.tasks:
         seat = Seat(task, tuple(_resources(task.job.needs, config.role)), None)
         task_id = f"RUN-{task.job.name}-{task.index}-1"
-        settings = runner_settings(config, "RUN", "LAUNCHER:PORT", task_id, seat)
-        command = runner_command(config, settings, Secret(""), seat, "")
-        for variable in command["environment"]["variables"]:
-            variable["value"] = _HIDDEN.get(variable["name"], variable["value"])
+        settings = stub_settings("RUN", "LAUNCHER:PORT", task_id, None)
+        command = runner_command(config, settings, "(256 random bits)")
         tasks.append(task_info(config, task_id, "AGENT", seat, command))
     framework = framework_info(config, "RUN", hostname)
     master = without_password(config.master)

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 
 _DEVNULL = -3  # as subprocess has it
-_GLIMPSE, _PIECE = 2048, 16 * 1024  # bytes
-_OF_A_RUNNER = (b"\0TFMESOS_RUNNER=", b"\0TFMESOS_PAYLOAD=")
+_GLIMPSE = 2048  # bytes
 
 
 def start(
@@ -191,22 +190,12 @@ def _pids() -> list[int]:
 
 
 def _environment(pid: int) -> bytes:
-    """Between zeros. That of a runner, which is long and has no mark, only as far as that shows."""
+    """Its variables, between zeros."""
     try:
-        fd = os.open("/proc/{}/environ".format(pid), os.O_RDONLY)
-    except OSError:
+        with open("/proc/{}/environ".format(pid), "rb", buffering=0) as file:
+            return b"\0" + file.read()
+    except OSError:  # it has just ended, or is not ours
         return b""
-    try:
-        found = b"\0" + os.read(fd, _GLIMPSE)
-        piece = b"" if any(variable in found for variable in _OF_A_RUNNER) else found
-        while piece:
-            piece = os.read(fd, _PIECE)
-            found += piece
-        return found
-    except OSError:  # it has just ended
-        return b""
-    finally:
-        os.close(fd)
 
 
 def _is_alive(pid: int) -> bool:

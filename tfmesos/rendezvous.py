@@ -8,6 +8,7 @@ messages both sides count survive the change from one connection to the next.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 import os
 import secrets
@@ -35,6 +36,7 @@ log = logging.getLogger(__name__)
 CHUNK = 64 * 1024  # bytes
 FLUSH = 1.0  # seconds for the last bytes to a runner
 SECRET_BYTES = 32
+PIECE = 16 * 1024  # bytes of the runner that wait for one task at a time
 BYE = wire.encode({"type": "bye"})
 
 # Gets (task id, stream, whole lines, number of lines dropped before them); the runner is read
@@ -45,8 +47,8 @@ Output = Callable[[str, str, str, int], Awaitable[None]]
 class _Task:
     """One expected task, over all its connections."""
 
-    def __init__(self, task_id: str, secret: bytes) -> None:
-        self.id = task_id
+    def __init__(self, task_id: str, secret: bytes, settings: Mapping[str, Any]) -> None:
+        self.id, self.settings = task_id, settings
         self.first_secret: bytes | None = secret  # until the runner has reported
         self.secret = secrets.token_bytes(SECRET_BYTES)  # for its further connections
         self.writer: asyncio.StreamWriter | None = None  # the connection that speaks for it
@@ -90,12 +92,15 @@ class Rendezvous:
         handshake_timeout: float = 5.0,
         max_strangers: int = MAX_STRANGERS,
         dismisses: bool = True,  # let a runner go once it has reported its end; or `dismiss` does
+        runner: bytes = b"",  # what a stub is sent
     ) -> None:
         self._run_id, self._emit, self._output = run_id, emit, output
         self._grace, self._heartbeat, self._silence = grace, heartbeat, silence
         self._silent_after = silent_after
         self._handshake_timeout, self._max_strangers = handshake_timeout, max_strangers
         self._dismisses = dismisses
+        self._runner = len(runner).to_bytes(4, "big") + runner  # one for all
+        self._runner_hash = hashlib.sha256(runner).hexdigest()
         self._tasks: dict[str, _Task] = {}
         self._awaited: set[str] = set()  # those of them without a connection
         self._complaints = Complaints()
@@ -147,10 +152,15 @@ class Rendezvous:
     def _protocol(self) -> asyncio.BaseProtocol:
         return asyncio.StreamReaderProtocol(asyncio.StreamReader(), self._connected)
 
-    def expect(self, task_id: str, secret: bytes | None = None) -> bytes:
-        """Let the runner of this task in from now on, with the secret that is returned."""
+    def expect(
+        self, task_id: str, secret: bytes | None = None, settings: Mapping[str, Any] | None = None
+    ) -> bytes:
+        """Let the runner of this task in from now on, with the secret that is returned.
+
+        *settings* is what it is told in its first welcome.
+        """
         secret = secret or secrets.token_bytes(SECRET_BYTES)
-        self._tasks[task_id] = _Task(task_id, secret)
+        self._tasks[task_id] = _Task(task_id, secret, {} if settings is None else settings)
         self._awaited.add(task_id)
         return secret
 
@@ -226,31 +236,44 @@ class Rendezvous:
         decoder: wire.FrameDecoder,
     ) -> _Task | None:
         try:
-            async with asyncio.timeout(self._handshake_timeout):
-                return await self._shake_hands(reader, writer, decoder)
+            handshake, arrived = await self._prove(reader, writer, decoder)
+            if handshake.is_stub:
+                await self._send_runner(writer)
+            return self._welcome(handshake.task, writer, arrived)
         except TimeoutError:
             self._refuse(writer, "it did not prove the secret in time")
         except (OSError, FrameError, HandshakeError) as error:
             self._refuse(writer, str(error))
+        return None
+
+    async def _prove(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        decoder: wire.FrameDecoder,
+    ) -> tuple[wire.LauncherHandshake, int]:
+        try:
+            async with asyncio.timeout(self._handshake_timeout):
+                return await self._shake_hands(reader, writer, decoder)
         finally:
             for acceptor in self._acceptors:
                 acceptor.admit(writer.transport.get_protocol())
-        return None
 
     async def _shake_hands(
         self,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
         decoder: wire.FrameDecoder,
-    ) -> _Task:
+    ) -> tuple[wire.LauncherHandshake, int]:
+        """The handshake, done, and how many of our messages the runner has."""
         nonce = os.urandom(wire.NONCE_BYTES)
-        handshake = wire.LauncherHandshake(self._run_id, nonce, self._secret_of)
+        handshake = wire.LauncherHandshake(self._run_id, nonce, self._secret_of, self._runner_hash)
         while data := await reader.read(wire.MAX_GREETING):
             for message in decoder.feed(data):
                 answer = handshake.feed(message)
                 if answer is None:
                     decoder.limit = wire.MAX_FRAME
-                    return self._welcome(handshake.task, writer, wire.count(message, "received"))
+                    return handshake, wire.count(message, "received")
                 writer.write(wire.encode(answer))
         raise HandshakeError("it left before it had proved the secret")
 
@@ -260,6 +283,18 @@ class Rendezvous:
         self._complaints.add(who, reason)
 
     # Runners:
+
+    async def _send_runner(self, writer: asyncio.StreamWriter) -> None:
+        """Before the task has this connection, so that nothing gets between the pieces."""
+        writer.transport.set_write_buffer_limits(0)  # a thousand wait at once: keep no copies
+        frame = memoryview(self._runner)
+        try:
+            for at in range(0, len(frame), PIECE):
+                writer.write(frame[at : at + PIECE])
+                async with asyncio.timeout(self._silence):
+                    await writer.drain()
+        except TimeoutError:
+            raise HandshakeError("it did not take its runner in time") from None
 
     def _welcome(self, task_id: str, writer: asyncio.StreamWriter, arrived: int) -> _Task:
         """From now on this connection speaks for the task. *arrived* of our messages did."""
@@ -274,6 +309,8 @@ class Rendezvous:
         self._awaited.discard(task_id)
         task.expect_loss(None)
         welcome = {"type": "welcome", "received": task.received, "secret": task.secret.hex()}
+        if task.first_secret is not None:
+            welcome["settings"] = task.settings
         task.write(wire.encode(welcome))
         for frame in task.sent[arrived:]:
             task.write(frame)

@@ -15,7 +15,7 @@ from contextlib import AsyncExitStack
 from typing import Any, TypeVar
 
 from . import actions as do
-from . import census, masters, sandbox, wire
+from . import census, masters, payload, sandbox, wire
 from . import events as happened
 from .access import tls_context
 from .actions import Action, ClusterSpec, Outcome
@@ -37,11 +37,11 @@ from .messages import (
     runner_settings,
     silent_after,
     start_message,
+    stub_settings,
 )
 from .rendezvous import Rendezvous
 from .secret import Secret
 from .shapes import NONSENSE
-from .stock import stocked_payload
 from .task_info import FAILOVER_TIMEOUT, framework_info, task_info
 from .translate import translate
 from .words import some
@@ -176,6 +176,7 @@ class Run:
                 grace=grace,
                 silent_after=silent_after(self.config),
                 dismisses=self._on_failure is None,
+                runner=payload.runner(),
             )
         )
         self._launcher = await self._listen(leaders)
@@ -422,14 +423,16 @@ class Run:
         self._events.put_nowait(happened.AgentsCounted(agents))
 
     def _launch(self, launch: do.Launch) -> None:
-        infos, runner = [], stocked_payload()
+        infos = []
+        # Where a task can see this process: a container has pids and files of its own.
+        is_near = self._scratch is not None and self.config.image is None
+        here = (os.getpid(), {"scratch": self._scratch}) if is_near else (None, {})
         for task_id, seat in launch.seats:
             self._names[task_id] = seat.task.name
-            secret = Secret(self._rendezvous.expect(task_id).hex())
-            settings = runner_settings(self.config, self.id, self._launcher, task_id, seat)
-            if self._scratch and self.config.image is None:  # a container has pids of its own
-                settings |= {"scratch": self._scratch, "owner": os.getpid()}
-            command = runner_command(self.config, settings, secret, seat, runner)
+            settings = runner_settings(self.config, seat) | here[1]
+            secret = Secret(self._rendezvous.expect(task_id, settings=settings).hex())
+            told = stub_settings(self.id, self._launcher, task_id, here[0])
+            command = runner_command(self.config, told, secret)
             infos.append(task_info(self.config, task_id, launch.agent_id, seat, command))
         seats = [seat for _, seat in launch.seats]
         if warning := doubtful_gpus(self.config, seats, self._console.named):

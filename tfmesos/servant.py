@@ -7,7 +7,6 @@ on while the runner waits for the others.
 from __future__ import annotations
 
 import json
-import os
 import socket
 import sys
 
@@ -18,11 +17,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Mapping
 
+# Its code comes over its socket: there is no file that holds it.
 _CODE = (
-    "import sys; sys.path.insert(0, sys.argv[1]); from tfmesos.serve import main; "
-    "del sys.path[0]; main()"
+    "import os, socket\n"
+    "with socket.socket(fileno=os.dup(0)) as channel: "
+    "code = channel.recv({}, socket.MSG_WAITALL)\n"
+    "exec(code)"
 )
-_HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # the zip we travelled in
+
+
+def _source() -> bytes:
+    loader: Any = __spec__.loader  # this module's, which has the other one, too
+    text: str = loader.get_source("tfmesos.serve")
+    return text.encode()
 
 
 class Servant:
@@ -36,14 +43,19 @@ class Servant:
         self._loop = loop
         self._heard = b""
         self._channel, theirs = socket.socketpair()
+        code = _source()
         with theirs:
-            argv = [sys.executable, "-c", _CODE, _HOME]
+            argv = [sys.executable, "-c", _CODE.format(len(code))]
             self.child = Child(loop, argv, env, cwd, read, stdin=theirs.fileno())
+        self._tell(code)
         loop.watch(self._channel.fileno(), READ, self._hear)
 
     def begin(self, task: Mapping[str, Any]) -> None:
+        self._tell(json.dumps(task).encode() + b"\n")
+
+    def _tell(self, data: bytes) -> None:
         try:
-            self._channel.sendall(json.dumps(task).encode() + b"\n")
+            self._channel.sendall(data)
         except OSError:
             pass  # it has ended, and its end is reported as such
 

@@ -11,8 +11,6 @@ import os
 import socket
 import sys
 
-from .command import by_index
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -55,7 +53,10 @@ def import_tensorflow() -> Any:
 
 def start(tf: Any, task: dict[str, Any]) -> Any:
     """The server of *task*, listening."""
-    cluster = by_index(task["cluster"], task["starts"])
+    cluster = {
+        job: {int(index): address for index, address in addresses.items()}
+        for job, addresses in task["cluster"].items()
+    }
     devices = {"CPU": max(1, int(task["cpus"])), "GPU": int(task["gpus"])}
     try:
         return tf.distribute.Server(
@@ -70,3 +71,7 @@ def start(tf: Any, task: dict[str, Any]) -> Any:
         text = "no TensorFlow server at {} over {}: {}"
         words = str(error).strip().splitlines() or [type(error).__name__]
         raise CannotServe(text.format(address, task["protocol"], words[0])) from error
+
+
+if __name__ == "__main__":
+    main()

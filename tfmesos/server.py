@@ -10,14 +10,13 @@ import os
 import sys
 import time
 
-from . import command, json_reader, process, wire
+from . import command, output, process, wire
 from .child import Child, Guard
 from .link import Link, Settings
 from .loop import Loop
 from .outbox import Outbox, Pace
 from .output import Copy, Output
 from .reservation import reserve
-from .spawn import open_standard_streams
 from .system import signal
 
 TYPE_CHECKING = False
@@ -48,8 +47,8 @@ class Runner:
     looks at next, and stops the process that runs just then.
     """
 
-    def __init__(self, loop: Loop, settings: Settings) -> None:
-        self._loop, self._settings = loop, settings
+    def __init__(self, loop: Loop, settings: Settings, connection: socket.socket) -> None:
+        self._loop, self._settings, self._connection = loop, settings, connection
         self._outbox = Outbox()
         self._outbox.on_room = self._go_on
         self._pace = Pace()
@@ -91,7 +90,7 @@ class Runner:
             shutil.rmtree(self._settings.scratch, ignore_errors=True)
 
     def _take_part(self) -> Outcome:
-        self._link.open()
+        self._link.open(self._connection)
         self._loop.run_until(lambda: self._link.connected or self._stopping)
         if not self._link.connected:
             return self._stopped("was stopped before it reached the launcher")
@@ -160,7 +159,7 @@ class Runner:
         self._output.forward = bool(message.get("forward", True))
         self._guard = Guard(self._settings.mark)
         layers = (message.get("env") or {}, message.get("user_env") or {}, self._settings.mark)
-        env = command.merged(os.environ, *layers)
+        env = command.merged(os.environ, self._settings.env, *layers)
         self._servant = Servant(self._loop, env, _directory(message), self._forward)
         self._child = self._servant.child
         self._guard.began(self._child.pid)
@@ -327,6 +326,7 @@ def what_to_run(start: wire.Message, settings: Settings) -> tuple[list[str], dic
     argv = command.argv(start["command"], command.placeholders(*task))
     env = command.merged(
         os.environ,
+        settings.env,
         start.get("env") or {},
         command.environment(*task, is_whole=not start.get("starts")),
         start.get("user_env") or {},
@@ -338,8 +338,7 @@ def what_to_run(start: wire.Message, settings: Settings) -> tuple[list[str], dic
 def what_to_serve(start: wire.Message, settings: Settings) -> dict[str, object]:
     """What the TensorFlow server of this task is told."""
     return {
-        "cluster": start["cluster"],
-        "starts": start.get("starts") or {},
+        "cluster": command.by_index(start["cluster"], start.get("starts") or {}),
         "job": settings.job,
         "index": settings.index,
         **start["serve"],
@@ -375,29 +374,23 @@ def sees_gpu() -> bool:
 
 
 def _complain(text: str) -> None:
-    sys.stderr.write("tfmesos runner: {}\n".format(text))
-    sys.stderr.flush()
+    output.write(2, "tfmesos runner: {}\n".format(text).encode("utf-8", "backslashreplace"))
 
 
-def read_settings(environ: MutableMapping[str, str]) -> Settings:
+def read_settings(stub: Sequence[str], environ: MutableMapping[str, str]) -> Settings:
     """Take our variables out of *environ*, so that the command cannot see them."""
-    environ.pop("TFMESOS_PAYLOAD", None)
-    text, secret = environ.pop("TFMESOS_RUNNER"), environ.pop("TFMESOS_SECRET")
+    del environ["TFMESOS_RUNNER"]
+    secret = environ.pop("TFMESOS_SECRET")
     process.blot_out(secret)
-    return Settings(json_reader.read(text.encode()), bytes.fromhex(secret))
+    values = {name: stub[place] for place, name in enumerate(wire.STUB_SETTINGS)}
+    return Settings(values, bytes.fromhex(secret))
 
 
-def main() -> int:
-    """The exit code of the task."""
-    open_standard_streams()
-    try:
-        settings = read_settings(os.environ)
-    except (KeyError, TypeError, ValueError) as error:
-        _complain("bad settings in the environment: {!r}".format(error))
-        return wire.BAD_SETTINGS
+def main(stub: Sequence[str], connection: socket.socket) -> int:
+    """The exit code of the task, which *stub* has begun: its settings and its connection."""
     try:
         with Loop() as loop:
-            return Runner(loop, settings).run()
+            return Runner(loop, read_settings(stub, os.environ), connection).run()
     except Exception:
         sys.excepthook(*sys.exc_info())
         return wire.RUNNER_BROKEN

@@ -67,14 +67,6 @@ def spawn(
     return started
 
 
-def open_standard_streams() -> None:
-    """Have something at their places, so that no pipe or socket of ours gets there."""
-    fd = 0
-    while fd in _STANDARD:
-        fd = os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
-    os.close(fd)
-
-
 def close_all_but(*kept: int) -> None:
     try:
         files = [int(name) for name in os.listdir("/dev/fd")]

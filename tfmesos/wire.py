@@ -7,11 +7,15 @@ by an HMAC over nonces of both, so that a recording is worth nothing; the two pr
 in the role they name, so that neither can be sent back as the other:
 
     runner -> hello {run, task, nonce, again}   launcher -> challenge {nonce, proof}
-    runner -> proof {proof, received}           launcher -> welcome {received, secret}
+    runner -> proof {proof, received}           launcher -> welcome {received, secret, settings}
+
+A task starts as a stub, which asks for the runner with ``runner: true`` in its hello. The
+challenge names the hash of the runner then, and both proofs cover it; after the proof comes one
+frame that is no JSON but the runner, and then the welcome.
 
 The first secret of a task comes in its environment, which operators of Mesos can look at. It
-opens the door until the first report of the runner has arrived; for later connections
-(``again``) it has the secret of the welcome.
+opens the door until the first report of the runner has arrived, as do the settings of the
+welcome; for later connections (``again``) it has the secret of the welcome.
 
 After it both sides number the messages that must not get lost, by counting. ``received``
 says how many of the other side's have arrived, so that after a broken connection exactly
@@ -40,6 +44,10 @@ MAX_GREETING = 4096  # bytes of a frame from somebody who has not proved anythin
 MAX_FRAME = 16 * 1024 * 1024
 NONCE_BYTES = 16
 MAX_CODE = 255  # of exit codes: an exit status holds eight bits of them
+# What a stub is told, in this order, as words of TFMESOS_RUNNER; owner: the launcher's pid if it is
+# on the same machine, else NOBODY.
+STUB_SETTINGS = ("launcher", "run", "task", "connect_timeout", "owner")
+NOBODY = "self"
 NUMBERED = frozenset(["register", "ready", "output", "exit", "prepare", "start", "stop"])
 
 # The runner's own exit codes, outside of what commands and signals usually give.
@@ -49,7 +57,6 @@ LAUNCHER_LOST = 213
 BAD_SETTINGS = 214
 PORT_TAKEN = 215
 RUNNER_BROKEN = 216
-NO_ROOM = 217
 
 RUNNER_EXITS = {
     CANNOT_REACH_LAUNCHER: "could not reach the launcher from its node",
@@ -58,7 +65,6 @@ RUNNER_EXITS = {
     BAD_SETTINGS: "was started with settings its runner does not understand",
     PORT_TAKEN: "could not have its port: another program on the node uses it",
     RUNNER_BROKEN: "was ended by a fault in the tfmesos runner; its sandbox has the traceback",
-    NO_ROOM: "could not unpack its runner into its sandbox: is the disk full?",
 }
 
 
@@ -191,15 +197,22 @@ class LauncherHandshake:
     """The launcher's side: feed the hello, send the challenge, feed the proof.
 
     Only tasks whose secret *secret_of* knows (their first one, or that of their welcome) get an
-    answer. ``task`` may be believed once ``done``.
+    answer. ``task`` may be believed once ``done``. *runner* is the hash of what it is sent if
+    ``is_stub``.
     """
 
     def __init__(
-        self, run: str, nonce: bytes, secret_of: Callable[[str, bool], bytes | None]
+        self,
+        run: str,
+        nonce: bytes,
+        secret_of: Callable[[str, bool], bytes | None],
+        runner: str = "",
     ) -> None:
         self._run, self._nonce, self._secret_of = run, nonce.hex(), secret_of
+        self._runner = runner
         self._awaited = ""
         self.task = ""
+        self.is_stub = False
         self.done = False
 
     def feed(self, message: Message) -> Message | None:
@@ -218,10 +231,13 @@ class LauncherHandshake:
         secret = self._secret_of(self.task, message.get("again") is True)
         if _text(message, "run") != self._run or secret is None:
             raise HandshakeError("a task that is not expected: {!r}".format(self.task[:80]))
-        parties = (self._run, self.task, _nonce(message), self._nonce)
+        self.is_stub = message.get("runner") is True
+        offered = {"runner": self._runner} if self.is_stub else {}
+        parties = (self._run, self.task, _nonce(message), self._nonce, *offered.values())
         self._awaited = _proof(secret, "runner", *parties)
         proof = _proof(secret, "launcher", *parties)
-        return {"type": "challenge", "nonce": self._nonce, "proof": proof}
+        # In this order: a stub goes by the places, it has no parser.
+        return {"type": "challenge", "nonce": self._nonce, "proof": proof, **offered}
 
 
 def _proof(secret: bytes, role: str, *parties: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import sys
 import threading
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tests.local.wire import Scheduler, framework
+from tfmesos import wire
 from tfmesos.local import AgentConfig, LocalMesos
 
 T = TypeVar("T")
@@ -124,9 +124,10 @@ def python_wrapper(directory: Path, *lines: str) -> Path:
 
 def runners_through(directory: Path, address: tuple[str, int], **changes: Any) -> Path:
     """For ``--python``: runners that find their launcher at *address*, with these settings."""
-    changed = json.dumps({"launcher": "{}:{}".format(*address), **changes})
-    # Of a name that is there twice the last value counts.
-    edit = "sed 's|}$|, " + changed[1:] + "|'"
+    changed = {"launcher": "{}:{}".format(*address), **changes}
+    edit = "; ".join(
+        f'${wire.STUB_SETTINGS.index(name) + 1} = "{value}"' for name, value in changed.items()
+    )
     return python_wrapper(
-        directory, f'export TFMESOS_RUNNER="$(printf %s "$TFMESOS_RUNNER" | {edit})"'
+        directory, f"export TFMESOS_RUNNER=\"$(echo $TFMESOS_RUNNER | awk '{{{edit}; print}}')\""
     )

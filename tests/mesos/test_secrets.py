@@ -55,8 +55,9 @@ def process_listing():
 def answer_at_the_door(settings, secret):
     """What the launcher says to somebody who knows all that the task was started with."""
     nonce = os.urandom(wire.NONCE_BYTES)
-    thief = wire.RunnerHandshake(secret, settings["run"], settings["task"], nonce)
-    address = wire.split_address(settings["launcher"])
+    launcher, run, task, *_ = settings
+    thief = wire.RunnerHandshake(secret, run, task, nonce)
+    address = wire.split_address(launcher)
     with socket.create_connection(address, timeout=10) as connection:
         connection.sendall(wire.encode(thief.hello()))
         return connection.recv(4096)
@@ -73,7 +74,7 @@ def test_the_secret_is_neither_told_nor_listed_nor_kept_and_soon_worth_nothing(m
         told, listed = told_by(master), list(process_listing())
         sandbox = Path(re.search(r"at (/\S+)", lines[-1])[1])
         kept = [p.read_bytes().decode(errors="replace") for p in sandbox.glob("*") if p.is_file()]
-        answer = answer_at_the_door(json.loads(settings), bytes.fromhex(secret))
+        answer = answer_at_the_door(settings.split(), bytes.fromhex(secret))
         go.touch()
         out, err = finish(run)
     assert run.returncode == 0 and re.fullmatch(r"[0-9a-f]{64}", secret)

@@ -1,0 +1,145 @@
+"""What a task starts as: it fetches the runner from the launcher and becomes it.
+
+It travels as text in the command of the task (``payload.command``), where every byte counts.
+Nothing is executed but what a launcher sent that has proved the secret of this task, and its
+proof covers the hash of what it sends. ``wire`` has the handshake in full, and the exit codes.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+    import socket
+    from hashlib import sha256
+    from typing import Any, NoReturn
+else:  # what these are made of, without their weight, as in `system` and `bare`
+    import _signal as signal
+    import _socket as socket
+
+    for name in ("_sha2", "_sha256", "hashlib"):
+        try:
+            sha256 = __import__(name).sha256
+            break
+        except ImportError:
+            pass
+
+CHALLENGE = 218  # bytes of the frame that answers our hello
+
+
+class Refused(Exception):
+    """It will not help to try again."""
+
+
+def main() -> None:
+    while os.open(os.devnull, os.O_RDWR) < 3:  # no socket of ours becomes a standard stream
+        pass
+    signal.signal(15, lambda *_: os._exit(143))
+    try:
+        settings = os.environ["TFMESOS_RUNNER"].split()
+        secret = bytes.fromhex(os.environ["TFMESOS_SECRET"])
+        link, runner = fetch(secret, *settings)
+    except (KeyError, TypeError, ValueError) as error:
+        leave(214, f"bad settings in the environment: {error!r}")
+    importer, *parts = marshal.loads(runner)
+    space: dict[str, Any] = {}
+    exec(importer, space)
+    space["become_runner"](settings, link, *parts)
+
+
+def fetch(
+    secret: bytes, where: str, run: str, task: str, patience: str, owner: str
+) -> tuple[Any, bytes]:
+    """The connection, and the runner that came over it; *patience* is in seconds."""
+    end = time.monotonic() + float(patience)
+    attempts = 0
+    while True:
+        link = None
+        try:
+            link = dial(where, attempts)
+            return link, receive(link, secret, run, task)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", "nonsense") or "no answer"
+        except Refused as error:
+            reason, end = str(error), 0
+        now, state = time.monotonic(), state_of(owner)
+        if state in "Tt":  # a Ctrl-Z: it will go on
+            end = now + float(patience)
+        if now >= end or (state in "XZ" and not link):
+            words = "cannot be reached from this node", "and this task do not agree on the secret"
+            text = f"the launcher at {where} {words[link is not None]}: {reason}"
+            leave(211 + (link is not None), text)
+        time.sleep(min(0.05 * 2**attempts, 2, end - now))
+        attempts += 1
+
+
+def dial(where: str, attempts: int) -> Any:
+    host, _, port = where.rpartition(":")
+    found = socket.getaddrinfo(host.strip("[]").encode(), port, 0, socket.SOCK_STREAM)
+    family, kind, _, _, address = found[attempts % len(found)]
+    link = socket.socket(family, kind)
+    link.settimeout(5)
+    link.connect(address)
+    return link
+
+
+def receive(link: Any, secret: bytes, *who: str) -> bytes:
+    nonce = os.urandom(16).hex()
+    hello = '{"type":"hello","run":"%s","task":"%s","nonce":"%s","runner":true}'
+    say(link, hello % (*who, nonce))
+    theirs, proof, digest = read(link, CHALLENGE, 5)[4:].decode().split('"')[7::4]
+    said = (*who, nonce, theirs, digest)
+    if proof != prove(secret, "launcher", *said):
+        raise Refused("the launcher did not prove the secret of " + who[1])
+    proof = prove(secret, "runner", *said)
+    say(link, f'{{"type":"proof","proof":"{proof}","received":0}}')
+    runner = read(link, int.from_bytes(read(link, 4, 20), "big"), 20)
+    if sha256(runner).hexdigest() != digest:
+        raise Refused("the runner came damaged")
+    return runner
+
+
+def prove(secret: bytes, *words: str) -> str:
+    key = secret.ljust(64, b"\0")
+    text = '["tfmesos handshake 1","' + '","'.join(words) + '"]'
+    inner = sha256(bytes(byte ^ 0x36 for byte in key) + text.encode()).digest()
+    return sha256(bytes(byte ^ 0x5C for byte in key) + inner).hexdigest()
+
+
+def say(link: Any, text: str) -> None:
+    link.sendall(len(text).to_bytes(4, "big") + text.encode())
+
+
+def read(link: Any, size: int, seconds: float) -> bytes:
+    data, end = b"", time.monotonic() + seconds
+    while len(data) < size:
+        link.settimeout(max(end - time.monotonic(), 0.01))
+        piece = link.recv(size - len(data))
+        if not piece:
+            raise OSError(0, "the launcher closed the connection")
+        data += piece
+    return data
+
+
+def state_of(owner: str) -> str:
+    """The letter that Linux has for the launcher on this machine; `self` stands for none there."""
+    try:
+        with open(f"/proc/{owner}/stat") as file:
+            return file.read().rpartition(") ")[2][0]
+    except OSError:
+        return "R" if owner == "self" else "X"
+
+
+def leave(code: int, text: str) -> NoReturn:
+    try:
+        os.write(2, f"tfmesos runner: {text}\n".encode())
+    finally:  # where no room is left for words, the code has to do
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    main()
