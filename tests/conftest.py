@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import shutil
 import signal
 import socket
 import sys
@@ -13,6 +14,8 @@ import tempfile
 import psutil
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.tls import make_certificate
 
 LEAVING = 10.0  # seconds within which the last processes must have gone
 
@@ -61,6 +64,24 @@ def nothing_is_left_behind(tmp_path_factory, monkeypatch):
     gc.collect()
     assert not open_sockets() - sockets, "sockets are left open"
     assert not list(scratch.iterdir()), "temporary files are left"
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory):
+    """Of a master (and of its agents) at 127.0.0.1; its own authority."""
+    return _certificate(tmp_path_factory, "IP:127.0.0.1")
+
+
+@pytest.fixture(scope="session")
+def other_certificate(tmp_path_factory):
+    """Trusted by nobody."""
+    return _certificate(tmp_path_factory)
+
+
+def _certificate(tmp_path_factory, *names):
+    if not shutil.which("openssl"):
+        pytest.skip("needs the openssl command to make a certificate")
+    return make_certificate(tmp_path_factory.mktemp("tls") / "certificate.pem", *names)
 
 
 @pytest.fixture

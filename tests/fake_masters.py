@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import ssl
+import struct
 from collections import defaultdict
 from collections.abc import Iterable
 from contextlib import suppress
@@ -250,11 +252,44 @@ class MasterThatRefusesLaunches(GoodMaster):
         writer.write(b"HTTP/1.1 413 Payload Too Large\r\nContent-Length: 0\r\n\r\n")
 
 
+class MasterWhoseTasksFail(GoodMaster):
+    """Offers an agent, and tells of every task that it is launched on it that it failed."""
+
+    def __init__(self, agent_port: int, **options: Any) -> None:
+        super().__init__(**options)
+        self._agent_port = agent_port
+
+    async def subscribed(self, request, writer):
+        await super().subscribed(request, writer)
+        resources = [
+            {"name": name, "type": "SCALAR", "scalar": {"value": 4096.0}, "role": "*"}
+            for name in ("cpus", "mem")
+        ]
+        offer = {
+            "id": {"value": "offer-1"},
+            "agent_id": {"value": "agent-1"},
+            "hostname": "127.0.0.1",
+            "url": {"scheme": "http", "address": {"ip": "127.0.0.1", "port": self._agent_port}},
+            "resources": resources,
+        }
+        self.send({"type": "OFFERS", "offers": {"offers": [offer]}})
+
+    async def called(self, request, writer):
+        await super().called(request, writer)
+        if request.body["type"] == "ACCEPT":
+            (operation,) = request.body["accept"]["operations"]
+            for task in operation["launch"]["task_infos"]:
+                failed = update("dXVpZA==", "TASK_FAILED")
+                failed["update"]["status"] |= {"task_id": task["task_id"]}
+                failed["update"]["status"] |= {"message": "Command exited with status 3"}
+                self.send(failed)
+
+
 class MasterThatAnswersReaders(GoodMaster):
     """Sends these very bytes to whoever reads its endpoints; nothing at all if there are none."""
 
-    def __init__(self, answer: bytes) -> None:
-        super().__init__()
+    def __init__(self, answer: bytes, **options: Any) -> None:
+        super().__init__(**options)
         self._answer = answer
 
     async def called(self, request: Request, writer: asyncio.StreamWriter) -> None:
@@ -273,6 +308,16 @@ class ServerThatIsNotMesos(GoodMaster):
     async def answer(self, request, writer):
         writer.write(self._answer)
         await writer.drain()
+        writer.close()
+
+
+class ServerThatResets(GoodMaster):
+    """Resets each connection as soon as something arrives, as a TLS port of Mesos does."""
+
+    async def _handle(self, reader, writer):
+        await reader.read(1)
+        linger = struct.pack("ii", 1, 0)
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         writer.close()
 
 

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import select
+import ssl
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -164,10 +165,13 @@ def gone(pid: int, timeout: float = 10) -> bool:
 
 
 class Proxy:
-    """A TCP proxy between runner and launcher that can be cut, and can turn callers away."""
+    """A TCP proxy between runner and launcher that can be cut, and can turn callers away.
 
-    def __init__(self, target: tuple[str, int]) -> None:
-        self._target = target
+    With *tls* it is the TLS front of a server that has none.
+    """
+
+    def __init__(self, target: tuple[str, int], tls: ssl.SSLContext | None = None) -> None:
+        self._target, self._tls = target, tls
         self._connections: set[asyncio.Task[None]] = set()
         self._open = True
         self._frozen: set[asyncio.StreamWriter] = set()
@@ -231,7 +235,7 @@ class Proxy:
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[Proxy]:
-        server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
+        server = await asyncio.start_server(self._connected, "127.0.0.1", 0, ssl=self._tls)
         self.address = server.sockets[0].getsockname()
         try:
             yield self

@@ -41,6 +41,13 @@ def test_masters_are_tried_in_the_order_they_were_given(master, expected):
     assert candidates(master) == expected
 
 
+def test_with_tls_it_is_for_masters_whose_scheme_is_not_written():
+    masters = parse("a,http://b,https://c:1", tls=True)
+    assert asyncio.run(masters.candidates()) == ["https://a:5050", "http://b:5050", "https://c:1"]
+    assert parse("zk://a/mesos", tls=True).scheme == "https"
+    assert parse("zk://a/mesos").scheme == "http"
+
+
 @pytest.mark.parametrize(
     "master, expected",
     [
@@ -138,6 +145,23 @@ def test_sequence_numbers_are_compared_as_numbers():
 def test_a_master_is_addressed_by_ip_if_it_tells_one(address, url):
     content = json.dumps({"address": address}).encode()
     assert by_precedence({"json.info_0000000000": content}) == [url]
+
+
+@pytest.mark.parametrize(
+    "address, urls",
+    [
+        (
+            {"ip": "10.0.0.1", "hostname": "m", "port": 5050},
+            ["https://m:5050", "https://10.0.0.1:5050"],
+        ),
+        ({"ip": "10.0.0.1", "hostname": "10.0.0.1", "port": 1}, ["https://10.0.0.1:1"]),
+        ({"hostname": "m", "port": 5050}, ["https://m:5050"]),
+        ({"ip": "::1", "hostname": "", "port": 5050}, ["https://[::1]:5050"]),
+    ],
+)
+def test_with_tls_a_master_is_addressed_by_the_name_that_certificates_have(address, urls):
+    content = json.dumps({"address": address}).encode()
+    assert by_precedence({"json.info_0000000000": content}, "https") == urls
 
 
 @pytest.mark.parametrize(

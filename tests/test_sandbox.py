@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
+import sys
 
 import pytest
 
 from tfmesos import sandbox
 
-from .fake_masters import MasterThatAnswersReaders
+from .commands import environment
+from .fake_masters import MasterThatAnswersReaders, MasterWhoseTasksFail
+from .tls import server_context
 
 HEAD = b"HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n%s\r\n"
 
@@ -30,12 +34,36 @@ class AgentThatAnswers(MasterThatAnswersReaders):
         await super().called(request, writer)
 
 
+@pytest.mark.parametrize(
+    "master, expected",
+    [
+        ("http://m:5050", ["http://10.0.0.1:5051"]),
+        ("", ["http://10.0.0.1:5051"]),
+        ("https://m:5050", ["https://node-1:5051", "https://10.0.0.1:5051"]),
+    ],
+)
+def test_an_agent_speaks_tls_if_its_master_does_whatever_the_master_says(master, expected):
+    assert sandbox.addresses("http://10.0.0.1:5051", "node-1", master) == expected
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_the_last_lines_come_over_tls_from_agents_that_can_be_trusted(certificate, trusted):
+    async def main():
+        context = ssl.create_default_context(cafile=str(certificate) if trusted else None)
+        tls = server_context(certificate)
+        async with AgentThatAnswers(window(5), window(0, "x\n"), tls=tls) as agent:
+            agents = ["https://no-such-host.invalid:5051", agent.url]
+            return await sandbox.tail(agents, "framework", "task", None, context)
+
+    assert asyncio.run(main()) == (("x",) if trusted else ())
+
+
 def tail_of(*answers: bytes):
     """What is read of an agent that answers so, and what it was asked."""
 
     async def main():
         async with AgentThatAnswers(*answers) as agent:
-            return await sandbox.tail(agent.url, "framework", "task", None), agent.requests
+            return await sandbox.tail([agent.url], "framework", "task", None), agent.requests
 
     return asyncio.run(main())
 
@@ -98,3 +126,35 @@ def test_a_redirect_is_not_followed():
     away = answer(b"", status=b"307 Temporary Redirect", more=b"Location: /elsewhere\r\n")
     _, requests = tail_of(away, window(5, "x"))
     assert len(requests) == 1
+
+
+@pytest.mark.parametrize("flags", [(), ("--principal", "me", "--secret-file", "{secret}")])
+def test_a_run_on_masters_with_tls_shows_the_last_lines_of_an_agent_with_tls(
+    tmp_path, certificate, flags
+):
+    """The credential is for the master, and for nobody else."""
+    secret = tmp_path / "secret"
+    secret.write_text("hush")
+
+    async def main():
+        tls = server_context(certificate)
+        async with AgentThatAnswers(window(9), window(0, "no python\n"), tls=tls) as agent:
+            port = int(agent.address.rpartition(":")[2])
+            async with MasterWhoseTasksFail(port, tls=tls) as master:
+                given = [flag.format(secret=secret) for flag in flags]
+                where = ["-m", master.address, "--ca-file", str(certificate), "--restarts", "0"]
+                run = await asyncio.create_subprocess_exec(
+                    *(sys.executable, "-m", "tfmesos", *where, *given, "-w", "1", "--", "true"),
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stderr=asyncio.subprocess.PIPE,
+                    env=environment(),
+                )
+                said = (await asyncio.wait_for(run.communicate(), 60))[1].decode()
+                return run.returncode, said, agent, master
+
+    code, said, agent, master = asyncio.run(main())
+    assert code == 3, said
+    assert "  its last lines:\n    no python\n" in said
+    assert f"{agent.url}/files/browse?path=/frameworks/framework-1/executors/" in said
+    assert [bool(it.header("Authorization")) for it in agent.requests] == [False, False]
+    assert {bool(it.header("Authorization")) for it in master.requests} == {bool(flags)}

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import aiohttp
 
-from .access import authorization
+from .access import authorization, handshake_hint
 from .client_answers import (
     NoSuchHost,
     NotMesos,
@@ -31,6 +31,7 @@ from .client_answers import (
     event_of,
     field_of,
     heartbeat_of,
+    is_cut_off,
     receive,
     redirected,
     trouble_with,
@@ -86,6 +87,7 @@ class MesosClient:
         timing: Timing | None = None,
     ) -> None:
         self.framework_id: str | None = None
+        self.master = ""  # the URL of the one we were subscribed to last
         self._masters = masters
         self._info = dict(framework_info)
         self._emit, self._on_state = emit, on_state
@@ -257,11 +259,19 @@ class MesosClient:
             async with asyncio.timeout(limit):
                 response = await session.post(url, data=self._subscription(), allow_redirects=False)
         except (aiohttp.ClientError, OSError) as error:
-            raise trouble_with(base_of(url), error, limit) from error
+            raise await self._trouble(url, error, limit) from error
         try:
             yield response
         finally:
             response.close()
+
+    async def _trouble(self, url: str, error: Exception, limit: float) -> Unreachable:
+        """What went wrong with a request, with the way out if TLS is what we disagree about."""
+        trouble = trouble_with(base_of(url), error, limit, self._masters.way_to)
+        if not url.startswith("https:") or not is_cut_off(error):
+            return trouble
+        hint = await asyncio.to_thread(handshake_hint, url, self._ssl_context, limit)
+        return NotMesos(f"{trouble} ({hint})") if hint else trouble
 
     async def _serve(
         self, session: aiohttp.ClientSession, response: aiohttp.ClientResponse
@@ -332,7 +342,7 @@ class MesosClient:
         self.framework_id = field_of(event, str, "subscribed", "framework_id", "value")
         heartbeat = heartbeat_of(event)
         self._silence = heartbeat * self._timing.missed_heartbeats
-        self._calls, self._said = calls, ""
+        self._calls, self._said, self.master = calls, "", calls.base
         log.info(
             "subscribed to %s as framework %s (heartbeat %g s)",
             *(calls.base, self.framework_id, heartbeat),

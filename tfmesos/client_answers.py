@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 from urllib.parse import urljoin, urlsplit
 
@@ -14,21 +15,7 @@ from .errors import FrameError, MasterError, SpecError
 from .masters import is_unknown, parse
 from .shapes import number, read_json
 
-try:
-    from ssl import SSLError
-
-    _TLS_ERRORS: tuple[type[Exception], ...] = (SSLError,)
-except ImportError:  # a run on this machine does without
-    _TLS_ERRORS = ()
-
 T = TypeVar("T")
-
-_TLS_HINT = " (if it speaks TLS, write https://)"
-_TLS_HINTS = {
-    "WRONG_VERSION_NUMBER": " (it does not speak TLS: write http://)",
-    "HANDSHAKE_FAILURE": " (the ciphers Mesos allows by default are too weak for Python; start"
-    " the master with LIBPROCESS_SSL_CIPHERS=ECDHE-RSA-AES128-GCM-SHA256:AES128-SHA)",
-}
 
 
 class Unreachable(Exception):
@@ -117,21 +104,42 @@ def redirected(response: aiohttp.ClientResponse) -> str:
     return there
 
 
-def trouble_with(base: str, error: Exception, limit: float) -> Unreachable:
+def trouble_with(
+    base: str, error: Exception, limit: float, way_to: Callable[[str], str]
+) -> Unreachable:
     """What went wrong with a request, in words for the user."""
+    tls_hint = "" if base.startswith("https:") else f" (if it speaks TLS, {way_to('https')})"
     if isinstance(error, aiohttp.ServerTimeoutError):
         return Unreachable(f"{base}: no connection in time")
     if isinstance(error, TimeoutError):
         return Unreachable(f"{base}: connected, but no answer within {limit:g} s")
+    if is_cut_off(error):
+        return Unreachable(f"{base}: {reason_of(error)}{tls_hint}")
     if isinstance(error, aiohttp.ClientSSLError):
-        return NotMesos(f"{base}: no TLS connection: {reason_of(error)}")
+        does_not = "WRONG_VERSION_NUMBER" in str(error)
+        hint = f" (it does not speak TLS: {way_to('http')})" if does_not else ""
+        return NotMesos(f"{base}: no TLS connection: {reason_of(error)}{hint}")
     if isinstance(error, aiohttp.ClientResponseError | aiohttp.InvalidURL):
-        return NotMesos(f"{base}: not a Mesos master: its answer is not HTTP{_TLS_HINT}")
+        return NotMesos(f"{base}: not a Mesos master: its answer is not HTTP{tls_hint}")
     if isinstance(error, aiohttp.ClientConnectorError) and is_unknown(error.os_error):
         return NoSuchHost(f"{base}: {reason_of(error)}")
-    if isinstance(error, aiohttp.ServerDisconnectedError):
-        return Unreachable(f"{base}: closed the connection without an answer{_TLS_HINT}")
     return Unreachable(f"{base}: {reason_of(error)}")
+
+
+def is_cut_off(error: Exception) -> bool:
+    """Whether the other side ended the connection: without a word, or with an alert of TLS."""
+    if isinstance(error, aiohttp.ServerDisconnectedError):
+        return True
+    cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+    if _is_of_tls(cause):
+        return "ALERT" in str(cause) or "EOF" in str(cause)
+    is_reset = isinstance(cause, OSError) and cause.errno in (errno.ECONNRESET, errno.EPIPE)
+    return is_reset or (isinstance(cause, ConnectionError) and not cause.errno)
+
+
+def _is_of_tls(error: Exception) -> bool:
+    """By its text: aiohttp may wrap it, and a run on this machine does without ssl."""
+    return "[SSL" in str(error)
 
 
 def reason_of(error: Exception) -> str:
@@ -139,10 +147,11 @@ def reason_of(error: Exception) -> str:
         error = error.os_error
     if isinstance(error, aiohttp.ClientPayloadError):
         return "the connection was closed"
-    if isinstance(error, OSError) and not isinstance(error, _TLS_ERRORS) and error.errno:
+    if isinstance(error, aiohttp.ServerDisconnectedError) or not str(error):
+        return "closed the connection without an answer"
+    if isinstance(error, OSError) and not _is_of_tls(error) and error.errno:
         return os.strerror(error.errno) if error.errno > 0 else str(error.strerror)
-    hint = next((hint for mark, hint in _TLS_HINTS.items() if mark in str(error)), "")
-    return f"{error}{hint}"
+    return str(error)
 
 
 def event_of(record: bytes) -> dict[str, Any]:

@@ -101,6 +101,11 @@ class Access(Record):
     cert_file: str | None = None
     key_file: str | None = None
 
+    @property
+    def speaks_tls(self) -> bool:
+        """To masters whose address does not say http or https."""
+        return bool(self.ca_file or self.cert_file)
+
     def __post_init__(self) -> None:
         if self.principal and (":" in self.principal or not self.principal.isprintable()):
             problem = f"must be text on one line, without a colon, got {self.principal!r}"

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from .errors import MasterError, SpecError
 from .record import Record
 from .secret import Secret
-from .shapes import read_json
+from .shapes import NONSENSE, read_json
 
 MASTER_PORT = 5050
 ZOOKEEPER_PORT = 2181
@@ -41,6 +41,9 @@ class Masters(Protocol):
     async def candidates(self) -> list[str]:
         """The base URLs to try now, best first; MasterError if they cannot be found out."""
 
+    def way_to(self, scheme: str) -> str:
+        """What the user has to do for http or https."""
+
 
 class MasterList(Record):
     """Masters named one by one. Any of them redirects to the leader."""
@@ -50,16 +53,23 @@ class MasterList(Record):
     async def candidates(self) -> list[str]:
         return list(self.urls)
 
+    def way_to(self, scheme: str) -> str:
+        return f"write {scheme}://"
+
     def __str__(self) -> str:
         return ",".join(self.urls)
 
 
 class ZooKeeperMasters(Record):
-    """Masters that elect their leader through ZooKeeper; asked anew for each connection."""
+    """Masters that elect their leader through ZooKeeper; asked anew for each connection.
+
+    They register without saying whether they speak TLS, so the user has to.
+    """
 
     hosts: tuple[str, ...]  # HOST:PORT each
     path: str
     credential: Secret | None = None  # USER:PASSWORD
+    scheme: str = "http"
     timeout: float = ZOOKEEPER_TIMEOUT
 
     async def candidates(self) -> list[str]:
@@ -68,6 +78,11 @@ class ZooKeeperMasters(Record):
         # kazoo blocks, so it gets a thread. Cancelled, we leave the thread to its own
         # time limits: it closes the connection itself.
         return await asyncio.to_thread(self._read)
+
+    def way_to(self, scheme: str) -> str:
+        if scheme == "https":
+            return "give a CA file or a client certificate"
+        return "give neither a CA file nor a client certificate"
 
     def __str__(self) -> str:
         return f"zk://{','.join(self.hosts)}{self.path}"
@@ -87,7 +102,7 @@ class ZooKeeperMasters(Record):
         try:
             _check_known(self.hosts)
             client.start(timeout=self.timeout)
-            return by_precedence(self._znodes(client))
+            return by_precedence(self._znodes(client), self.scheme)
         except (KazooException, KazooTimeoutError, OSError) as error:
             why = str(error) or type(error).__name__
             raise MasterError(f"ZooKeeper at {','.join(self.hosts)}: {why}") from error
@@ -112,7 +127,7 @@ class ZooKeeperMasters(Record):
         return znodes
 
 
-def by_precedence(znodes: Mapping[str, bytes]) -> list[str]:
+def by_precedence(znodes: Mapping[str, bytes], scheme: str = "http") -> list[str]:
     """The URLs of the masters behind *znodes* (name -> content), the leader first.
 
     The lowest sequence number leads. The others are worth a try, too: they redirect.
@@ -120,18 +135,23 @@ def by_precedence(znodes: Mapping[str, bytes]) -> list[str]:
     found = {int(match[1]): name for name in znodes if (match := _LEADER.fullmatch(name))}
     if not found:
         raise MasterError("no master is registered there, so none leads")
-    return [_url_of(name, znodes[name]) for _, name in sorted(found.items())]
+    leading_first = [name for _, name in sorted(found.items())]
+    return [url for name in leading_first for url in _urls_of(name, znodes[name], scheme)]
 
 
-def parse(master: str) -> Masters:
-    """Read what the user gave as the master; SpecError if it makes no sense."""
+def parse(master: str, *, tls: bool = False) -> Masters:
+    """Read what the user gave as the master; SpecError if it makes no sense.
+
+    *tls* is for masters of which it does not say http or https.
+    """
+    usual = "https" if tls else "http"
     scheme, separator, rest = master.strip().partition("://")
     try:
         if separator and scheme in ("zk", "zoo"):
-            return _parse_zookeeper(rest)
+            return _parse_zookeeper(rest, usual)
         if "@" in master:
             raise ValueError("credentials do not belong in the address")
-        return MasterList(tuple(_parse_url(entry.strip()) for entry in master.split(",")))
+        return MasterList(tuple(_parse_url(entry.strip(), usual) for entry in master.split(",")))
     except ValueError as error:
         problem = f"{_without_secrets(master)!r}: {error}; give {_ACCEPTED}"
         raise SpecError(None, "master", problem) from None
@@ -172,7 +192,7 @@ def _check_known(hosts: Iterable[str]) -> None:
     raise UnknownHost(unknown.strerror) from unknown
 
 
-def _parse_zookeeper(rest: str) -> ZooKeeperMasters:
+def _parse_zookeeper(rest: str, scheme: str) -> ZooKeeperMasters:
     credential, at, rest = rest.rpartition("@")
     hosts, slash, path = rest.partition("/")
     if not path.strip("/"):
@@ -181,13 +201,13 @@ def _parse_zookeeper(rest: str) -> ZooKeeperMasters:
         raise ValueError("expected USER:PASSWORD before the @")
     servers = tuple(_host_and_port(host, ZOOKEEPER_PORT) for host in hosts.split(","))
     secret = Secret(credential) if credential else None
-    return ZooKeeperMasters(servers, slash + path.strip("/"), secret)
+    return ZooKeeperMasters(servers, slash + path.strip("/"), secret, scheme)
 
 
-def _parse_url(entry: str) -> str:
+def _parse_url(entry: str, usual: str) -> str:
     scheme, separator, rest = entry.partition("://")
     if not separator:
-        scheme, rest = "http", entry
+        scheme, rest = usual, entry
     if scheme not in ("http", "https"):
         raise ValueError(f"unknown scheme {scheme!r}")
     return f"{scheme}://{_host_and_port(rest.removesuffix('/'), MASTER_PORT)}"
@@ -214,14 +234,18 @@ def _is_host(text: str) -> bool:
     return True
 
 
-def _url_of(name: str, content: bytes) -> str:
+def _urls_of(name: str, content: bytes, scheme: str) -> list[str]:
+    """By its IP address; with TLS first by its name, which is what certificates are made for."""
     try:
         address = read_json(content)["address"]
-        host = address.get("ip") or address["hostname"]
-        port = address["port"]
-        host = f"[{host}]" if ":" in host else host
-        return "http://" + _host_and_port(f"{host}:{port}", MASTER_PORT)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        told = [address[kind] for kind in ("hostname", "ip") if address.get(kind)]
+        hosts = [f"[{host}]" if ":" in host else host for host in told]
+        urls = [
+            f"{scheme}://" + _host_and_port(f"{host}:{address['port']}", MASTER_PORT)
+            for host in dict.fromkeys(hosts)
+        ]
+        return urls if scheme == "https" and urls else [urls[-1]]
+    except (*NONSENSE, IndexError) as error:
         raise MasterError(f"{name} does not tell a master's address") from error
 
 

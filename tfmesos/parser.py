@@ -171,8 +171,12 @@ def _add_access(group: argparse._ArgumentGroup) -> None:
     add("--principal", help="principal for the master (default: $MESOS_PRINCIPAL)")
     add("--secret-file", metavar="FILE", help="its secret (default: $MESOS_SECRET_FILE)")
     add("--token-file", metavar="FILE", help="a token to send instead, as DC/OS wants it")
-    add("--ca-file", metavar="FILE", help="certificates to trust for https masters")
-    add("--cert-file", metavar="FILE", help="our own certificate for https masters")
+    add("--ca-file", metavar="FILE", help="speak TLS to the masters, and trust these certificates")
+    add(
+        "--cert-file",
+        metavar="FILE",
+        help="speak TLS to the masters, with this certificate of ours",
+    )
     add("--key-file", metavar="FILE", help="its key, if it is not in the same file")
 
 

@@ -12,7 +12,7 @@ import secrets
 import socket
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import actions as do
 from . import census, masters, payload, sandbox, wire
@@ -45,6 +45,9 @@ from .shapes import NONSENSE
 from .task_info import FAILOVER_TIMEOUT, framework_info, task_info
 from .translate import translate
 from .words import some
+
+if TYPE_CHECKING:
+    import ssl
 
 log = logging.getLogger(__name__)
 
@@ -91,6 +94,7 @@ class Run:
         self._said = ""  # the last trouble on the way to a master
         self._launcher = ""  # where the runners find us
         self._credential: tuple[str, Secret] | None = None
+        self._tls: ssl.SSLContext | None = None
         self._scratch: str | None = None  # the embedded Mesos's directory
 
     @property
@@ -161,6 +165,7 @@ class Run:
     # Setting up
 
     async def _open(self, stack: AsyncExitStack) -> None:
+        self._tls = tls_context(self.config.access)
         leaders = await self._find_master(stack)
         if said := choice(self.config, self._console.named):
             self._console.say(said)
@@ -189,7 +194,7 @@ class Run:
             self._emit,
             credential=self._credential,
             token=self.config.access.token,
-            ssl_context=tls_context(self.config.access),
+            ssl_context=self._tls,
             on_state=lambda line: self._events.put_nowait(happened.MasterSought(line)),
             timing=self._patience(),
         )
@@ -216,7 +221,7 @@ class Run:
             access = self.config.access
             if access.principal and access.secret:
                 self._credential = (access.principal, access.secret)
-            return masters.parse(self.config.master)
+            return masters.parse(self.config.master, tls=access.speaks_tls)
         from .embedded import embedded_mesos, provide_image  # not cheap, and often not needed
 
         if self.config.image is not None:
@@ -329,11 +334,12 @@ class Run:
         cause, framework_id = outcome.cause, self._client.framework_id
         if cause is None or not cause.agent_url or framework_id is None:
             return outcome
-        where = (cause.agent_url, framework_id, cause.task_id)
+        agents = sandbox.addresses(cause.agent_url, cause.hostname, self._client.master)
+        task = (framework_id, cause.task_id)
         # A secret for the master is not for its agents; of ours they are one.
         credential = self._credential if self.config.is_local else None
-        tail = cause.tail or await sandbox.tail(*where, credential)
-        shown = "" if self.config.is_local else sandbox.place(*where)  # ours ends with us
+        tail = cause.tail or await sandbox.tail(agents, *task, credential, self._tls)
+        shown = "" if self.config.is_local else sandbox.place(agents[0], *task)  # ours ends with us
         return outcome.but(cause=cause.but(tail=tail, sandbox=shown))
 
     async def _leave(self) -> None:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import aiohttp
 
@@ -15,6 +16,9 @@ from .access import authorization
 from .client_answers import body_of
 from .secret import Secret
 from .shapes import NONSENSE, read_json, text, whole
+
+if TYPE_CHECKING:
+    import ssl
 
 log = logging.getLogger(__name__)
 
@@ -29,28 +33,57 @@ def place(agent: str, framework_id: str, task_id: str) -> str:
     return f"{agent}/files/browse?path={_directory(framework_id, task_id)}"
 
 
+def addresses(agent_url: str, hostname: str, master_url: str) -> list[str]:
+    """The URLs to try for an agent, best first.
+
+    A master says http for its agents even where all of them speak TLS. Then the name comes
+    first, which is what certificates are made for.
+    """
+    if not master_url.startswith("https:"):
+        return [agent_url]
+    address = agent_url.partition("://")[2]
+    return [f"https://{hostname}:{address.rpartition(':')[2]}", f"https://{address}"]
+
+
 async def tail(
-    agent: str, framework_id: str, task_id: str, credential: tuple[str, Secret] | None
+    agents: Sequence[str],
+    framework_id: str,
+    task_id: str,
+    credential: tuple[str, Secret] | None,
+    tls: ssl.SSLContext | None = None,
 ) -> tuple[str, ...]:
     """The last lines of standard error; none if the agent does not tell in time."""
     path = f"{_directory(framework_id, task_id)}/stderr"
-    headers = authorization(credential)
     try:
-        async with asyncio.timeout(PATIENCE), _session(headers) as session:
-            size = whole((await _read(session, agent, path))["offset"])
-            start = max(0, size - AT_MOST)
-            piece = await _read(session, agent, path, offset=start, length=AT_MOST)
-            return tuple(text(piece["data"]).splitlines()[-LINES:])
-    except (OSError, aiohttp.ClientError, *NONSENSE) as error:
-        # Not %r: that of aiohttp shows the request, with its Authorization.
-        log.debug("no sandbox of %s at %s: %s: %s", task_id, agent, type(error).__name__, error)
-        return ()
+        async with asyncio.timeout(PATIENCE), _session(credential, tls) as session:
+            for agent in agents:
+                try:
+                    return await _end_of(session, agent, path)
+                except (OSError, aiohttp.ClientError, *NONSENSE) as error:
+                    # Not %r: that of aiohttp shows the request, with its Authorization.
+                    what = type(error).__name__
+                    log.debug("no sandbox of %s at %s: %s: %s", task_id, agent, what, error)
+    except TimeoutError:
+        log.debug("no sandbox of %s within %g s", task_id, PATIENCE)
+    return ()
 
 
-def _session(headers: dict[str, str]) -> aiohttp.ClientSession:
+def _session(
+    credential: tuple[str, Secret] | None, tls: ssl.SSLContext | None
+) -> aiohttp.ClientSession:
     return aiohttp.ClientSession(
-        headers=headers, cookie_jar=aiohttp.DummyCookieJar(), auto_decompress=False
+        connector=aiohttp.TCPConnector(ssl=tls or True),
+        headers=authorization(credential),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        auto_decompress=False,
     )
+
+
+async def _end_of(session: aiohttp.ClientSession, agent: str, path: str) -> tuple[str, ...]:
+    size = whole((await _read(session, agent, path))["offset"])
+    start = max(0, size - AT_MOST)
+    piece = await _read(session, agent, path, offset=start, length=AT_MOST)
+    return tuple(text(piece["data"]).splitlines()[-LINES:])
 
 
 async def _read(session: aiohttp.ClientSession, agent: str, path: str, **window: int) -> Any:

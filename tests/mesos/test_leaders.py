@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+from urllib.parse import urlsplit
 
 import pytest
+from kazoo.client import KazooClient
 
-from tests.commands import finish, read_until, running_tfrun, tfrun
+from tests.chaos.stage import background
+from tests.commands import finish, read_until, running_tfrun, standing_mesos, tfrun
+from tests.runners import Proxy
+from tests.tls import server_context
 
 from .cluster import QUICK_LOSS, wait_until
 
@@ -63,6 +68,38 @@ def test_tasks_go_on_when_another_master_is_elected(mesos, elected, tmp_path):
 def is_subscribed(master):
     frameworks = master.get("/master/frameworks").get("frameworks", [])
     return any(framework["active"] for framework in frameworks)
+
+
+# TLS
+
+
+@pytest.fixture
+def secure(zookeeper, certificate):
+    """The address for an election that a master with TLS has won."""
+    with standing_mesos("--agents", "1") as url, background() as here:
+        front = Proxy(("127.0.0.1", urlsplit(url).port), server_context(certificate))
+        port = here.enter(front.running()).address[1]
+        kazoo = KazooClient(zookeeper)
+        kazoo.start()
+        try:
+            address = {"address": {"hostname": "node", "ip": "127.0.0.1", "port": port}}
+            info = json.dumps(address).encode()
+            kazoo.create("/mesos/json.info_", info, makepath=True, sequence=True, ephemeral=True)
+            yield f"zk://{zookeeper}/mesos"
+        finally:
+            kazoo.stop()
+            kazoo.close()
+
+
+def test_through_zookeeper_a_ca_file_leads_to_masters_with_tls(secure, certificate):
+    done = tfrun("-m", secure, "--ca-file", certificate, "-w", 1, "--", "echo", "done")
+    assert (done.returncode, done.stdout) == (0, "[worker:0] done\n"), done.stderr
+
+
+def test_without_a_ca_file_a_master_with_tls_is_recognised_through_zookeeper(secure):
+    done = tfrun("-m", secure, "--start-timeout", 5, "-w", 1, "--", "true")
+    assert done.returncode == 69
+    assert "(if it speaks TLS, give a CA file or a client certificate)" in done.stderr
 
 
 # Credentials
