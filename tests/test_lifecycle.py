@@ -18,7 +18,8 @@ from tfmesos.notices import EVERY, REPEAT
 from tfmesos.notices import FIRST as FIRST_REPORT
 from tfmesos.reconciliation import AFTER_LAUNCH
 from tfmesos.spec import Job, Resources
-from tfmesos.wire import CANNOT_REACH_LAUNCHER, PORT_TAKEN
+from tfmesos.task_info import DRAINING
+from tfmesos.wire import CANNOT_REACH_LAUNCHER, EVICTED, PORT_TAKEN
 from tfmesos.witnesses import SECOND_OPINION, UNREACHABLE_GRACE
 
 
@@ -354,6 +355,87 @@ def test_the_first_failure_is_the_cause_and_the_others_are_stopped():
     assert run.outcome.exit_code == 3
     assert run.outcome.cause.tail == ("last words",)
     assert [ending.task.name for ending in run.outcome.others] == ["worker:0", "ps:0"]
+
+
+def test_tasks_that_we_stopped_ourselves_did_not_fail_after_the_cause():
+    run = Run(workers(3), servers(2)).up()
+    run.exit("worker:1", 3)
+    stopped = happened.TaskExited(run.id("worker:0"), 143, "was killed", was_stopped=True)
+    run(stopped)
+    run(stopped.but(task_id=run.id("ps:0"), code=7, reason="exited with 7"))
+    run.exit("worker:2", 1)
+    run.update("ps:1", "TASK_KILLED", "Command terminated with signal Killed")
+    run.wait(SECOND_OPINION)
+    assert [ending.task.name for ending in run.outcome.others] == ["worker:2"]
+
+
+DRAINED = "worker:0 was ended by its agent, which the operator is draining on host-of-o1"
+
+
+def test_a_drained_agent_is_named_before_its_runner_has_told_of_the_end():
+    run = Run(workers(1)).up()
+    run.update("worker:0", "TASK_KILLING", reason=DRAINING)
+    run.exit("worker:0", 143, f"{EVICTED}: it was killed by SIGTERM (signal 15)")
+    assert str(run.outcome.error) == DRAINED
+    assert (run.outcome.exit_code, run.outcome.cause.tail) == (143, ("last words",))
+
+
+def test_a_drained_agent_is_named_although_its_runner_was_faster_to_tell():
+    run = Run(workers(1)).up()
+    run.exit("worker:0", 143, f"{EVICTED}: it was killed by SIGTERM (signal 15)")
+    assert run.outcome is None
+    run.update("worker:0", "TASK_KILLED", "Command terminated with signal Terminated", DRAINING)
+    assert str(run.outcome.error) == DRAINED
+    assert run.outcome.cause.tail == ("last words",)
+
+
+def test_a_task_that_its_agent_ended_is_told_of_even_if_mesos_says_nothing():
+    run = Run(workers(1)).up()
+    run.exit("worker:0", 143, f"{EVICTED}: it was killed by SIGTERM (signal 15)")
+    run.wait(SECOND_OPINION)
+    assert str(run.outcome.error).startswith("worker:0 was ended by its agent: it was killed by")
+
+
+def test_a_task_of_a_drained_agent_is_worth_a_restart_elsewhere():
+    run = Run(workers(1), restarts=RestartPolicy(after_start="task", codes=frozenset())).up()
+    run.update("worker:0", "TASK_KILLING", reason=DRAINING)
+    run.exit("worker:0", 143, f"{EVICTED}: it was killed by SIGTERM (signal 15)")
+    assert do.Revive() in run.wait(1)
+
+
+def test_only_of_a_runner_that_answers_it_is_said_that_it_does():
+    run = Run(workers(2)).up()
+    (said,) = run.update("worker:0", "TASK_UNREACHABLE")
+    assert said.text.endswith("is out of reach of the master; its runner answers")
+    run(happened.RunnerOutOfTouch(run.id("worker:1")))
+    (said,) = run.update("worker:1", "TASK_UNREACHABLE")
+    assert said.text.endswith("is out of reach of the master, and its runner of the launcher")
+
+
+def test_time_spent_on_launching_again_is_not_called_waiting_for_offers():
+    run = Run(workers(1))
+    for step in (
+        run.subscribe,
+        run.offer,
+        lambda: run.update("worker:0", "TASK_FAILED"),
+        run.offer,
+        lambda: run.update("worker:0", "TASK_FAILED"),
+        lambda: run.wait(1),
+        run.offer,
+        run.register,
+        run.ready,
+    ):
+        run.now += 2.0
+        step()
+    run.exit("worker:0")
+    assert run.outcome.times == (
+        ("finding the master", 2.0),
+        ("waiting for offers", 2.0),
+        ("launching again", 11.0),
+        ("starting the tasks", 4.0),
+        ("running", 0.0),
+        ("stopping", 0.0),
+    )
 
 
 def test_a_failing_ps_fails_the_run():

@@ -12,7 +12,7 @@ from tfmesos.errors import SpecError
 from tfmesos.home import PATIENCE, Home
 from tfmesos.launch import RestartPolicy
 from tfmesos.lifecycle import STOP_MARGIN, Phase
-from tfmesos.restarts import COOL_DOWN
+from tfmesos.restarts import COOL_DOWN, PASSING_FOR
 from tfmesos.spec import Job
 from tfmesos.task_info import KILL_GRACE
 from tfmesos.wire import LAUNCHER_LOST
@@ -384,3 +384,51 @@ def test_only_exit_codes_are_worth_a_restart(codes):
 
 def test_exit_codes_may_be_given_as_a_text_or_as_numbers():
     assert RestartPolicy.parse_codes("1, 255,") == RestartPolicy.parse_codes([1, 255]) == {1, 255}
+
+
+NO_GPU_YET = "Failed to launch container: Requested 1 gpus but only 0 available"
+
+
+def no_gpu_yet(run):
+    run.offer()
+    return run.update("worker:0", "TASK_FAILED", NO_GPU_YET, "REASON_CONTAINER_LAUNCH_FAILED")
+
+
+def test_gpus_that_an_ended_task_still_holds_are_waited_for_and_cost_no_restart():
+    run = Run(workers(1), restarts=RestartPolicy(limit=0))
+    run.subscribe()
+    for pause in (1, 2, 4, 8):
+        todo = no_gpu_yet(run)
+        assert said(todo) == [
+            f"worker:0 on host-of-o1 failed ({NO_GPU_YET}; REASON_CONTAINER_LAUNCH_FAILED) before "
+            f"the cluster started; its GPUs are not free yet: trying again in {pause} s"
+        ]
+        assert do.Revive() in run.wait(pause)
+    run.offer()
+    run.register()
+    run.ready()
+    run.exit("worker:0")
+    assert run.outcome.ok
+
+
+def test_gpus_that_are_not_freed_within_a_minute_are_the_failure():
+    run = Run(workers(1))
+    run.subscribe()
+    while run.outcome is None and run.now < 300:
+        no_gpu_yet(run)
+        run.wait(10)
+    assert PASSING_FOR <= run.now <= PASSING_FOR + 20
+    assert NO_GPU_YET in str(run.outcome.error)
+
+
+def test_an_agent_that_is_still_freeing_gpus_is_not_left_alone():
+    run = Run(workers(1))
+    run.subscribe()
+    run.offer(an_offer("o1", agent="a"))
+    run.update("worker:0", "TASK_FAILED", NO_GPU_YET)
+    run.wait(1)
+    run.offer(an_offer("o2", agent="a"), an_offer("o3", agent="b"))
+    run.update("worker:0", "TASK_FAILED", NO_GPU_YET)
+    run.wait(2)
+    (launch,) = only(do.Launch, run.offer(an_offer("o4", agent="a")))
+    assert launch.agent_id == "a"

@@ -82,6 +82,17 @@ def test_the_last_lines_are_read_from_the_end_of_the_file():
     ]
 
 
+def test_the_log_of_mesos_own_executor_is_not_taken_for_lines_of_the_task():
+    log = (
+        "I1116 14:00:59.000001   12 exec.cpp:164] Version: 1.11.0\n"
+        "sh: 1: exec: python3: not found\n"
+        "I1116 14:00:59.000002   12 train.py:3] of absl, and so the task's own\n"
+        "W1116 14:00:59.000003   13 executor.cpp:1042] Command exited\n"
+    )
+    lines, _ = tail_of(window(100), window(0, log))
+    assert [line[:8] for line in lines] == ["sh: 1: e", "I1116 14"]
+
+
 def test_bytes_that_are_no_text_are_shown_as_such():
     lines, _ = tail_of(window(3), answer(b'{"offset": 0, "data": "caf\xc3\\nx\xff"}'))
     assert lines == ("caf\ufffd", "x\ufffd")

@@ -279,6 +279,17 @@ def test_a_stop_lets_the_command_end_by_itself(tmp_path):
     )
     assert ours.lines() == ["", "bye", "last"]
     assert code == 7
+    assert [event.was_stopped for event in ours.events if isinstance(event, TaskExited)] == [True]
+
+
+def test_a_task_that_its_agent_ends_was_not_stopped_by_us(tmp_path):
+    ours, _, _ = until_stopped(
+        tmp_path,
+        "echo; while :; do sleep 0.05; done",
+        lambda _, theirs: theirs.process.send_signal(signal.SIGTERM),
+    )
+    (ended,) = [event for event in ours.events if isinstance(event, TaskExited)]
+    assert not ended.was_stopped and ended.reason.startswith(wire.EVICTED)
 
 
 def test_a_command_that_ignores_sigterm_is_killed_after_the_grace_time(tmp_path):

@@ -4,6 +4,8 @@ from tests.builders import an_offer, workers
 from tfmesos.launch import LaunchConfig
 from tfmesos.placement import place
 from tfmesos.task_info import (
+    DRAINING,
+    OUT_OF_MEMORY,
     STATES,
     command_info,
     describe,
@@ -98,3 +100,18 @@ def test_a_status_that_no_process_can_have_is_a_failure_told_in_its_own_words(di
     told = describe("TASK_FAILED", message)
     assert told.startswith(f"failed (Command exited with status {digits[:40]}")
     assert len(told) < 400
+
+
+def test_an_end_for_want_of_memory_is_one_line():
+    message = (
+        "Memory limit exceeded: Requested: 96MB Maximum Used: 96MB\n\nMEMORY STATISTICS: \na 1"
+    )
+    assert describe("TASK_FAILED", message, OUT_OF_MEMORY) == (
+        "was killed: out of memory (Memory limit exceeded: Requested: 96MB Maximum Used: 96MB)"
+    )
+
+
+def test_a_drained_agent_is_named_as_the_reason():
+    for state in ("TASK_KILLED", "TASK_GONE_BY_OPERATOR"):
+        words = describe(state, "Command terminated with signal Terminated", DRAINING)
+        assert words == "was ended by its agent, which the operator is draining"

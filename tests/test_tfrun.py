@@ -432,7 +432,13 @@ def test_the_end_of_the_local_chief_is_reported_like_any_other():
 def test_the_local_chief_is_stopped_with_the_others():
     script = "[ {task_index} = 1 ] && exit 6; sleep 600"
     done = tfrun("--local-chief", "-w", 2, "--", "sh", "-c", script)
-    assert done.returncode == 6 and "worker:0 (was killed by SIGTERM" in done.stderr
+    assert done.returncode == 6 and "ended after it" not in done.stderr
+
+
+def test_a_task_that_ends_in_silence_has_no_last_lines():
+    done = tfrun("-w", 2, "--", "sh", "-c", "[ {task_index} = 0 ] && exec sleep 600; exit 42")
+    assert done.returncode == 42
+    assert re.fullmatch(r"tfrun: worker:1 exited with 42 on \S+\n", done.stderr)
 
 
 def test_a_task_that_dies_before_its_runner_can_speak_shows_its_sandbox():

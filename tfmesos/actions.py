@@ -108,6 +108,8 @@ class Ending(Record):
     task_id: str
     agent_url: str = ""
     sandbox: str = ""  # where to look at it
+    was_stopped: bool = False  # by us
+    is_reported: bool = False  # by its runner, with all that it said last
 
 
 class Outcome(Record):

@@ -45,7 +45,7 @@ class Here:
         self._mark = {"TFMESOS_TASK_ID": self.task_id}
         self._guard = self._post_guard()
         self._process: asyncio.subprocess.Process | None = None
-        self._stopping = False
+        self.is_stopping = False
 
     def _post_guard(self) -> subprocess.Popen[bytes]:
         """A process that ends the task if we are killed: its standard input ends with us."""
@@ -71,14 +71,14 @@ class Here:
         if start["initializer"]:
             code, reason = await self._step(command.argv(start["initializer"], values), env)
             reason = f"its initializer {reason}"
-        if not code and not self._stopping:
+        if not code and not self.is_stopping:
             code, reason = await self._step(command.argv(start["command"], values), env)
         if start["finalizer"]:
             await self._finalize(command.argv(start["finalizer"], values), env)
         return code, reason or "was stopped before its command"
 
     async def stop(self, grace: float) -> None:
-        self._stopping = True
+        self.is_stopping = True
         process.signal_marked(self._mark, signal.SIGTERM)
         await asyncio.sleep(grace)
         process.signal_marked(self._mark, signal.SIGKILL)

@@ -200,7 +200,8 @@ class ClusterState:
             self._gathering.inquiry.close()
             self._reconciliation.watch((m for m in waiting if m.is_live), now)
         if launches and self.phase is Phase.GATHERING:
-            self._stopwatch.lap("waiting for offers", now)
+            is_first = all(member.attempt == 1 for member in waiting)
+            self._stopwatch.lap("waiting for offers" if is_first else "launching again", now)
         return [*launches, *todo]
 
     def _count(self, agents: tuple[KnownAgent, ...] | None, now: float) -> list[Action]:
@@ -292,6 +293,8 @@ class ClusterState:
             verdict.at,
             member.task_id,
             member.agent_url,
+            was_stopped=verdict.was_stopped,
+            is_reported=verdict.is_reported,
         )
         had_started = member.stage >= Stage.STARTED
         self.members.move(member, Stage.ENDED)
@@ -332,7 +335,7 @@ class ClusterState:
             self._restarted.append(member.ending)
         if restart.of_all:
             return [*todo, *self._regroup(restart.pause, now)]
-        if not had_started or verdict.is_lost:
+        if (not had_started or verdict.is_lost) and not verdict.is_passing:
             todo += self._note_failure_of(member, now)
         member.home = self._home_of(verdict, restart, now) if had_started else None
         self.members.move(member, Stage.RESTING)

@@ -391,7 +391,8 @@ class Rendezvous:
         task.exited = True
         if self._dismisses:
             self.dismiss(task.id)
-        self._emit(TaskExited(task.id, code, reason, tuple(wire.lines(message, "tail"))))
+        tail, was_stopped = tuple(wire.lines(message, "tail")), message.get("stopped") is True
+        self._emit(TaskExited(task.id, code, reason, tail, was_stopped))
 
     def _connection_ended(self, task: _Task, reason: str) -> None:
         if task.exited:

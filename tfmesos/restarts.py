@@ -12,17 +12,21 @@ from .witnesses import Verdict
 LONGEST_PAUSE = 30.0  # seconds
 COOL_DOWN = 30.0  # seconds an agent is left alone when tasks keep failing to start there
 KEEPS_FAILING = 2  # failures in a row that make it so
+PASSING_FOR = 60.0  # seconds after which what should pass by itself is a failure after all
+PASSING_PAUSES = (1.0, 2.0, 4.0, 8.0)  # seconds; the last of them from then on
 
 
 class Restart(Record):
     """A chance that was granted."""
 
     of_all: bool  # everyone, or only the task that ended
-    number: int  # the how-manieth
+    number: int  # the how-manieth; 0 if it does not count
     limit: int
     pause: float  # seconds to wait before it
 
     def __str__(self) -> str:
+        if not self.number:
+            return f"its GPUs are not free yet: trying again in {self.pause:g} s"
         what = "restarting all tasks" if self.of_all else "restarting it"
         when = f" in {self.pause:g} s" if self.pause else ""
         return f"{what}{when} (restart {self.number} of {self.limit})"
@@ -33,6 +37,7 @@ class Restarts:
         self._policy = policy
         self._spent: Counter[str] = Counter()  # by task; under "" those of all tasks
         self._due: dict[Member, float] = {}
+        self._passing: dict[str, list[float]] = {}  # by task: when it met what should pass
 
     @property
     def deadline(self) -> float | None:
@@ -40,6 +45,8 @@ class Restarts:
 
     def grant(self, verdict: Verdict, had_started: bool) -> Restart | None:
         """Another chance after this end of a task, or None if it is the end of the run."""
+        if verdict.is_passing and not had_started:
+            return self._wait_out(verdict)
         of_all = had_started and self._policy.after_start == "all"
         if verdict.is_hopeless or (had_started and not self._is_worth_it(verdict)):
             return None
@@ -50,6 +57,17 @@ class Restarts:
             self._spent = Counter({"": self._spent[""]})  # everybody begins anew
         self._spent[who] += 1
         return Restart(of_all, self._spent[who], limit, _pause(self._spent[who], had_started))
+
+    def _wait_out(self, verdict: Verdict) -> Restart | None:
+        """Nobody is to blame as long as it does not go on."""
+        met = self._passing.setdefault(verdict.member.task.name, [])
+        if met and verdict.at - met[-1] > PASSING_FOR:
+            met.clear()  # that was another time
+        met.append(verdict.at)
+        if met[-1] - met[0] > PASSING_FOR:
+            return None
+        pause = PASSING_PAUSES[min(len(met), len(PASSING_PAUSES)) - 1]
+        return Restart(False, 0, self._policy.limit, pause)
 
     def _is_worth_it(self, verdict: Verdict) -> bool:
         if self._policy.after_start == "never" or verdict.member.is_here:

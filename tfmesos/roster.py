@@ -144,9 +144,9 @@ class Roster:
         return not any(self._count[earlier] for earlier in Stage if earlier < stage)
 
     def failures_besides(self, cause: Ending | None) -> tuple[Ending, ...]:
-        """How the others ended that did not end well, the earliest first."""
+        """How the others ended that failed by themselves, the earliest first."""
         endings = [m.ending for m in self if m.ending and m.ending.code]
-        others = [ending for ending in endings if ending is not cause]
+        others = [end for end in endings if end is not cause and not end.was_stopped]
         return tuple(sorted(others, key=lambda ending: ending.at))
 
     def cluster(self) -> dict[str, list[str]]:

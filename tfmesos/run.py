@@ -338,7 +338,9 @@ class Run:
         task = (framework_id, cause.task_id)
         # A secret for the master is not for its agents; of ours they are one.
         credential = self._credential if self.config.is_local else None
-        tail = cause.tail or await sandbox.tail(agents, *task, credential, self._tls)
+        tail = cause.tail
+        if not cause.is_reported:
+            tail = await sandbox.tail(agents, *task, credential, self._tls)
         shown = "" if self.config.is_local else sandbox.place(agents[0], *task)  # ours ends with us
         return outcome.but(cause=cause.but(tail=tail, sandbox=shown))
 
@@ -465,7 +467,8 @@ class Run:
     async def _run_here(self, here: Here, message: Json) -> None:
         self._events.put_nowait(happened.TaskReady(here.task_id))
         code, reason = await here.run(message)
-        self._events.put_nowait(happened.TaskExited(here.task_id, code, reason))
+        ended = happened.TaskExited(here.task_id, code, reason, was_stopped=here.is_stopping)
+        self._events.put_nowait(ended)
 
 
 def unwritten(error: Exception) -> tuple[str, int]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,8 @@ PATIENCE = 3.0  # seconds
 AT_MOST = 8 * 1024  # bytes
 MAX_ANSWER = 8 * AT_MOST  # bytes; a control character takes six in JSON
 LINES = 20
+# Its log, by the files of its source: I1116 14:00:59.000001 12 exec.cpp:164] Version: 1.11.0
+_OF_MESOS = re.compile(r"[IWEF]\d{4} [\d:.]+\s+\d+ \S+\.[ch]pp:\d+\] ")
 
 
 def place(agent: str, framework_id: str, task_id: str) -> str:
@@ -68,6 +71,11 @@ async def tail(
     return ()
 
 
+def _of_the_task(lines: list[str]) -> list[str]:
+    """The lines without those that Mesos's own executor writes into the same file."""
+    return [line for line in lines if not _OF_MESOS.match(line)]
+
+
 def _session(
     credential: tuple[str, Secret] | None, tls: ssl.SSLContext | None
 ) -> aiohttp.ClientSession:
@@ -83,7 +91,7 @@ async def _end_of(session: aiohttp.ClientSession, agent: str, path: str) -> tupl
     size = whole((await _read(session, agent, path))["offset"])
     start = max(0, size - AT_MOST)
     piece = await _read(session, agent, path, offset=start, length=AT_MOST)
-    return tuple(text(piece["data"]).splitlines()[-LINES:])
+    return tuple(_of_the_task(text(piece["data"]).splitlines())[-LINES:])
 
 
 async def _read(session: aiohttp.ClientSession, agent: str, path: str, **window: int) -> Any:

@@ -239,11 +239,12 @@ class Runner:
         if self._output.copy is not None:
             self._output.copy.close()
         if self._evicted:  # a command that ends well then has not done its work all the same
-            reason = "was ended by its agent: it " + outcome.reason
+            reason = "{}: it {}".format(wire.EVICTED, outcome.reason)
             outcome = Outcome(outcome.code or STOPPED, reason)
         reason = outcome.reason.encode("utf-8", "backslashreplace").decode("utf-8")
+        is_ours = self._stopping and not self._evicted
         report = {"type": "exit", "code": outcome.code, "reason": reason, "tail": tail}
-        self._outbox.add(report)
+        self._outbox.add(dict(report, stopped=is_ours))
         self._wait_patiently(-1, patience)
         self._loop.run_until(lambda: self._dismissed or self._link.failure)
         return outcome

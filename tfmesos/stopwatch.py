@@ -10,7 +10,10 @@ class Stopwatch:
 
     def lap(self, what: str, now: float) -> None:
         """All since the last lap went into *what*."""
-        self._laps.append((what, now - self._last))
+        before = 0.0
+        if self._laps and self._laps[-1][0] == what:
+            before = self._laps.pop()[1]
+        self._laps.append((what, before + now - self._last))
         self._last = now
 
     @property

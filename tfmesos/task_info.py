@@ -10,7 +10,7 @@ from .containers import container_info
 from .launch import LaunchConfig
 from .offers import Seat
 from .secret import Secret
-from .wire import MAX_CODE
+from .wire import EVICTED, MAX_CODE
 from .words import shortened
 
 Json = dict[str, Any]
@@ -29,6 +29,7 @@ CAPABILITIES = (
 
 
 OUT_OF_MEMORY = "REASON_CONTAINER_LIMITATION_MEMORY"
+DRAINING = "REASON_AGENT_DRAINING"
 # The first word of strsignal(3), which Mesos uses, -> name and number.
 _SIGNALS = {
     "Hangup": ("SIGHUP", 1),
@@ -43,6 +44,7 @@ _SIGNALS = {
 }
 
 
+DRAINED = f"{EVICTED}, which the operator is draining"
 _STATUS = re.compile(r"(?:Command|Container) exited with status ([0-9]+)")
 
 
@@ -76,9 +78,14 @@ def is_terminal(state: str) -> bool:
     return meaning is not None and meaning.is_terminal
 
 
-def is_lost(state: str) -> bool:
+def is_lost(state: str, reason: str = "") -> bool:
     meaning = STATES.get(state)
-    return meaning is not None and meaning.is_lost
+    return reason == DRAINING or (meaning is not None and meaning.is_lost)
+
+
+def is_passing(message: str) -> bool:
+    """Is it only that the agent has not freed the GPUs yet of a task that has just ended?"""
+    return re.search(r"Requested \S+ gpus but only \S+ available", message) is not None
 
 
 def describe(state: str, message: str = "", reason: str = "") -> str:
@@ -90,8 +97,10 @@ def describe(state: str, message: str = "", reason: str = "") -> str:
             return f"was killed by {name} (signal {number})"
         if (status := _STATUS.search(message)) and _is_code(status[1]):
             return f"exited with {int(status[1])}"
-    if reason == OUT_OF_MEMORY:
-        sentence, reason = "was killed: out of memory", ""
+    if reason == DRAINING:
+        return DRAINED
+    if reason == OUT_OF_MEMORY:  # below the first line there are pages of statistics
+        sentence, reason, message = "was killed: out of memory", "", message.partition("\n")[0]
     detail = "; ".join(text for text in (shortened(message), reason) if text)
     return f"{sentence} ({detail})" if detail else sentence
 

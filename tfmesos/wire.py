@@ -22,7 +22,8 @@ says how many of the other side's have arrived, so that after a broken connectio
 the missing ones are sent again.
 
     runner -> launcher, numbered     register {host, port, pid, python}, ready {},
-                                     output {stream, text, dropped}, exit {code, reason, tail}
+                                     output {stream, text, dropped},
+                                     exit {code, reason, tail, stopped}
     runner -> launcher               heartbeat {silent}: seconds since its command wrote anything
     launcher -> runner, numbered     start {...}, stop {grace, reason, examine}
     launcher -> runner               ack {received} (its heartbeat too), bye {} after the exit
@@ -57,6 +58,8 @@ LAUNCHER_LOST = 213
 BAD_SETTINGS = 214
 PORT_TAKEN = 215
 RUNNER_BROKEN = 216
+
+EVICTED = "was ended by its agent"  # what the runner reports of itself then
 
 RUNNER_EXITS = {
     CANNOT_REACH_LAUNCHER: "could not reach the launcher from its node",

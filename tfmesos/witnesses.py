@@ -10,8 +10,17 @@ from . import events as happened
 from .actions import Action, Kill, Say
 from .record import Record
 from .roster import Member, Roster, Stage
-from .task_info import OUT_OF_MEMORY, describe, is_lost, is_terminal, status_in
-from .wire import LAUNCHER_LOST, RUNNER_EXITS
+from .task_info import (
+    DRAINED,
+    DRAINING,
+    OUT_OF_MEMORY,
+    describe,
+    is_lost,
+    is_passing,
+    is_terminal,
+    status_in,
+)
+from .wire import EVICTED, LAUNCHER_LOST, RUNNER_EXITS
 from .words import some
 
 SECOND_OPINION = 3.0  # seconds that Mesos and the runner give each other to report an end
@@ -31,6 +40,9 @@ class Verdict(Record):
     tail: tuple[str, ...] = ()
     is_lost: bool = False  # its node failed it, not its command
     is_hopeless: bool = False  # another attempt would end the same
+    is_passing: bool = False  # its node will be able to take it in a moment
+    was_stopped: bool = False  # by us
+    is_reported: bool = False  # by its runner, who knows best
 
 
 Heard = tuple[Verdict | None, list[Action]]
@@ -52,6 +64,7 @@ class Witnesses:
         self._alike = alike  # do all nodes lack what one of them lacks?
         self._doubts: dict[Member, Doubt] = {}
         self._missed: dict[Member, float] = {}  # whose runner is out of touch, and since when
+        self._drained: set[Member] = set()  # on agents that an operator empties
 
     @property
     def deadline(self) -> float | None:
@@ -75,6 +88,7 @@ class Witnesses:
 
     def settle(self, member: Member) -> None:
         self._doubts.pop(member, None)
+        self._drained.discard(member)
         self._find(member)
 
     def miss(self, task_id: str, now: float) -> None:
@@ -116,6 +130,8 @@ class Witnesses:
             return None, self._end_stray(event)
         if event.state == "TASK_UNREACHABLE":
             return None, self._unreachable(member, now)
+        if event.reason == DRAINING:
+            self._drained.add(member)
         doubt = self._doubts.get(member)
         if not is_terminal(event.state):
             if doubt and doubt.is_partition:
@@ -130,9 +146,15 @@ class Witnesses:
             # The runner knows more (exit code, last lines) and its report is on its way.
             self._doubts[member] = Doubt(verdict, now + SECOND_OPINION)
             return NOTHING
-        if doubt and event.state == "TASK_KILLED":
-            return doubt.verdict, []  # by us, and we know better why
+        if doubt and (event.state == "TASK_KILLED" or doubt.verdict.is_reported):
+            return self._explained(doubt.verdict), []  # we know better why, or the runner does
         return verdict, []
+
+    def _explained(self, verdict: Verdict) -> Verdict:
+        """The verdict with what Mesos alone knows: that an operator is behind it."""
+        if verdict.member not in self._drained or not verdict.reason.startswith(EVICTED):
+            return verdict
+        return verdict.but(reason=DRAINED, is_lost=True)
 
     def hear_runner(self, event: happened.TaskExited, now: float) -> Heard:
         member = self._members.live(event.task_id)
@@ -143,10 +165,20 @@ class Witnesses:
         doubt = self._doubts.get(member)
         at = doubt.verdict.at if doubt and not doubt.is_partition else now
         self._find(member)
-        return (
-            Verdict(member, event.code, event.reason, at, event.tail, is_hopeless=is_hopeless),
-            [],
+        verdict = Verdict(
+            member,
+            event.code,
+            event.reason,
+            at,
+            event.tail,
+            is_hopeless=is_hopeless,
+            was_stopped=event.was_stopped,
+            is_reported=True,
         )
+        if event.reason.startswith(EVICTED) and doubt is None and member not in self._drained:
+            self._doubts[member] = Doubt(verdict, now + SECOND_OPINION)  # Mesos may say why
+            return NOTHING
+        return self._explained(verdict), []
 
     def miss_runner(self, event: happened.RunnerLost, now: float) -> Heard:
         member = self._members.live(event.task_id)
@@ -180,6 +212,8 @@ class Witnesses:
         verdict = Verdict(member, 1, "was out of reach too long", now, is_lost=True)
         self._doubts[member] = Doubt(verdict, until, is_partition=True)
         where = f"{member.task.name} on {member.hostname} is out of reach of the master"
+        if member in self._missed:
+            return [Say(f"{where}, and its runner of the launcher", "warning")]
         patience = "its runner answers" if until is None else f"waiting {UNREACHABLE_GRACE:g} s"
         return [Say(f"{where}; {patience}", "warning")]
 
@@ -195,6 +229,13 @@ def _in_words_of_mesos(
         return Verdict(member, 1, RUNNER_EXITS[code], at, is_lost=True)
     if code in RUNNER_EXITS:
         reason = f"{reason}: {RUNNER_EXITS[code]}"
-    lost = is_lost(event.state)
-    is_hopeless = alike and not member.has_runner and code in NO_SUCH_PROGRAM
-    return Verdict(member, code, reason, at, is_lost=lost, is_hopeless=is_hopeless)
+    return Verdict(
+        member,
+        code,
+        reason,
+        at,
+        is_lost=is_lost(event.state, event.reason),
+        is_hopeless=alike and not member.has_runner and code in NO_SUCH_PROGRAM,
+        is_passing=is_passing(event.message),
+        was_stopped=event.state == "TASK_KILLED" and event.reason != DRAINING,
+    )
