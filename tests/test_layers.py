@@ -49,6 +49,7 @@ PURE = {
         "reconciliation",
         "terminal",
         "shapes",
+        "sizes",
         "secret",
     ),
     *("witnesses", "silence", "gathering", "nodes", "words", "restarts", "home", "placing"),

@@ -20,6 +20,7 @@ from .launch import (
     parse_volumes,
 )
 from .masters import parse as parse_master
+from .messages import check_room
 from .secret import Secret, without_password
 from .spec import Job, constrained, parse_jobs
 from .wire import join_address
@@ -75,7 +76,7 @@ def make_config(
         parse_master(master)
     initializer, finalizer = parse_extra_config(extra_config or {})
     tasks = [task for job in parsed for task in job.tasks]
-    return LaunchConfig(
+    config = LaunchConfig(
         jobs=parsed,
         master=master,
         name=_clean(name or _default_name()),
@@ -113,6 +114,8 @@ def make_config(
         local_chief=local_chief,
         remark=remark,
     )
+    check_room(config)
+    return config
 
 
 def _image(given: str | None, *, is_local: bool) -> tuple[str | None, str]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from .errors import SpecError
 from .record import NOTHING, Record
 from .secret import Secret
+from .sizes import large_environment, long_argument
 from .spec import Job, Task
 from .wire import MAX_CODE
 from .words import shortened
@@ -230,6 +231,8 @@ class LaunchConfig(Record):
         for key in self.env:
             if not _ENV_NAME.fullmatch(key):
                 raise SpecError(None, "env", f"needs a variable name before =, got {key!r}")
+        if problem := large_environment(self.env):
+            raise SpecError(None, "env", problem)
         for volume in self.volumes:
             if self.image is None and volume.host != volume.container:
                 raise SpecError(
@@ -306,12 +309,14 @@ def parse_extra_config(value: object) -> tuple[str | None, str | None]:
             raise SpecError(None, "extra_config", f"knows initializer and finalizer, not {key!r}")
         if command is not None and not isinstance(command, str):
             raise SpecError(None, "extra_config", f"{key} must be a shell command, got {command!r}")
+        if problem := long_argument(command or ""):
+            raise SpecError(None, "extra_config", f"{problem} ({key})")
     return value.get("initializer"), value.get("finalizer")
 
 
 def parse_address(field_name: str, text: str) -> tuple[str, int]:
     """``HOST[:PORT]`` as a pair, port 0 when none is given; ``[::1]:80`` for IPv6."""
-    found = re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^\s:/\[\]]+)(?::(\d{1,5}))?", text)
+    found = re.fullmatch(r"(\[[0-9A-Fa-f:.]{2,45}\]|[\w.%-]{1,253})(?::(\d{1,5}))?", text, re.A)
     if not found or int(found[2] or 0) > 65535:
         raise SpecError(None, field_name, f"must be HOST or HOST:PORT, got {text!r}")
     return found[1].strip("[]"), int(found[2] or 0)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from typing import Any
 
 from . import payload, wire
 from .actions import ClusterSpec
+from .errors import SpecError
 from .launch import LaunchConfig
 from .offers import Seat
 from .secret import Secret
@@ -17,6 +20,8 @@ Json = dict[str, Any]
 RUNNER_GRACE = 30.0  # seconds a runner looks for a lost launcher before it gives up
 LOCAL_GRACE = 2.0  # the same on this machine, where a lost launcher has ended
 SILENT = 60.0  # seconds without output that are worth knowing of
+MAX_COMMAND = 3 * 1024  # bytes of a task's CommandInfo in JSON, whatever it is made of
+LONGEST_RUN, LONGEST_ADDRESS = "tfmesos-ffffffff", 45
 CONNECT_TIMEOUT = 20.0  # seconds a runner tries to reach the launcher at first
 
 
@@ -53,6 +58,19 @@ def runner_command(config: LaunchConfig, settings: str, secret: Secret | str) ->
     """The CommandInfo that starts a runner."""
     environment: dict[str, Secret | str] = {"TFMESOS_RUNNER": settings, "TFMESOS_SECRET": secret}
     return command_info(payload.command(config.python), environment)
+
+
+def check_room(config: LaunchConfig) -> None:
+    """Refuse a path of an interpreter, all else being bounded, for which a task has no room."""
+    host, _ = config.advertise or ("f" * LONGEST_ADDRESS, 0)
+    longest = max(config.jobs, key=lambda job: len(job.name)).name
+    task_id = f"{LONGEST_RUN}-{longest}-{10**9}-{10**6}"
+    settings = stub_settings(LONGEST_RUN, wire.join_address(host, 65535), task_id, 2**22)
+    excess = len(json.dumps(runner_command(config, settings, "0" * 64))) - MAX_COMMAND
+    if excess > 0:
+        size = len(json.dumps(shlex.quote(config.python))) - 2
+        room = f"the command of a task has room for {size - excess:,}"
+        raise SpecError(None, "python", f"is too long: it takes {size:,} bytes, and {room}")
 
 
 def prepare_message(config: LaunchConfig, task: Task) -> Json:

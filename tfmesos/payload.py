@@ -40,7 +40,6 @@ NODE_MODULES = (
     "version",
     "wire",
 )
-MAX_COMMAND = 3 * 1024  # bytes of a CommandInfo in JSON, whatever it is made of
 
 _ON_ARRIVAL = {"importer", "stub"}  # of no use in the runner itself
 _PYTHON = "import zlib,binascii as b;exec(zlib.decompress(b.a2b_base64('{}')))"
@@ -111,6 +110,9 @@ class _Bare(ast.NodeTransformer):
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
         return None if isinstance(node.value, ast.Constant) else node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
+        return None if ast.unparse(node.targets[0]) == "TYPE_CHECKING" else node
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
         return None if node.module == "__future__" else node

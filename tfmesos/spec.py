@@ -13,10 +13,12 @@ from .constraints import parse as parse_constraint
 from .constraints import parse_all, parse_for_job
 from .errors import SpecError
 from .record import Record
+from .sizes import long_argument
 
 DEFAULT_CPUS = 1.0
 DEFAULT_MEM = 1024.0  # MiB, as Mesos counts it
 MIN_MEM = 32.0  # what Mesos asks for at least, with its own executor
+MAX_NAME = 63  # characters
 SINGLE_JOBS = ("chief", "master", "evaluator")  # TensorFlow knows at most one of each
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")  # what TensorFlow accepts as a job name
@@ -93,6 +95,9 @@ class Job(Record):
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
             raise SpecError(str(self.name), "name", "must be letters, digits and _ only")
+        length = len(self.name)  # it is a part of the task's id, and has to fit in there
+        problem = f"must have at most {MAX_NAME} characters, got {length}"
+        self._require(length <= MAX_NAME, "name", problem)
         for name in ("num", "cpus", "mem", "gpus", "start", "disk"):
             self._require_number(name)
         for name in ("num", "gpus", "start"):
@@ -129,12 +134,20 @@ class Job(Record):
         )
 
     def _check_cmd(self) -> None:
-        if self.cmd is None or isinstance(self.cmd, str):
-            self._require(self.cmd is None or bool(self.cmd.strip()), "cmd", "must not be empty")
+        if self.cmd is None:
+            return
+        if isinstance(self.cmd, str):
+            self._require(bool(self.cmd.strip()), "cmd", "must not be empty")
+            self._require_short(self.cmd)
             return
         is_list = isinstance(self.cmd, Sequence) and all(isinstance(a, str) for a in self.cmd)
         self._require(is_list and bool(self.cmd), "cmd", "must be a string or a list of strings")
+        self._require_short(*self.cmd)
         object.__setattr__(self, "cmd", tuple(self.cmd))
+
+    def _require_short(self, *arguments: str) -> None:
+        problem = long_argument(*arguments)
+        self._require(not problem, "cmd", problem)
 
     def _parse_constraints(self) -> None:
         try:

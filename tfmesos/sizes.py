@@ -1,0 +1,35 @@
+"""What Linux takes for the start of a process; more is refused before the start of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+MAX_STRING = 131_071  # bytes of one argument, or of one variable with its name (MAX_ARG_STRLEN)
+MAX_ENVIRONMENT = 1024 * 1024  # bytes of all variables; Linux takes 2 MiB, with the arguments
+
+
+def long_argument(*arguments: str) -> str:
+    """What is wrong with the longest of them, if anything is."""
+    size = max((_size(argument) for argument in arguments), default=0)
+    if size <= MAX_STRING:
+        return ""
+    limit = f"Linux takes at most {MAX_STRING:,} in one argument: put it into a file"
+    return f"has an argument of {size:,} bytes; {limit}"
+
+
+def large_environment(env: Mapping[str, str]) -> str:
+    """What is wrong with the size of these variables, if anything is."""
+    sizes = {name: _size(f"{name}={value}") for name, value in env.items()}
+    for name, size in sizes.items():
+        if size > MAX_STRING:
+            limit = f"Linux takes at most {MAX_STRING:,} in one variable"
+            return f"has {size:,} bytes in {name}=...; {limit}"
+    total = sum(sizes.values()) + len(sizes)  # each ends with a zero
+    if total > MAX_ENVIRONMENT:
+        limit = f"at most {MAX_ENVIRONMENT:,} are passed on: put them into a file"
+        return f"has {total:,} bytes in all; {limit}"
+    return ""
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
