@@ -2,20 +2,23 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from tfmesos.child import Guard
 from tfmesos.spawn import spawn
 
 
 def run(argv: list[str], cwd: Path, env: dict[str, str] | None = None) -> tuple[int, str]:
     """The exit code and the output of a command with both its streams in one pipe."""
     read_end, write_end = os.pipe()
-    with open(os.devnull) as nothing, open(read_end) as output:
+    env = {"PATH": os.environ["PATH"], **(env or {})}
+    with open(os.devnull) as nothing, open(read_end) as output, closing(Guard("x")) as guard:
         try:
             streams = (nothing.fileno(), write_end, write_end)
-            child = spawn(argv, {"PATH": os.environ["PATH"], **(env or {})}, str(cwd), streams)
+            child = spawn(argv, env, str(cwd), streams, guard)
         finally:
             os.close(write_end)
         return child.wait(), output.read()

@@ -24,27 +24,41 @@ REST = 0.01  # seconds between two looks at all others, who may write line by li
 
 
 class Guard:
-    """A forked process that outlives a runner killed by SIGKILL, and kills its command then.
+    """A forked process that outlives a runner killed by SIGKILL, and kills its commands then.
 
     It reads the sessions that begin and end from a pipe; the runner's death closes that.
     """
 
-    def __init__(self, mark: Mapping[str, str]) -> None:
+    def __init__(self, task: str) -> None:
+        """OSError if there cannot be one."""
+        self._task = task
+        self._sessions: set[int] = set()
         read_end, self._pipe = os.pipe()
-        self._pid = os.fork()
+        try:
+            self._pid = os.fork()
+        except OSError:
+            os.close(read_end)
+            os.close(self._pipe)
+            raise
         if self._pid == 0:
-            _stand_guard(read_end, mark)
+            _stand_guard(read_end, task)
         os.close(read_end)
 
     def began(self, leader: int) -> None:
+        self._sessions.add(leader)
         self._tell(leader)
 
     def ended(self, leader: int) -> None:
+        self._sessions.discard(leader)
         self._tell(-leader)
 
     def close(self) -> None:
-        os.close(self._pipe)
+        """Do its work while we live. It is killed, for it may be stopped."""
+        if self._sessions:
+            _clear_away(self._sessions, self._task)
+        os.kill(self._pid, signal.SIGKILL)
         os.waitpid(self._pid, 0)
+        os.close(self._pipe)
 
     def _tell(self, number: int) -> None:
         try:
@@ -53,7 +67,7 @@ class Guard:
             pass  # somebody killed the guard; the command can do without
 
 
-def _stand_guard(pipe: int, mark: Mapping[str, str]) -> None:
+def _stand_guard(pipe: int, task: str) -> None:
     """Never returns."""
     try:
         os.setsid()
@@ -63,12 +77,15 @@ def _stand_guard(pipe: int, mark: Mapping[str, str]) -> None:
         close_all_but(pipe)  # nobody is to wait for the guard who waits for the runner
         with os.fdopen(pipe) as lines:
             sessions = _unfinished(lines)
-        for leader in sessions:
-            process.kill_session(leader)
-        if sessions:
-            process.signal_marked(mark, signal.SIGKILL)
+        _clear_away(sessions, task)
     finally:
         os._exit(0)
+
+
+def _clear_away(sessions: Iterable[int], task: str) -> None:
+    for leader in sessions:
+        process.kill_session(leader)
+    process.kill_marked(process.MARK, task)
 
 
 def _unfinished(lines: Iterable[str]) -> set[int]:
@@ -92,6 +109,7 @@ class Child:
     def __init__(
         self,
         loop: Loop,
+        guard: Guard,
         argv: Sequence[str],
         env: Mapping[str, str],
         cwd: str,
@@ -99,7 +117,7 @@ class Child:
         stdin: int | None = None,
     ) -> None:
         self.ended = False
-        self._loop, self._read = loop, read
+        self._loop, self._guard, self._read = loop, guard, read
         self._timers: list[Timer] = []
         self._pause: Timer | None = None
         self._flood_until = 0.0
@@ -119,7 +137,7 @@ class Child:
         streams = (nothing if stdin is None else stdin, out_end, err_end)
         self._open = {"stdout": out, "stderr": err}
         try:
-            return spawn(argv, env, cwd, streams)
+            return spawn(argv, env, cwd, streams, self._guard)
         except (OSError, ValueError):
             os.close(out)
             os.close(err)
@@ -197,6 +215,7 @@ class Child:
         for timer in [*self._timers, self._pause]:
             if timer is not None:
                 timer.cancel()
+        self._guard.ended(self.pid)  # before it is reaped: its number is still its own
         self._process.wait()
         self.ended = True
 

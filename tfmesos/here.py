@@ -25,12 +25,12 @@ _HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _GUARD = """
 import signal, sys, time
 sys.path.insert(0, sys.argv[1])
-from tfmesos.process import signal_marked
-mark = {"TFMESOS_TASK_ID": sys.argv[2]}
-if not sys.stdin.read():
-    signal_marked(mark, signal.SIGTERM)
-    time.sleep(2)
-    signal_marked(mark, signal.SIGKILL)
+from tfmesos.process import kill_marked, signal_marked
+name, value = sys.argv[2:]
+sys.stdin.read()
+signal_marked(name, [value], signal.SIGTERM)
+time.sleep(2)
+kill_marked(name, value)
 """
 
 
@@ -42,20 +42,21 @@ class Here:
         self._say = say
         self._reservation = reserve(family_of(host))
         self.address = join_address(host, self._reservation.getsockname()[1])
-        self._mark = {"TFMESOS_TASK_ID": self.task_id}
+        self._mark = {process.MARK: self.task_id}
         self._guard = self._post_guard()
         self._process: asyncio.subprocess.Process | None = None
         self.is_stopping = False
 
     def _post_guard(self) -> subprocess.Popen[bytes]:
         """A process that ends the task if we are killed: its standard input ends with us."""
-        argv = [sys.executable, "-I", "-S", "-c", _GUARD, _HOME, self.task_id]
+        argv = [sys.executable, "-I", "-S", "-c", _GUARD, _HOME, process.MARK, self.task_id]
         return process.start(argv, stdin=subprocess.PIPE)
 
     def close(self) -> None:
         self._reservation.close()
-        process.signal_marked(self._mark, signal.SIGKILL)
-        self._guard.communicate(b"relieved")
+        process.kill_marked(process.MARK, self.task_id)
+        self._guard.kill()  # whatever state it is in
+        self._guard.communicate()
 
     @property
     def is_running(self) -> bool:
@@ -79,9 +80,9 @@ class Here:
 
     async def stop(self, grace: float) -> None:
         self.is_stopping = True
-        process.signal_marked(self._mark, signal.SIGTERM)
+        process.signal_marked(process.MARK, [self.task_id], signal.SIGTERM)
         await asyncio.sleep(grace)
-        process.signal_marked(self._mark, signal.SIGKILL)
+        process.kill_marked(process.MARK, self.task_id)
 
     async def _finalize(self, argv: list[str], env: Mapping[str, str]) -> None:
         code, reason = await self._step(argv, env)
@@ -96,4 +97,4 @@ class Here:
         try:
             return process.ending(await self._process.wait())
         finally:
-            process.signal_marked(self._mark, signal.SIGKILL)
+            process.kill_marked(process.MARK, self.task_id)

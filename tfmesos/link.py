@@ -29,7 +29,7 @@ class Settings:
         self.secret = secret
         self.launcher = wire.split_address(values["launcher"])
         self.run, self.task = str(values["run"]), str(values["task"])
-        self.mark = {"TFMESOS_TASK_ID": self.task}  # on all that the task starts
+        self.mark = {process.MARK: self.task}  # on all that the task starts
         # The launcher's pid, if it is on this machine:
         self.owner = 0 if values["owner"] == wire.NOBODY else int(values["owner"])
         self.connect_timeout = float(values["connect_timeout"])  # seconds

@@ -14,13 +14,14 @@ from .system import signal
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import subprocess
-    from typing import IO, Collection, Mapping, Sequence
+    from typing import IO, Callable, Collection, Mapping, Sequence
 
     from .spawn import Spawned
 
     Stream = None | int | IO[bytes]
 
 
+MARK = "TFMESOS_TASK_ID"  # in the environment of all that a task starts
 _DEVNULL = -3  # as subprocess has it
 _GLIMPSE = 2048  # bytes
 
@@ -107,26 +108,40 @@ def kill_session(leader: int, patience: float = 2.0) -> bool:
     False if something survived SIGKILL for *patience* seconds: it hangs in the kernel and
     dies as soon as that lets go of it.
     """
+    return _repeat(lambda: signal_sessions([leader], signal.SIGKILL), patience)
+
+
+def signal_marked(name: str, values: Collection[str], number: int) -> set[str]:
+    """Signal every other process of ours that has one of *values* for *name* in its environment.
+
+    For those that left the session of their task, and those that never had one. Returns the
+    values that were found. One look at /proc serves all of them.
+    """
+    variable, wanted = "\0{}=".format(name).encode(), set(map(os.fsencode, values))
+    found = set()
+    for pid in _pids():
+        value = _environment(pid).partition(variable)[2].partition(b"\0")[0]
+        if value in wanted and pid != os.getpid():
+            _signal(pid, number)
+            found.add(os.fsdecode(value))
+    return found
+
+
+def kill_marked(name: str, value: str, patience: float = 2.0) -> bool:
+    """As kill_session, for all that signal_marked finds."""
+    return _repeat(lambda: signal_marked(name, [value], signal.SIGKILL), patience)
+
+
+def _repeat(kill: Callable[[], object], patience: float) -> bool:
+    """Kill until nothing is left to be killed; False if that takes too long."""
     deadline = time.monotonic() + patience
     pause = 0.0005
-    while signal_sessions([leader], signal.SIGKILL):
+    while kill():
         if time.monotonic() > deadline:
             return False
         time.sleep(pause)
         pause = min(2 * pause, 0.05)
     return True
-
-
-def signal_marked(mark: Mapping[str, str], number: int) -> None:
-    """Signal every living process of ours that has these variables in its environment.
-
-    For those that left the session of their task, and those that never had one.
-    """
-    wanted = ["\0{}={}\0".format(name, value).encode() for name, value in mark.items()]
-    for pid in _pids():
-        environment = _environment(pid)
-        if all(variable in environment for variable in wanted) and pid != os.getpid():
-            _signal(pid, number)
 
 
 def blot_out(value: str) -> None:

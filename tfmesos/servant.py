@@ -17,6 +17,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Mapping
 
+    from .child import Guard
+
 # Its code comes over its socket: there is no file that holds it.
 _CODE = (
     "import os, socket\n"
@@ -36,8 +38,14 @@ class Servant:
     """``begin`` tells it its cluster; ``is_ready`` once it listens, or ``error`` says why not."""
 
     def __init__(
-        self, loop: Loop, env: Mapping[str, str], cwd: str, read: Callable[[str, bytes], None]
+        self,
+        loop: Loop,
+        guard: Guard,
+        env: Mapping[str, str],
+        cwd: str,
+        read: Callable[[str, bytes], None],
     ) -> None:
+        """OSError if it cannot be started."""
         self.is_ready = False
         self.error = ""
         self._loop = loop
@@ -46,7 +54,7 @@ class Servant:
         code = _source()
         with theirs:
             argv = [sys.executable, "-c", _CODE.format(len(code))]
-            self.child = Child(loop, argv, env, cwd, read, stdin=theirs.fileno())
+            self.child = Child(loop, guard, argv, env, cwd, read, stdin=theirs.fileno())
         self._tell(code)
         loop.watch(self._channel.fileno(), READ, self._hear)
 

@@ -60,6 +60,7 @@ class Runner:
         self._guard: Guard | None = None
         self._child: Child | None = None
         self._servant: Servant | None = None
+        self._unstarted: Outcome | None = None  # why there is no servant
         self._stop_grace: float | None = None  # seconds from SIGTERM to SIGKILL, once stopping
         self._evicted = False  # was it the agent, and not the launcher, who ended us?
         self._dismissed = False
@@ -104,6 +105,8 @@ class Runner:
             self._loop.run_until(lambda: self._start or self._stopping or self._failed_early)
             if self._stopping:
                 return self._report(self._stopped("was stopped before it started"), [])
+            if self._unstarted is not None:
+                return self._report(self._unstarted, [])
             if self._servant is None:
                 return self._work()
             return self._serve(self._servant, reservation)
@@ -157,20 +160,31 @@ class Runner:
         from .servant import Servant  # most tasks have a command
 
         self._output.forward = bool(message.get("forward", True))
-        self._guard = Guard(self._settings.mark)
         layers = (message.get("env") or {}, message.get("user_env") or {}, self._settings.mark)
         env = command.merged(os.environ, self._settings.env, *layers)
-        self._servant = Servant(self._loop, env, _directory(message), self._forward)
-        self._child = self._servant.child
-        self._guard.began(self._child.pid)
+        try:
+            servant = Servant(
+                self._loop, self._the_guard(), env, _directory(message), self._forward
+            )
+        except OSError as error:
+            self._unstarted = Outcome(*process.could_not_start(sys.executable, error))
+            return
+        self._servant, self._child = servant, servant.child
         self._look_for_gpu(message)
+
+    def _the_guard(self) -> Guard:
+        """There before the first process that it is to end; OSError if it cannot be had."""
+        if self._guard is None:
+            self._guard = Guard(self._settings.task)
+        return self._guard
 
     @property
     def _failed_early(self) -> bool:
-        return self._servant is not None and self._servant.child.ended
+        if self._servant is None:
+            return self._unstarted is not None
+        return self._servant.child.ended
 
     def _prepare(self, cwd: str) -> None:
-        self._guard = Guard(self._settings.mark)
         self._output.forward = bool(self._start.get("forward", True))
         if self._start.get("cwd") not in (None, cwd) and not self._start.get("in_image"):
             text = "no directory {} on this node; running in {}"
@@ -216,18 +230,15 @@ class Runner:
     ) -> Outcome:
         killed_before = oom_kills()
         try:
-            child = Child(self._loop, argv, env, cwd, self._forward)
+            child = Child(self._loop, self._the_guard(), argv, env, cwd, self._forward)
         except (OSError, ValueError) as error:
             return Outcome(*process.could_not_start(argv[0], error))
-        assert self._guard is not None
-        self._guard.began(child.pid)
         if announce:
             self._outbox.add({"type": "ready"})
             self._output.begin()
         self._child = child
         self._loop.run_until(lambda: child.ended)
         self._child = None
-        self._guard.ended(child.pid)
         code, reason = process.ending(child.returncode)
         if code and oom_kills() > killed_before:
             reason = "ran out of memory and " + reason
@@ -235,7 +246,7 @@ class Runner:
 
     def _report(self, outcome: Outcome, tail: list[str], patience: float = PATIENCE) -> Outcome:
         """Tell the launcher how it ended, and wait until it knows."""
-        process.signal_marked(self._settings.mark, signal.SIGKILL)  # daemons that left the session
+        process.kill_marked(process.MARK, self._settings.task)  # daemons that left the session
         if self._output.copy is not None:
             self._output.copy.close()
         if self._evicted:  # a command that ends well then has not done its work all the same
@@ -260,7 +271,7 @@ class Runner:
 
     def _receive(self, message: wire.Message) -> None:
         kind = message.get("type")
-        if kind == "prepare" and self._servant is None:
+        if kind == "prepare" and self._servant is None and self._unstarted is None:
             self._hire(message)
         elif kind == "start":
             self._start = self._start or message

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import NoReturn
 
+    from .child import Guard
+
 _STANDARD = (0, 1, 2)
 
 
@@ -43,28 +45,54 @@ class Spawned:
 
 
 def spawn(
-    argv: Sequence[str], env: Mapping[str, str], cwd: str, streams: tuple[int, int, int]
+    argv: Sequence[str],
+    env: Mapping[str, str],
+    cwd: str,
+    streams: tuple[int, int, int],
+    guard: Guard,
 ) -> Spawned:
     """Start *argv* as the leader of a new session, with *streams* as its standard streams.
 
+    *guard* knows of it before the command begins; if we die before that, it never begins.
     OSError or ValueError if it cannot be started. The caller owns and reaps it.
     """
     if any("\0" in word for word in argv):
         raise ValueError("embedded null byte")
-    read_end, write_end = os.pipe()
-    pid = os.fork()
+    (told, report), (permit, grant) = pipes = os.pipe(), os.pipe()
+    try:
+        pid = os.fork()
+    except OSError:
+        for fd in (*pipes[0], *pipes[1]):
+            os.close(fd)
+        raise
     if pid == 0:
-        os.close(read_end)
-        _become(argv, env, cwd, streams, write_end)
-    os.close(write_end)
-    problem = os.read(read_end, 4096).decode("utf-8", "replace")  # b"" once exec has closed it
-    os.close(read_end)
-    started = Spawned(pid)
-    if problem:
-        started.wait()
+        _become(argv, env, cwd, streams, report, permit)
+    os.close(report)
+    os.close(permit)
+    guard.began(pid)
+    _grant(grant)
+    if problem := _complaint(told):
+        guard.ended(pid)
+        os.waitpid(pid, 0)
         number, _, text = problem.partition(" ")
         raise OSError(int(number), text) if int(number) else ValueError(text)
-    return started
+    return Spawned(pid)
+
+
+def _grant(pipe: int) -> None:
+    try:
+        os.write(pipe, b".")
+    except BrokenPipeError:
+        pass  # somebody has killed it already
+    os.close(pipe)
+
+
+def _complaint(pipe: int) -> str:
+    """Why it cannot be started; empty once exec has closed the pipe."""
+    try:
+        return os.read(pipe, 4096).decode("utf-8", "replace")
+    finally:
+        os.close(pipe)
 
 
 def close_all_but(*kept: int) -> None:
@@ -83,13 +111,19 @@ def _become(
     cwd: str,
     streams: tuple[int, int, int],
     report: int,
+    permit: int,
 ) -> NoReturn:
-    """In the child: turn into the command, or tell *report* why not."""
+    """In the child: turn into the command once it is permitted, or tell *report* why not.
+
+    Who is told of the parent's death by a pipe that this closes finds a session to kill then.
+    """
     try:
         os.setsid()
         for standard in _STANDARD:
             os.dup2(streams[standard], standard)
-        close_all_but(*_STANDARD, report)
+        close_all_but(*_STANDARD, report, permit)
+        if not os.read(permit, 1):
+            os._exit(127)  # the parent is dead, and it is not known who would end us
         for name in ("SIGPIPE", "SIGXFSZ"):  # which Python ignores, and a command expects not to
             if hasattr(signal, name):
                 signal.signal(getattr(signal, name), signal.SIG_DFL)

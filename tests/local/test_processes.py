@@ -90,6 +90,23 @@ def test_there_is_no_directory_before_the_first_task_and_then_only_we_can_open_i
     assert run(story) == 0o700
 
 
+@pytest.mark.parametrize("end", ["exit 0", "exit 3", "kill -9 $$", "wait"])
+def test_what_left_the_session_of_its_task_does_not_outlive_it(end):
+    """Also when the task is only killed at the very end."""
+    daemon = "setsid sh -c 'trap : TERM; echo $$ > daemon; while :; do sleep 60; done' & "
+    script = f"{daemon} until [ -s daemon ]; do sleep 0.01; done; {end}"
+
+    async def story(mesos, scheduler):
+        await scheduler.launch(await scheduler.offer(), task("t", script))
+        (daemon,) = await pids(mesos, "daemon")
+        if end != "wait":
+            await scheduler.state("t", "TASK_FINISHED" if end == "exit 0" else "TASK_FAILED")
+            assert not alive(daemon)
+        return daemon
+
+    assert not alive(run(story, exit_grace=0.1))
+
+
 def test_a_given_work_directory_is_kept(tmp_path):
     async def story(mesos, scheduler):
         await scheduler.launch(await scheduler.offer(), task("t", "echo out"))

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,8 +112,7 @@ class Containers:
         for preparing in self._preparing.values():
             if preparing.get_name() == agent_id:
                 preparing.cancel()
-        pids = [c.pid for c in self._running.values() if c.task.agent.id == agent_id]
-        process.signal_sessions(pids, signal.SIGKILL)
+        self._kill_all([c for c in self._running.values() if c.task.agent.id == agent_id])
 
     async def close(self, grace: float) -> None:
         """Leave no process: SIGTERM, and SIGKILL after *grace* seconds."""
@@ -141,9 +140,8 @@ class Containers:
 
     def _kill_everything(self) -> None:
         """Synchronous, so that no cancellation can come between."""
-        pids = [container.pid for container in self._running.values()]
         deadline = self._loop.time() + _PATIENCE
-        while process.signal_sessions(pids, signal.SIGKILL) and self._loop.time() < deadline:
+        while self._kill_all(self._running.values()) and self._loop.time() < deadline:
             time.sleep(_LOOK_AGAIN)
         for container_id, container in list(self._running.items()):
             self._notice_end(container_id)
@@ -170,9 +168,19 @@ class Containers:
         if self._engine is not None and others:
             self._engine.signal(others, number)
 
+    def _kill_all(self, containers: Collection[_Container]) -> set[int]:
+        """Kill what there is of them, and return the pids of those that had anything.
+
+        What a task starts in sessions of its own is found by its sandbox in the environment.
+        """
+        found = process.signal_sessions([c.pid for c in containers], signal.SIGKILL)
+        sandboxes = {str(self.sandbox(c.task)): c.pid for c in containers if not c.is_in_engine}
+        marked = process.signal_marked("MESOS_SANDBOX", sandboxes, signal.SIGKILL)
+        return found | {sandboxes[sandbox] for sandbox in marked}
+
     def _kill_now(self, container_id: str) -> None:
         if container := self._running.get(container_id):
-            process.signal_sessions([container.pid], signal.SIGKILL)
+            self._kill_all([container])
 
     def _start(self, container_id: str) -> None:
         task = self._waiting.pop(container_id, None)
@@ -259,7 +267,7 @@ class Containers:
         """Clear away what tasks left behind, and tell that they have ended."""
         ended, self._ended = self._ended, []
         # Until it is reaped the leader's pid, which names the session, is not used again.
-        crowded = process.signal_sessions([self._running[i].pid for i in ended], signal.SIGKILL)
+        crowded = self._kill_all([self._running[i] for i in ended])
         for container_id in ended:
             container = self._running[container_id]
             if container.pid in crowded and self._loop.time() < container.patience_ends:
