@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MARK = "TFMESOS_TASK_ID"  # in the environment of all that a task starts
 _DEVNULL = -3  # as subprocess has it
-_GLIMPSE = 2048  # bytes
+_STAT = 2048  # bytes that a line of /proc/PID/stat surely fits into
 
 
 def start(
@@ -222,7 +222,7 @@ def _state(pid: int) -> bytes:
     try:
         # The name of the program stands in brackets and may hold anything, brackets too.
         with open("/proc/{}/stat".format(pid), "rb", buffering=0) as file:
-            return file.read(_GLIMPSE).rpartition(b")")[2].split()[0]
+            return file.read(_STAT).rpartition(b")")[2].split()[0]
     except (OSError, IndexError):
         return b""
 

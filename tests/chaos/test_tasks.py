@@ -6,9 +6,11 @@ import os
 import signal
 import sys
 
+import psutil
 import pytest
 
 from tests.commands import finish, read_until, running_tfrun, tfrun
+from tests.runners import gone
 
 # worker:0 tells its pids; the others wait.
 WORKERS = "[ {task_index} = 0 ] && echo up $PPID $$; exec sleep 600"
@@ -29,6 +31,47 @@ def test_a_killed_runner_fails_the_run_and_takes_its_command_with_it(bound):
         _, err = finish(run, bound.left)
     assert run.returncode == 137
     assert "tfrun: worker:0 was killed by SIGKILL (signal 9) on " in err, err
+
+
+def guard_of(runner, command):
+    """Its other child."""
+    return next(p.pid for p in psutil.Process(runner).children() if p.pid != command)
+
+
+@pytest.mark.bound(20)
+def test_a_task_is_ended_whole_when_its_runner_and_its_guard_are_killed(bound):
+    with running_tfrun("-w", 2, "--", WORKERS) as run:
+        runner, command = pids(run)
+        guard = guard_of(runner, command)
+        bound.struck()
+        os.kill(guard, signal.SIGKILL)
+        os.kill(runner, signal.SIGKILL)
+        _, err = finish(run, bound.left)
+        assert gone(command, 0)
+    assert run.returncode == 137
+    assert "tfrun: worker:0 was killed by SIGKILL (signal 9) on " in err, err
+
+
+@pytest.mark.bound(20)
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
+def test_a_stopped_guard_keeps_neither_its_runner_nor_the_run(end, bound):
+    with running_tfrun("-w", 2, "--", WORKERS) as run:
+        os.kill(guard_of(*pids(run)), signal.SIGSTOP)
+        bound.struck()
+        run.send_signal(end)
+        finish(run, bound.left)
+    assert run.returncode == (130 if end == signal.SIGINT else -end)
+
+
+@pytest.mark.bound(20)
+def test_a_stopped_guard_does_not_outlive_a_killed_runner(bound):
+    with running_tfrun("-w", 2, "--", WORKERS) as run:
+        runner, command = pids(run)
+        os.kill(guard_of(runner, command), signal.SIGSTOP)
+        bound.struck()
+        os.kill(runner, signal.SIGKILL)
+        finish(run, bound.left)
+    assert run.returncode == 137
 
 
 @pytest.mark.bound(20)
