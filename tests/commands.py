@@ -12,7 +12,7 @@ from importlib.util import find_spec
 
 import pytest
 
-TIMEOUT = 60.0
+from tests.bounds import HANG
 
 # Not importorskip(): with TensorFlow in this process, looking for garbage after each test would
 # take longer than most tests.
@@ -27,7 +27,7 @@ def environment(**more):
     return {**clean, **more}
 
 
-def tfrun(*args, env=None, cwd=None, timeout=TIMEOUT):
+def tfrun(*args, env=None, cwd=None, timeout=HANG):
     """Run tfrun to its end."""
     return subprocess.run(
         [sys.executable, "-m", "tfmesos", *map(str, args)],
@@ -79,11 +79,11 @@ def standing_mesos(*flags):
         yield re.search(r"http://\S+", master.stdout.readline())[0]
     finally:
         master.terminate()
-        assert master.wait(20) == 143
+        assert master.wait() == 143
         master.stdout.close()
 
 
-def finish(process, timeout=TIMEOUT):
+def finish(process, timeout=HANG):
     """Wait for its end; return the rest of its output.
 
     Not communicate(): that forgets what readline() has read ahead.

@@ -15,9 +15,8 @@ import psutil
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.bounds import LEAVING
 from tests.tls import make_certificate
-
-LEAVING = 10.0  # seconds within which the last processes must have gone
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Started in the background of a shell; what we start would ignore it, too.

@@ -15,6 +15,8 @@ from typing import Any, TypeVar
 from tfmesos import events, payload, process, wire
 from tfmesos.rendezvous import Rendezvous
 
+from .bounds import HANG
+
 RUN = "run-1"
 TASK = f"worker-0-of-{os.urandom(8).hex()}"  # its own, for a runner kills all that bears its mark
 SECRET = bytes(range(32))
@@ -60,7 +62,7 @@ class Runner:
             command = ["/bin/sh", "-c", payload.command(python)]
             self.process = process.start(command, env=env, cwd=str(sandbox), stdout=out, stderr=err)
 
-    def wait(self, timeout: float = 15) -> int:
+    def wait(self, timeout: float = HANG) -> int:
         return process.exit_code(self.process.wait(timeout))
 
     async def exited(self) -> int:
@@ -133,7 +135,7 @@ class Launcher:
     async def until(self, condition: Callable[[], T | None]) -> T:
         """What *condition* gives once it is true; it is asked whenever there is news."""
         try:
-            async with asyncio.timeout(15):
+            async with asyncio.timeout(HANG):
                 while not (value := condition()):
                     self._news.clear()
                     await self._news.wait()
@@ -152,7 +154,7 @@ async def launcher(host: str = "127.0.0.1", **options: Any) -> AsyncIterator[Lau
         yield ours
 
 
-def gone(pid: int, timeout: float = 10) -> bool:
+def gone(pid: int, timeout: float = HANG) -> bool:
     """Whether the process, anybody's, ends within *timeout* seconds; a zombie has ended."""
     try:
         handle = os.pidfd_open(pid)

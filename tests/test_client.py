@@ -21,6 +21,7 @@ from tfmesos.errors import MasterError
 from tfmesos.masters import MasterList, ZooKeeperMasters, by_precedence, parse
 from tfmesos.secret import Secret
 
+from .bounds import HANG
 from .fake_masters import (
     CLEAN_END,
     STREAM_HEAD,
@@ -66,7 +67,7 @@ def play(scenario):
     """Run a scenario, and see that it leaves no task and no socket behind."""
 
     async def watched():
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(HANG):
             await scenario()
         assert asyncio.all_tasks() == {asyncio.current_task()}
 

@@ -71,7 +71,7 @@ def test_a_tensorboard_callback_without_tensorboard_comes_with_the_way_out(tmp_p
         f"board = tf.keras.callbacks.TensorBoard({str(tmp_path)!r})\n"
         "model.fit(np.ones((8, 3)), np.ones((8, 1)), verbose=0, callbacks=[board])\n"
     )
-    done = tfrun("-w", 1, "--", sys.executable, script, timeout=110)
+    done = tfrun("-w", 1, "--", sys.executable, script)
     assert done.returncode == 1
     assert "pip install tensorboard where the tasks run" in done.stderr
 
@@ -86,7 +86,7 @@ def test_a_keras_3_model_under_a_strategy_it_does_not_support_ends_soon_with_the
         "    model.compile('sgd', 'mse')\n"
         "model.fit(np.ones((64, 3)), np.ones((64, 1)), verbose=0)\n"
     )
-    done = tfrun("-w", 2, "--", sys.executable, script, timeout=110)
+    done = tfrun("-w", 2, "--", sys.executable, script)
     assert done.returncode == 1
     assert "  hint: Keras 3 supports neither MultiWorkerMirroredStrategy nor" in done.stderr
 

@@ -141,7 +141,7 @@ def test_a_wait_for_what_others_use_says_so_and_ends_well(mesos):
             first.terminate()
             _, err = finish(second)
             assert second.returncode == 0, err
-        assert first.wait(10) == 143
+        assert first.wait() == 143
 
 
 def test_the_start_timeout_ends_a_wait_with_the_same_words(mesos):
@@ -151,7 +151,7 @@ def test_the_start_timeout_ends_a_wait_with_the_same_words(mesos):
         done = tfrun("-m", mesos, "-w", 1, "-Cw", 3, "--start-timeout", 2, "--", "true")
         assert 2 <= time.monotonic() - began < 6
         first.terminate()
-        assert first.wait(10) == 143
+        assert first.wait() == 143
     assert (done.returncode, done.stderr) == (
         75,
         "tfrun: not started after 2 s: 0 of 1 task placed; worker:0 needs cpus 3, mem 1024; "

@@ -42,7 +42,7 @@ def test_a_signal_reaches_every_group_of_the_session(started):
     assert os.getpgid(grandchild) != child.pid
     process.signal_sessions([child.pid], signal.SIGTERM)
     assert gone(grandchild)
-    assert child.wait(10) == -signal.SIGTERM
+    assert child.wait() == -signal.SIGTERM
 
 
 def test_nothing_is_left_however_the_command_ignores_signals(started):
@@ -101,7 +101,7 @@ def test_a_mark_is_found_however_long_the_environment_before_it(padding):
     env = {"PADDING": "x" * padding, "TFMESOS_TASK_ID": f"after-{padding}"}
     child = subprocess.Popen(["/bin/sleep", "60"], env=env)
     process.kill_marked("TFMESOS_TASK_ID", f"after-{padding}")
-    assert child.wait(10) == -signal.SIGKILL
+    assert child.wait() == -signal.SIGKILL
 
 
 @pytest.mark.parametrize("number", list(signal.Signals))

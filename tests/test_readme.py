@@ -27,7 +27,6 @@ def test_a_shell_block_marked_as_runnable_runs(block):
         env=environment(PATH=path),
         capture_output=True,
         text=True,
-        timeout=120,
     )
     assert done.returncode == 0, done.stderr
 

@@ -86,7 +86,7 @@ def test_a_task_goes_on_elsewhere_when_its_machine_dies(tmp_path):
 
 async def _lose_the_machine_of(command):
     nodes = [AgentConfig(name, "cpus:1;mem:2048") for name in ("node-a", "node-b")]
-    async with asyncio.timeout(60), LocalMesos(nodes) as mesos:
+    async with LocalMesos(nodes) as mesos:
         run = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "tfmesos", "-v", "-m", mesos.url, "-w", "1"),
             *("--restart-policy", "task", "--", command),
@@ -137,7 +137,7 @@ def test_a_training_survives_the_death_of_a_worker(options, program, restart, tm
     with running_tfrun(*options, *scratch, "--", *command) as run:
         read_until(run.stdout, "step ")
         kill_worker_one(run)
-        out, err = finish(run, timeout=150)
+        out, err = finish(run)
     assert run.returncode == 0, err
     assert f"was killed by SIGKILL (signal 9); {restart} (restart 1 of 3)" in err
     assert "test accuracy: 0.9" in out

@@ -35,7 +35,6 @@ def run_bytes(*args):
         capture_output=True,
         stdin=subprocess.DEVNULL,
         env=environment(),
-        timeout=60,
     )
 
 
@@ -119,7 +118,6 @@ def test_the_report_of_a_fault_does_not_show_the_secrets_of_the_run(tmp_path, ve
         capture_output=True,
         text=True,
         env=environment(),
-        timeout=60,
     )
     assert done.returncode == 70
     secrets = json.loads(told.read_text())

@@ -24,6 +24,7 @@ from tfmesos.events import (
     TaskRegistered,
 )
 
+from .bounds import HANG
 from .ports import free_port
 from .runners import CLUSTER, SECRET, TASK, Proxy, gone, launcher, runner, settings
 
@@ -230,7 +231,7 @@ def test_a_copy_of_the_output_goes_to_the_address_that_wants_it(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         host, port = listener.getsockname()
         run(tmp_path, "echo out; echo err >&2; printf end", copy_to=f"{host}:{port}")
-        listener.settimeout(10)
+        listener.settimeout(HANG)
         connection, _ = listener.accept()
         with connection, connection.makefile("rb") as file:
             assert file.read() == b"[worker:0] out\n[worker:0] end\n"

@@ -13,7 +13,7 @@ from tests.mesos.conftest import unavailable
 
 from . import engine as real
 
-SETTING_UP = 600.0  # seconds; the first test makes the base image, if nobody has before
+SETTING_UP = 1800.0  # seconds; the first test makes the base image, if nobody has before
 
 
 def pytest_collection_modifyitems(items):
@@ -49,7 +49,7 @@ def docker(engine_address, monkeypatch):
 
     def docker(*arguments, check=True, **options):
         words = ["docker", *map(str, arguments)]
-        done = subprocess.run(words, capture_output=True, text=True, timeout=100, **options)
+        done = subprocess.run(words, capture_output=True, text=True, **options)
         assert not (check and done.returncode), done.stderr
         return done
 

@@ -18,13 +18,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.bounds import HANG
 from tests.mesos.build import cache_directory, one_at_a_time
 
 BASE = "tfmesos-tests/base"
 IMAGE = "tfmesos/tfmesos"
 PACKAGES = ("python3", "python3-pip", "python-is-python3", "libstdc++6")
 REPOSITORY = Path(__file__).parents[2]
-PATIENCE = 60.0  # seconds for the engine to come up
 
 
 class CannotRun(Exception):
@@ -57,7 +57,7 @@ def running_engine(directory: Path) -> Iterator[str]:
         yield address
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(PATIENCE)
+        process.wait(HANG)
         log.close()
         unmount_all(directory)
         shutil.rmtree(directory)
@@ -71,7 +71,7 @@ def unmount_all(directory: Path) -> None:
 
 
 def wait_for_answer(process: subprocess.Popen[bytes], address: str, log: Path) -> None:
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + HANG
     asked = ["docker", "--host", address, "version"]
     while subprocess.run(asked, capture_output=True).returncode:
         if process.poll() is not None or time.monotonic() > end:

@@ -87,7 +87,7 @@ with cluster(jobs, image=sys.argv[2], quiet=True, wait=False, **lent) as c:
 def test_a_program_on_the_host_drives_servers_in_containers(docker, base, tensorflow):
     _, place = tensorflow
     command = [sys.executable, "-c", IN_GRAPH, REPOSITORY / "examples", base, place]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=110, env=environment())
+    done = subprocess.run(command, capture_output=True, text=True, env=environment())
     assert done.stdout == "42\n", done.stderr
 
 

@@ -345,7 +345,7 @@ def test_it_works_in_the_loop_of_a_background_thread():
 
     thread = threading.Thread(target=run, args=(story,))
     thread.start()
-    thread.join(20)
+    thread.join()
     assert result == ["Command exited with status 3"]
 
 

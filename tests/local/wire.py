@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from tests.bounds import HANG
+
 Json = dict[str, Any]
 JSON_HEADERS = {"Accept": "application/json", "Content-Type": "application/json"}
-PATIENCE = 20.0  # seconds until a test gives up on an event
 
 
 @dataclass
@@ -54,7 +55,7 @@ class Connection:
         return answer
 
     async def _head(self) -> Answer:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(HANG):
             head = (await self.reader.readuntil(b"\r\n\r\n")).decode()
         first, *rest = head.rstrip().split("\r\n")
         _version, status, reason = first.split(" ", 2)
@@ -146,7 +147,7 @@ class Scheduler:
 
     async def until(self, done: Callable[[], Any]) -> Any:
         """Wait until *done* says something true, looking after every event."""
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(HANG):
             while not (found := done()):
                 self._changed.clear()
                 if found := done():
@@ -229,7 +230,7 @@ def grace(seconds: float) -> Json:
 
 async def appearance(path: Path) -> str:
     """The text of a file that a task writes, when it is there and has some."""
-    for _ in range(int(PATIENCE / 0.005)):
+    for _ in range(int(HANG / 0.005)):
         if text := _content(path):
             return text
         await asyncio.sleep(0.005)

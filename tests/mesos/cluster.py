@@ -14,14 +14,14 @@ from pathlib import Path
 
 import psutil
 
+from tests.bounds import HANG, LEAVING
 from tests.ports import free_port, offered_ports
 
-PATIENCE = 30.0  # seconds, against hangs only
 STARTING = (None, 404, 503)  # answers of a master that cannot be used yet
 QUICK_LOSS = {"agent_ping_timeout": "1secs", "max_agent_ping_timeouts": "3"}
 
 
-def wait_until(what: str, is_so: Callable[[], object], within: float = PATIENCE) -> None:
+def wait_until(what: str, is_so: Callable[[], object], within: float = HANG) -> None:
     """Poll what no event tells of."""
     end = time.monotonic() + within
     while not is_so():
@@ -113,7 +113,11 @@ class Master(Host):
         return sorted(agent["hostname"] for agent in known if agent["active"])
 
     def wait_for(self, *hostnames: str) -> None:
-        wait_until(f"connected: {hostnames}", lambda: self.agents() == sorted(hostnames))
+        def are_connected() -> bool:
+            self.check()
+            return self.agents() == sorted(hostnames)
+
+        wait_until(f"connected: {hostnames}", are_connected)
 
 
 class Agent(Host):
@@ -211,8 +215,8 @@ class Mesos:
         """The processes that run as tasks, also those whose agent has died."""
         return [task for executor in self._executors() for task in _below(executor)]
 
-    def wait_until_no_task_runs(self, within: float = 10.0) -> None:
-        wait_until("no task runs any more", lambda: not self.tasks(), within)
+    def wait_until_no_task_runs(self) -> None:
+        wait_until("no task runs any more", lambda: not self.tasks(), LEAVING)
 
     def _executors(self) -> list[psutil.Process]:
         return [it for it in self._containers() if "mesos-executor" in " ".join(_command(it)[:3])]
@@ -235,7 +239,7 @@ class Mesos:
             for process in left:
                 with suppress(psutil.NoSuchProcess):
                     process.kill()
-            psutil.wait_procs(left, PATIENCE)
+            psutil.wait_procs(left, HANG)
 
 
 def _below(process: psutil.Process) -> list[psutil.Process]:

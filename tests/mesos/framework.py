@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+from tests.bounds import HANG
 from tfmesos.client import MesosClient, Timing
 from tfmesos.masters import parse
 
@@ -15,14 +16,13 @@ from .cluster import wait_until
 
 Json = dict[str, Any]
 
-PATIENCE = 30.0  # seconds, against hangs only
 CAPABILITIES = ("MULTI_ROLE", "PARTITION_AWARE", "TASK_KILLING_STATE")
 ENDED = ("TASK_FINISHED", "TASK_FAILED", "TASK_KILLED", "TASK_ERROR", "TASK_DROPPED", "TASK_LOST")
 
 
 def play(scenario) -> None:
     async def bounded():
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(HANG):
             await scenario()
 
     asyncio.run(bounded())
@@ -48,7 +48,7 @@ class Framework:
             },
             self._events.put_nowait,
             credential=credential,
-            timing=Timing(give_up_after=10.0, first_delay=0.05, longest_delay=0.2),
+            timing=Timing(give_up_after=HANG, first_delay=0.05, longest_delay=0.2),
         )
 
     @asynccontextmanager

@@ -17,13 +17,10 @@ if importlib.util.find_spec("tensorflow") is None:
     pytest.skip("the examples need TensorFlow: pip install tensorflow", allow_module_level=True)
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
-HANG = 180.0  # seconds after which an example is taken to hang
 REPLICA = (
     "python mnist_replica.py --ps_hosts {ps_hosts} --worker_hosts {worker_hosts}"
     " --job_name {job_name} --worker_index {task_index}"
 ).split()
-
-pytestmark = pytest.mark.timeout(HANG + 20)
 
 
 @pytest.fixture
@@ -50,7 +47,6 @@ def test_plus_prints_42(small_nodes):
         text=True,
         stdin=subprocess.DEVNULL,
         env=environment(),
-        timeout=HANG,
     )
     assert (done.returncode, done.stdout) == (0, "42\n"), done.stderr
     assert sum(agents_used(small_nodes).values()) == 4 and len(agents_used(small_nodes)) >= 2
@@ -63,7 +59,6 @@ def test_mnist_replica_trains(small_nodes):
         *("-m", small_nodes.master.address, *sizes, "--", *REPLICA),
         env={"PATH": path},
         cwd=EXAMPLES / "mnist",
-        timeout=HANG,
     )
     assert done.returncode == 0, done.stderr
     (accuracy,) = re.findall(r"test accuracy: (\S+)", done.stdout)

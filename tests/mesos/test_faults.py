@@ -1,11 +1,11 @@
-"""What befalls a genuine Mesos, and how a run comes through it; each within a bound."""
+"""What befalls a genuine Mesos, and how a run comes through it."""
 
 from __future__ import annotations
 
 import re
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import psutil
 import pytest
@@ -13,8 +13,6 @@ import pytest
 from tests.commands import environment, finish, read_until, running_tfrun
 
 from .cluster import QUICK_LOSS, wait_until
-
-BOUND = 30.0  # seconds for a run to end after the fault
 
 
 class Tasks:
@@ -75,7 +73,7 @@ def two_nodes(mesos):
 
 
 def assert_success(run):
-    out, err = finish(run, BOUND)
+    out, err = finish(run)
     assert run.returncode == 0, err
     assert out.count("done") == 2
 
@@ -113,7 +111,7 @@ def test_a_run_that_waits_for_offers_survives_a_restart_of_the_master(mesos):
             mesos.master.restart()
             other.terminate()
             assert_success(run)
-        assert other.wait(10) == 143
+        assert other.wait() == 143
 
 
 def test_a_frozen_master_does_not_disturb_the_tasks(two_nodes, tasks):
@@ -152,7 +150,7 @@ def test_an_agent_that_is_out_of_reach_for_a_while_is_waited_for(two_nodes, task
 def test_a_machine_that_is_gone_for_good_fails_the_run(two_nodes, tasks):
     with impatient_run_of_two(two_nodes, tasks) as run:
         kill_machine(two_nodes, "node-1")
-        _, err = finish(run, BOUND)
+        _, err = finish(run)
     assert run.returncode == 1
     assert re.search(r"tfrun: worker:\d lost touch with the launcher .* on node-1", err), err
 
@@ -160,14 +158,14 @@ def test_a_machine_that_is_gone_for_good_fails_the_run(two_nodes, tasks):
 def test_a_machine_that_comes_back_after_the_run_was_given_up_ends_its_tasks(two_nodes, tasks):
     with impatient_run_of_two(two_nodes, tasks) as run:
         on_it = freeze_machine(two_nodes, "node-1")
-        _, err = finish(run, BOUND)
+        _, err = finish(run)
         assert run.returncode == 1
         assert re.search(
             r"tfrun: worker:\d is out of reach of the master and of the launcher", err
         ), err
         for process in on_it:
             process.resume()
-        two_nodes.wait_until_no_task_runs(within=15.0)
+        two_nodes.wait_until_no_task_runs()
 
 
 def machine(mesos, hostname):
@@ -179,7 +177,8 @@ def machine(mesos, hostname):
 def kill_machine(mesos, hostname):
     on_it = machine(mesos, hostname)
     for process in on_it:
-        process.kill()
+        with suppress(psutil.NoSuchProcess):  # it may end with its parent
+            process.kill()
     psutil.wait_procs(on_it)
 
 
@@ -194,8 +193,8 @@ def test_tasks_of_an_agent_that_unregisters_are_lost_and_the_run_fails(two_nodes
     with run_of_two(two_nodes, tasks) as run:
         agent = agent_of(two_nodes, "node-1")
         agent.unregister()
-        _, err = finish(run, BOUND)
-        assert agent.process.wait(BOUND) == 0
+        _, err = finish(run)
+        assert agent.process.wait() == 0
     assert run.returncode == 143
     assert re.search(r"tfrun: worker:\d was ended by its agent: .* on node-1\n", err), err
 
@@ -208,7 +207,7 @@ def test_tasks_of_an_agent_that_is_drained_have_failed_however_well_they_end(two
         for agent in master.get("/master/slaves")["slaves"]:
             drain = {"agent_id": {"value": agent["id"]}}
             assert master.post("/api/v1", {"type": "DRAIN_AGENT", "drain_agent": drain}) == 200
-        _, err = finish(run, BOUND)
+        _, err = finish(run)
     assert run.returncode == 143
     assert "tfrun: worker:0 was ended by its agent: it exited with 0 on node-" in err
 
@@ -224,8 +223,8 @@ def test_offers_that_are_rescinded_while_held_are_not_used(mesos):
             agent_of(mesos, "node-1").kill()
             mesos.start_agent("node-3")
             other.terminate()
-            out, err = finish(run, BOUND)
-        assert other.wait(10) == 143
+            out, err = finish(run)
+        assert other.wait() == 143
     assert (run.returncode, out.count("done")) == (0, 2), err
     assert "restarting it" not in err
 
@@ -237,7 +236,7 @@ def test_a_killed_launcher_leaves_no_task_after_the_grace(two_nodes, tasks):
     with impatient_run_of_two(two_nodes, tasks) as run:
         assert two_nodes.tasks()
         run.kill()
-        two_nodes.wait_until_no_task_runs(within=15.0)
+        two_nodes.wait_until_no_task_runs()
 
 
 def test_a_frozen_launcher_finds_its_tasks_again(two_nodes, tasks):

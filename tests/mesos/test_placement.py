@@ -84,7 +84,7 @@ def test_what_others_use_now_is_waited_for(nodes):
             read_until(second.stderr, "3 of 3 agents would be if they were free")
             first.terminate()
             _, err = finish(second)
-        assert (second.returncode, first.wait(10)) == (0, 143), err
+        assert (second.returncode, first.wait()) == (0, 143), err
 
 
 def test_a_run_that_has_its_places_holds_no_offer(mesos):
@@ -101,7 +101,7 @@ def test_a_run_that_has_its_places_holds_no_offer(mesos):
         log = master.log.read_text()
         assert "Suppressed offers for roles { * } of framework" in log
         run.terminate()
-        assert run.wait(10) == 143
+        assert run.wait() == 143
 
 
 def test_agents_that_a_new_master_has_yet_to_hear_of_are_waited_for(mesos):

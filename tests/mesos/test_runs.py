@@ -91,7 +91,7 @@ def test_two_runs_share_a_master(master, tmp_path):
     with running_tfrun(*command) as first, running_tfrun(*command) as second:
         shown = [read_until(run.stdout, "[worker:0]", "[worker:1]") for run in (first, second)]
         go.touch()
-        assert [run.wait(30) for run in (first, second)] == [0, 0]
+        assert [run.wait() for run in (first, second)] == [0, 0]
     assert len(set(re.findall(r"127\.0\.0\.1:\d+", str(shown)))) == 4
 
 

@@ -41,7 +41,8 @@ def running_zookeeper(directory: Path) -> Iterator[str]:
     with (directory / "log").open("wb") as log:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
     try:
-        wait_until("ZooKeeper is up", lambda: _listens(port))
+        wait_until("ZooKeeper is up", lambda: _listens(port) or process.poll() is not None)
+        assert process.poll() is None, (directory / "log").read_text()[-2000:]
         yield f"127.0.0.1:{port}"
     finally:
         process.kill()
