@@ -202,6 +202,10 @@ def test_the_last_lines_of_a_failure_are_shown_even_without_logs():
             ["-w", "1", "-m", "h", "--image", "a b", "--", "x"],
             "--image must be the name of an image",
         ),
+        (
+            ["-w", "1", "-m", "h", "--image=-v/:/host", "--", "x"],
+            "--image must be the name of an image, got '-v/:/host'",
+        ),
         (["-w", "1", "--user", "nobody", "--", "x"], "--user 'nobody' needs an image or a Mesos"),
         (["-w", "1", "--cwd", "here", "--", "x"], "--cwd must be an absolute path, got 'here'"),
         (["-w", "1", "-V", "/a:b", "--", "x"], "-V/--volume must name absolute paths, got 'b' in"),

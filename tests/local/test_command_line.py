@@ -18,10 +18,10 @@ from .wire import Scheduler, framework, task
 
 
 @contextlib.contextmanager
-def running(*flags):
+def running(*flags, **options):
     command = [sys.executable, "-m", "tfmesos.local", "--port", "0", *flags]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, **pipes) as process:
+    with subprocess.Popen(command, **pipes, **options) as process:
         try:
             yield process, re.search(r"http://\S+", process.stdout.readline())[0]
         finally:
@@ -114,7 +114,17 @@ def test_a_taken_port_is_one_clear_line():
     assert text == "tfmesos.local: the port is taken; choose another with --port, or 0 for any\n"
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
-def test_open_to_anybody_without_a_credential_is_worth_a_warning(host):
-    with running("--host", host) as (process, _url):
-        assert "warning" in process.stderr.readline()
+@pytest.mark.parametrize(
+    "host, who",
+    [
+        ("127.0.0.1", "every user of this machine"),
+        ("localhost", "every user of this machine"),
+        ("0.0.0.0", "everybody who reaches port {port} of this machine"),
+    ],
+)
+def test_open_to_anybody_without_a_credential_is_worth_a_warning(host, who):
+    with running("--host", host) as (process, url):
+        who = who.format(port=url.rpartition(":")[2])
+        assert process.stderr.readline() == (
+            f"tfmesos.local: warning: {who} can run commands here; see --credential-file\n"
+        )

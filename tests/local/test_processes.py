@@ -12,6 +12,7 @@ import pytest
 
 from tests.commands import standing_mesos, tfrun
 from tfmesos.local import AgentConfig, LocalMesos, Timing
+from tfmesos.local.processes import make_sandbox
 
 from .wire import Scheduler, appearance, framework, grace, task
 
@@ -105,6 +106,36 @@ def test_what_left_the_session_of_its_task_does_not_outlive_it(end):
         return daemon
 
     assert not alive(run(story, exit_grace=0.1))
+
+
+@pytest.fixture
+def umask(request):
+    before = os.umask(request.param)
+    yield request.param
+    os.umask(before)
+
+
+def mode(path):
+    return path.stat().st_mode & 0o777
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077], indirect=True)
+def test_only_we_can_open_the_sandboxes_whatever_the_umask(umask, tmp_path):
+    async def story(mesos, scheduler):
+        await scheduler.launch(await scheduler.offer(), task("t", "true"))
+        await scheduler.state("t", "TASK_FINISHED")
+        sandbox = mesos.sandbox_of("t")
+        return [mode(place) for place in (sandbox, sandbox.parent, mesos.directory)]
+
+    assert run(story) == [0o700, 0o700, 0o700]
+    assert run(story, work_dir=tmp_path / "work") == [0o700, 0o700, 0o700]
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o077], indirect=True)
+def test_the_sandbox_of_another_user_is_open_within_a_directory_that_is_not(umask, tmp_path):
+    make_sandbox(tmp_path / "runs" / "c", 0o777)
+    assert mode(tmp_path / "runs" / "c") == 0o777
+    assert mode(tmp_path / "runs") == 0o700
 
 
 def test_a_given_work_directory_is_kept(tmp_path):
@@ -216,10 +247,30 @@ done
 """
 
 
-def test_a_container_that_cannot_be_started_fails_in_words(tmp_path, monkeypatch):
-    (tmp_path / "docker").write_text(DOCKER)
+def with_docker(tmp_path, monkeypatch, script):
+    (tmp_path / "docker").write_text(script)
     (tmp_path / "docker").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+
+
+@pytest.mark.parametrize("image", ["-v/:/host", "--privileged"])
+@pytest.mark.parametrize("pulled", [True, False])
+def test_an_image_that_docker_would_take_for_a_flag_is_refused(
+    image, pulled, tmp_path, monkeypatch
+):
+    with_docker(tmp_path, monkeypatch, f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\n')
+    container = {"type": "DOCKER", "docker": {"image": image, "force_pull_image": pulled}}
+
+    async def story(_mesos, scheduler):
+        await scheduler.launch(await scheduler.offer(), task("t", "true", container=container))
+        return await scheduler.state("t", "TASK_FAILED")
+
+    assert run(story)["message"].endswith(f"'{image}' is not the name of an image")
+    assert image not in (tmp_path / "calls").read_text()
+
+
+def test_a_container_that_cannot_be_started_fails_in_words(tmp_path, monkeypatch):
+    with_docker(tmp_path, monkeypatch, DOCKER)
     image = {"type": "DOCKER", "docker": {"image": "some/image"}}
 
     async def story(_mesos, scheduler):

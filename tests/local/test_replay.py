@@ -52,7 +52,8 @@ def restart_master(mesos: LocalMesos, player: Player) -> None:
             ignored_tasks=frozenset({"early"}),
         ),
         Scenario("05-bad-accepts"),
-        Scenario("06-malformed"),
+        # The genuine one would read protobuf, if that were in the body.
+        Scenario("06-malformed", skipped_notes=("Content-Type application/x-protobuf",)),
         Scenario("07-filters"),
         Scenario(
             "08-reconcile",

@@ -27,13 +27,15 @@ class Answer:
 class Connection:
     """One HTTP/1.1 connection."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.reader, self.writer = reader, writer
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, host: str
+    ) -> None:
+        self.reader, self.writer, self.host = reader, writer, host
 
     @classmethod
     async def open(cls, url: str) -> Connection:
         parts = urlsplit(url)
-        return cls(*await asyncio.open_connection(parts.hostname, parts.port))
+        return cls(*await asyncio.open_connection(parts.hostname, parts.port), parts.netloc)
 
     async def request(
         self,
@@ -45,8 +47,9 @@ class Connection:
     ) -> Answer:
         payload = body if isinstance(body, str) else json.dumps(body)
         data = (payload if body is not None else "").encode()
-        lines = [f"{method} {path} HTTP/1.1", "Host: master", f"Content-Length: {len(data)}"]
-        lines += [f"{name}: {value}" for name, value in headers.items()]
+        headers = {"Host": self.host, "Content-Length": len(data), **headers}
+        lines = [f"{method} {path} HTTP/1.1"]
+        lines += [f"{name}: {value}" for name, value in headers.items() if value is not None]
         self.writer.write("\r\n".join([*lines, "", ""]).encode() + data)
         answer = await self._head()
         if "Content-Length" in answer.headers:

@@ -1,4 +1,8 @@
-"""python -m tfmesos.local: the embedded Mesos on its own, for any Mesos framework."""
+"""python -m tfmesos.local: the embedded Mesos on its own.
+
+For frameworks whose tasks are commands and that speak JSON: ``calls.SUPPORTED_CALLS``, no custom
+executors, no operator API.
+"""
 
 from __future__ import annotations
 
@@ -135,7 +139,7 @@ async def run(mesos: LocalMesos) -> int:
     async with mesos:
         print(f"Mesos is ready at {mesos.url}", flush=True)
         if mesos.is_open:
-            _complain("warning: anybody who reaches it can run commands; see --credential-file")
+            _complain(f"warning: {mesos.audience} can run commands here; see --credential-file")
         return 128 + await received
 
 

@@ -15,12 +15,17 @@ from types import TracebackType
 
 from aiohttp import web
 
+from ..acceptor import BACKLOG, Acceptor
 from ..record import Record
 from . import resources
+from .admission import Admission
+from .answers import log
 from .endpoints import application
 from .master import Master
 from .records import Timing
 from .resources import Json
+
+PATIENCE = 10.0  # seconds for somebody who connects to send a call that we take
 
 
 class AgentConfig(Record):
@@ -83,6 +88,17 @@ class LocalMesos:
         return self._credential is None
 
     @property
+    def audience(self) -> str:
+        """Who reaches it, in words."""
+        try:
+            is_here = ipaddress.ip_address(self._host).is_loopback
+        except ValueError:  # a name, or nothing: every address of ours
+            is_here = self._host == "localhost"
+        if is_here:
+            return "every user of this machine"
+        return f"everybody who reaches port {self._port} of this machine"
+
+    @property
     def master_id(self) -> str:
         return str(self._master.state.info["id"])
 
@@ -125,8 +141,8 @@ class LocalMesos:
 
     def _listen(self) -> socket.socket:
         family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
-        listener = socket.create_server((self._host, self._port), family=family, backlog=128)
-        self._stack.callback(listener.close)
+        listener = socket.create_server((self._host, self._port), family=family, backlog=BACKLOG)
+        self._stack.callback(listener.close)  # also if it is never served
         return listener
 
     def _directory(self) -> Path:
@@ -155,14 +171,24 @@ class LocalMesos:
         }
 
     async def _serve(self, listener: socket.socket) -> None:
-        app = application(self._master, self._credential)
+        names = {
+            "localhost",
+            socket.gethostname(),
+            self._host,
+            *(c.hostname for c in self._configs),
+        }
+        admission = Admission(self._credential, names, lambda protocol: acceptor.admit(protocol))
+        app = application(self._master, self._credential, admission)
         # Only streams are still being served at the end, and a dying master just drops them.
         runner = web.AppRunner(
-            app, access_log=None, handler_cancellation=True, shutdown_timeout=0.01
+            app, logger=log, access_log=None, handler_cancellation=True, shutdown_timeout=0.01
         )
         self._stack.push_async_callback(runner.cleanup)
         await runner.setup()
-        await web.SockSite(runner, listener).start()
+        assert runner.server is not None
+        acceptor = Acceptor(listener, runner.server, patience=PATIENCE)
+        self._stack.push_async_callback(acceptor.wait_closed)
+        self._stack.callback(acceptor.close)
 
     def _register(self, config: AgentConfig) -> None:
         state, now = self._master.state, self._master.now()

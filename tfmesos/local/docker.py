@@ -123,6 +123,8 @@ class Engine(Docker):
     async def provide(self, task: Task) -> None:
         """Have its image here, pulled once for all who ask at the same time; raises Refusal."""
         image = task.image or ""
+        if image.startswith("-"):  # docker would take it for a flag
+            raise launch_failed(f"'{image}' is not the name of an image")
         if not images.must_pull(task.info) and await self.has(image):
             return
         if image not in self._pulls:

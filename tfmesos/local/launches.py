@@ -64,7 +64,8 @@ class Launches:
         resources = from_json(info.get("resources", []), role)
         gpus = agent.pick_gpus(int(resources.scalar("gpus")))
         task = Task(info, framework, agent, role, resources, str(self._new_uuid()), gpus)
-        framework.tasks[task.id] = agent.tasks[task.container_id] = task
+        framework.tasks[task.id] = task
+        agent.hold(task)
         framework.all_tasks.append(task)
         self._post.effects.append(Launch(task))
         return task

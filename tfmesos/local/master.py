@@ -92,6 +92,9 @@ class Master:
     def handle(self, framework: Framework, call: Json) -> None:
         self.run(self.state.handle(framework, call, self.now()))
 
+    def take_back(self, stream_id: str) -> None:
+        self.run(self.state.take_back(stream_id, self.now()))
+
     def started(self, container_id: str, pid: int) -> None:
         self.run(self.state.task_started(container_id, pid, self.now()))
 
@@ -142,10 +145,6 @@ class Master:
                     if task.id == task_id:
                         return self.containers.sandbox(task)
         return None
-
-    def output_of(self, framework_id: str, task_id: str, stream: str) -> Path | None:
-        sandbox = self.sandbox_of(task_id, framework_id)
-        return sandbox and sandbox / stream
 
     async def close(self, grace: float) -> None:
         self._closed = True

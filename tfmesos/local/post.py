@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from heapq import heappop, heappush
+from itertools import count
 from typing import Any
 from uuid import UUID
 
 from .effects import Effect, Send
-from .records import Framework, Task, Timing, status
+from .records import Agent, Framework, Task, Timing, status
 from .resources import Json
+
+LATEST = ("REASON_RECONCILIATION", "Reconciliation: Latest task state")
 
 
 class Post:
@@ -19,6 +23,8 @@ class Post:
         self.effects: list[Effect] = []
         self._new_uuid = new_uuid
         self._timing = timing
+        self._resends: list[tuple[float, int, Task]] = []  # a heap; some are acknowledged by now
+        self._number = count()
 
     def take(self) -> list[Effect]:
         effects, self.effects = self.effects, []
@@ -51,8 +57,19 @@ class Post:
         if not task.resend_wait:
             self._send_update(task, self._timing.resend, now)
 
-    def send_again(self, task: Task, now: float) -> None:
-        self._send_update(task, min(task.resend_wait * 2, self._timing.max_resend), now)
+    def next_resend(self) -> float | None:
+        """When the first update is to be sent again, if it is not acknowledged before."""
+        while self._resends and not self._is_unanswered(*self._resends[0]):
+            heappop(self._resends)
+        return self._resends[0][0] if self._resends else None
+
+    def send_due(self, now: float) -> None:
+        while (due := self.next_resend()) is not None and due <= now:
+            _at, _number, task = heappop(self._resends)
+            self._send_update(task, min(task.resend_wait * 2, self._timing.max_resend), now)
+
+    def _is_unanswered(self, at: float, _number: int, task: Task) -> bool:
+        return bool(task.resend_wait) and task.resend_at == at
 
     def resume(self, task: Task, now: float) -> None:
         """The framework or the agent is back: what is pending goes out at once."""
@@ -62,6 +79,7 @@ class Post:
     def _send_update(self, task: Task, wait: float, now: float) -> None:
         if task.pending and task.framework.stream is not None and task.agent.reachable:
             task.resend_wait, task.resend_at = wait, now + wait
+            heappush(self._resends, (task.resend_at, next(self._number), task))
             task.state = task.pending[0]["state"]
             self._tell(task.framework, task.pending[0])
 
@@ -103,6 +121,22 @@ class Post:
             agent_id=wanted.get("agent_id"),
         )
         self._tell(framework, answer)
+
+    def reconcile(
+        self, framework: Framework, wanted: Json, agents: Mapping[str, Agent], now: float
+    ) -> None:
+        task = framework.tasks.get(wanted["task_id"]["value"])
+        at_hand = task is not None and task.agent.reachable
+        if not at_hand and any(agent.recovering for agent in agents.values()):
+            return  # it may be known to an agent that is not back yet
+        if task is None:
+            agent = agents.get(wanted.get("agent_id", {}).get("value", ""))
+            self.unknown(framework, wanted, agent is not None and agent.reachable, now)
+        elif task.agent.reachable:
+            self.latest(task, *LATEST, now)
+        else:
+            message = "Reconciliation: Task is unreachable"
+            self.unreachable(task, "REASON_RECONCILIATION", message, now)
 
     def reject(self, framework: Framework, info: Json, state: str, now: float, **why: str) -> None:
         task_id, where = info["task_id"]["value"], {"agent_id": info["agent_id"]}

@@ -15,6 +15,7 @@ TERMINAL = frozenset(
 _ONLY_FOR_PARTITION_AWARE = frozenset(
     "TASK_DROPPED TASK_UNREACHABLE TASK_GONE TASK_GONE_BY_OPERATOR TASK_UNKNOWN".split()
 )
+NO_RESOURCES = Resources()
 
 
 class Timing(Record):
@@ -96,6 +97,19 @@ class Agent:
     gpu_ids: tuple[str, ...] = ()
     tasks: dict[str, Task] = field(default_factory=dict)  # by container id
     offers: dict[str, Offer] = field(default_factory=dict)
+    used: Resources = NO_RESOURCES  # by the tasks: kept, for it takes long to add up thousands
+
+    def hold(self, task: Task) -> None:
+        self.tasks[task.container_id] = task
+        self.used = self.used + task.resources
+
+    def release(self, task: Task) -> None:
+        del self.tasks[task.container_id]
+        self.used = self.used - task.resources
+
+    def clear(self) -> None:
+        self.tasks.clear()
+        self.used = NO_RESOURCES
 
     @property
     def reachable(self) -> bool:
@@ -105,12 +119,10 @@ class Agent:
     def holders(self) -> list[Task | Offer]:
         return [*self.tasks.values(), *self.offers.values()]
 
-    @property
-    def used(self) -> Resources:
-        return total(task.resources for task in self.tasks.values())
-
     def pick_gpus(self, count: int) -> tuple[str, ...]:
         """That many GPUs that no task has; none if they have no names."""
+        if not count:
+            return ()
         taken = {gpu for task in self.tasks.values() for gpu in task.gpu_ids}
         return tuple(gpu for gpu in self.gpu_ids if gpu not in taken)[:count]
 

@@ -16,8 +16,8 @@ from .allocator import OfferBook
 from .calls import ids, refuse_seconds
 from .effects import Effect, End, Kill, Send
 from .launches import Launches
-from .post import Post, event
-from .records import TERMINAL, Agent, Framework, Task, Timing
+from .post import LATEST, Post, event
+from .records import TERMINAL, Agent, Framework, Offer, Task, Timing
 from .resources import Json, Resources
 
 
@@ -62,13 +62,15 @@ class MasterState:
         for task in list(agent.tasks.values()):
             self._post.unreachable(task, "REASON_AGENT_REMOVED", "health check timed out", now)
         for offer in list(agent.offers.values()):
-            self._offers.drop(offer)
-            self._post.send(
-                self.frameworks[offer.framework_id], "RESCIND", offer_id={"value": offer.id}
-            )
+            self._rescind(offer)
         for framework in self.frameworks.values():
             self._offers.forget(framework, agent)
             self._post.send(framework, "FAILURE", agent_id={"value": agent.id})
+
+    def _rescind(self, offer: Offer) -> None:
+        self._offers.drop(offer)
+        framework = self.frameworks[offer.framework_id]
+        self._post.send(framework, "RESCIND", offer_id={"value": offer.id})
 
     def recover_agent(self, agent_id: str, now: float) -> list[Effect]:
         agent = self.agents[agent_id]
@@ -85,7 +87,7 @@ class MasterState:
         agent = self.agents[agent_id]
         self._lose(agent, now)
         agent.gone = True
-        agent.tasks.clear()
+        agent.clear()
         return self._done(now)
 
     # News of tasks
@@ -130,7 +132,7 @@ class MasterState:
 
     def _release(self, task: Task) -> None:
         """Nothing of it runs any more: what it held is free, and its environment is not kept."""
-        del task.agent.tasks[task.container_id]
+        task.agent.release(task)
         task.info = {**task.info, "command": {**task.info["command"], "environment": {}}}
 
     # Subscriptions
@@ -227,6 +229,14 @@ class MasterState:
         getattr(self, f"_on_{kind}")(framework, call.get(kind, {}), now)
         return self._done(now)
 
+    def take_back(self, stream: str, now: float) -> list[Effect]:
+        """A call on this stream could not be read; what it may have accepted is not taken."""
+        for framework in self.frameworks.values():
+            for offer in self._offers.of(framework) if framework.stream == stream else ():
+                self._rescind(offer)
+                self._offers.refuse(offer, offer.resources, None, now)
+        return self._done(now)
+
     def _on_teardown(self, framework: Framework, _body: Json, _now: float) -> None:
         self._remove(framework)
 
@@ -250,7 +260,7 @@ class MasterState:
     def _on_kill(self, framework: Framework, body: Json, now: float) -> None:
         task = framework.tasks.get(body["task_id"]["value"])
         if task is None or not task.agent.reachable:
-            self._reconcile(framework, body, now)
+            self._post.reconcile(framework, body, self.agents, now)
         elif not (task.killed or task.ended):
             self._kill(task)
             if task.pid is not None:
@@ -275,25 +285,11 @@ class MasterState:
 
     def _on_reconcile(self, framework: Framework, body: Json, now: float) -> None:
         for wanted in body.get("tasks", []):
-            self._reconcile(framework, wanted, now)
+            self._post.reconcile(framework, wanted, self.agents, now)
         if not body.get("tasks"):
             for task in framework.tasks.values():
                 if task.agent.reachable and task.state not in TERMINAL:
-                    self._post.latest(task, *_LATEST, now)
-
-    def _reconcile(self, framework: Framework, wanted: Json, now: float) -> None:
-        task = framework.tasks.get(wanted["task_id"]["value"])
-        at_hand = task is not None and task.agent.reachable
-        if not at_hand and any(agent.recovering for agent in self.agents.values()):
-            return  # it may be known to an agent that is not back yet
-        if task is None:
-            agent = self.agents.get(wanted.get("agent_id", {}).get("value", ""))
-            self._post.unknown(framework, wanted, agent is not None and agent.reachable, now)
-        elif task.agent.reachable:
-            self._post.latest(task, *_LATEST, now)
-        else:
-            message = "Reconciliation: Task is unreachable"
-            self._post.unreachable(task, "REASON_RECONCILIATION", message, now)
+                    self._post.latest(task, *LATEST, now)
 
     # Time
 
@@ -302,20 +298,19 @@ class MasterState:
         for framework in list(self.frameworks.values()):
             self._beat(framework, now)
             self._remove_if_due(framework, now)
-            for task in framework.tasks.values():
-                if task.resend_wait and task.resend_at <= now:
-                    self._post.send_again(task, now)
+        self._post.send_due(now)
         return self._done(now)
 
     def next_tick(self) -> float | None:
         return min(self._deadlines(), default=None)
 
     def _deadlines(self) -> Iterable[float]:
+        if (resend := self._post.next_resend()) is not None:
+            yield resend
         for framework in self.frameworks.values():
             yield from (f.expires for f in framework.filters)
             if framework.stream is not None:
                 yield framework.next_heartbeat
-                yield from (t.resend_at for t in framework.tasks.values() if _resends(t))
             elif framework.removal is not None:
                 yield framework.removal
 
@@ -355,8 +350,3 @@ class MasterState:
 
 
 _COMPLETED = 50  # frameworks that are remembered, as by a genuine master
-_LATEST = ("REASON_RECONCILIATION", "Reconciliation: Latest task state")
-
-
-def _resends(task: Task) -> bool:
-    return bool(task.resend_wait) and task.agent.reachable

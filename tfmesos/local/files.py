@@ -1,0 +1,162 @@
+"""What tasks have in their sandboxes, as the files API of an agent shows it.
+
+A task may put anything there: a link to a file that only we can read, a pipe that nobody
+writes to. So nothing but directories and plain files is opened, and no link is followed.
+"""
+
+from __future__ import annotations
+
+import grp
+import os
+import pwd
+import re
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from aiohttp import web
+
+from .answers import as_json, text
+from .resources import Json
+
+MAX_READ = 64 * 1024  # bytes of one answer to read, and of one piece of a download
+MAX_ENTRIES = 10_000  # of a directory
+_SANDBOX = re.compile(r"(.*?/frameworks/([^/]+)/executors/([^/]+)/runs/[^/]+)(?:/(.*))?", re.S)
+
+# Where the newest task of a framework (its id) of that id has its sandbox.
+Find = Callable[[str, str], Path | None]
+
+
+class Refused(Exception):
+    """Status and words of the answer."""
+
+
+class Files:
+    def __init__(self, find: Find) -> None:
+        self._find = find
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        """To browse, read or download, whichever the path of the request ends with."""
+        try:
+            with self._opened(request.query.get("path")) as file:
+                match request.path.rpartition("/")[2]:
+                    case "browse":
+                        return _browse(file, request.query["path"])
+                    case "read":
+                        return _read(file, request)
+                    case _:
+                        return await _download(file, request)
+        except Refused as refused:
+            return text(*refused.args)
+
+    @contextmanager
+    def _opened(self, path: str | None) -> Iterator[int]:
+        if path is None:
+            raise Refused(400, "Expecting 'path=value' in query.\n")
+        try:
+            file = _open(*self._resolved(path))
+        except (OSError, ValueError) as error:  # ValueError: a NUL in it
+            raise Refused(404, "") from error
+        try:
+            yield file
+        finally:
+            os.close(file)
+
+    def _resolved(self, path: str) -> tuple[Path, list[str]]:
+        """The sandbox and the names within, of a virtual path or of one that /state tells."""
+        found = _SANDBOX.fullmatch(path)
+        sandbox = found and self._find(found[2], found[3])
+        if not (found and sandbox):
+            raise Refused(404, "")
+        virtual = f"/frameworks/{found[2]}/executors/{found[3]}/runs/latest"
+        names = [name for name in (found[4] or "").split("/") if name]
+        if found[1] not in (virtual, str(sandbox)) or {".", ".."} & set(names):
+            raise Refused(404, "")
+        return sandbox, names
+
+
+def _open(sandbox: Path, names: list[str]) -> int:
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    file = os.open(sandbox, flags)
+    for name in names:
+        parent = file
+        try:
+            file = os.open(name, flags, dir_fd=parent)
+        finally:
+            os.close(parent)
+    return file
+
+
+def _browse(directory: int, path: str) -> web.Response:
+    if not stat.S_ISDIR(os.fstat(directory).st_mode):
+        raise Refused(404, "")
+    with os.scandir(directory) as entries:
+        listed = {
+            entry.name: entry.stat(follow_symlinks=False) for entry in islice(entries, MAX_ENTRIES)
+        }
+    return as_json([_entry(f"{path.rstrip('/')}/{name}", listed[name]) for name in sorted(listed)])
+
+
+def _entry(path: str, found: os.stat_result) -> Json:
+    return {
+        "gid": _name(grp.getgrgid, found.st_gid),
+        "mode": stat.filemode(found.st_mode),
+        "mtime": float(int(found.st_mtime)),
+        "nlink": found.st_nlink,
+        "path": path,
+        "size": found.st_size,
+        "uid": _name(pwd.getpwuid, found.st_uid),
+    }
+
+
+def _name(look_up: Callable[[int], Sequence[Any]], number: int) -> str:
+    try:
+        return str(look_up(number)[0])
+    except KeyError:
+        return str(number)
+
+
+def _size(file: int, verb: str) -> int:
+    found = os.fstat(file)
+    if stat.S_ISDIR(found.st_mode):
+        raise Refused(400, f"Cannot {verb} a directory.\n")
+    if not stat.S_ISREG(found.st_mode):
+        raise Refused(404, "")
+    return found.st_size
+
+
+def _read(file: int, request: web.Request) -> web.Response:
+    size = _size(file, "read")
+    offset, length = (_number(request.query.get(name)) for name in ("offset", "length"))
+    if offset < 0:
+        return as_json({"data": "", "offset": size})
+    wanted = min(length, MAX_READ) if length >= 0 else MAX_READ
+    data = os.pread(file, wanted, min(offset, size))
+    return as_json({"data": data.decode(errors="replace"), "offset": offset})
+
+
+async def _download(file: int, request: web.Request) -> web.StreamResponse:
+    """As much as there is now; a task that goes on writing must not make it endless."""
+    left = _size(file, "download")
+    name = quote(request.query["path"].rpartition("/")[2])
+    headers = {
+        "Content-Length": str(left),
+        "Content-Disposition": f"attachment; filename={name}",
+        "Content-Type": "application/octet-stream",
+    }
+    response = web.StreamResponse(headers=headers)
+    await response.prepare(request)
+    while left and (data := os.read(file, min(left, MAX_READ))):
+        await response.write(data)
+        left -= len(data)
+    if left and request.transport is not None:
+        request.transport.abort()  # it was cut meanwhile, and more was promised
+    return response
+
+
+def _number(words: str | None) -> int:
+    return int(words) if words and words.isascii() and words.isdigit() and len(words) < 19 else -1
