@@ -1043,6 +1043,28 @@ def test_a_teardown_does_not_wait_for_acknowledgements_that_it_makes_needless():
     play(scenario)
 
 
+def test_a_teardown_can_wait_until_all_acknowledgements_have_arrived():
+    async def scenario():
+        async with MasterThatIsSlowToAnswer() as master:
+            launcher = Launcher(master.url)
+            async with asyncio.TaskGroup() as group:
+                group.create_task(launcher.client.run())
+                await launcher.next("SUBSCRIBED")
+                await launcher.client.settled()  # there is nothing to wait for yet
+                master.send(update("one"), update("two"))
+                for _ in range(2):
+                    await launcher.next("UPDATE")
+                settled = group.create_task(launcher.client.settled())
+                await master.next("ACKNOWLEDGE")  # which it does not answer yet
+                assert not settled.done()
+                master.answering.set()
+                await settled
+                assert len(master.calls("ACKNOWLEDGE")) == 2
+                assert await launcher.client.teardown()
+
+    play(scenario)
+
+
 def test_a_teardown_while_the_master_is_away_is_sent_when_it_is_back():
     async def scenario():
         async with GoodMaster() as master:

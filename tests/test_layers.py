@@ -80,6 +80,7 @@ IO = {
         "interruption",
         "captivity",
         "access",
+        "farewell",
         "sandbox",
         "limits",
         "acceptor",

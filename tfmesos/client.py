@@ -113,6 +113,10 @@ class MesosClient:
             self._running = False
             self._ended.set()
 
+    @property
+    def is_subscribed(self) -> bool:
+        return self._calls is not None
+
     async def call(self, type: str, about: Sequence[str] = (), /, **body: Any) -> bool:
         """Make a call *about* tasks, after those made before it; False if it was not accepted.
 
@@ -166,6 +170,11 @@ class MesosClient:
     async def reconcile(self, tasks: Iterable[tuple[str, str | None]] = ()) -> bool:
         """Ask for the state of *tasks* (task id, agent id); of all that run if there are none."""
         return await self.call("RECONCILE", tasks=[_task(*task) for task in tasks])
+
+    async def settled(self) -> None:
+        """Wait until all calls, acknowledgements among them, have been answered, or got lost."""
+        if self._calls is not None:
+            await self._calls.settled()
 
     async def teardown(self, within: float = 5.0) -> bool:
         """Have the master remove the framework and kill its tasks; ``run`` returns then.

@@ -45,11 +45,13 @@ class Calls:
         self._session, self._stream, self._timeout = session, stream, timeout
         self._refused = refused
         self._queue: asyncio.Queue[_Call] = asyncio.Queue()
+        self._last: asyncio.Future[bool] | None = None  # the answer to the call queued last
 
     def post(self, type: str, payload: bytes, tasks: Sequence[str] = ()) -> asyncio.Future[bool]:
         """Queue a call about *tasks*. The result tells whether the master accepted it."""
         accepted = asyncio.get_running_loop().create_future()
         self._queue.put_nowait(_Call(type, payload, tuple(tasks), accepted))
+        self._last = accepted
         return accepted
 
     async def send(self) -> None:
@@ -86,6 +88,11 @@ class Calls:
         except (aiohttp.ClientError, OSError, ValueError) as error:
             log.debug("no answer to GET %s: %s", path, reason_of(error))
         return None
+
+    async def settled(self) -> None:
+        """Wait until every call so far was answered, or got lost: they go in order."""
+        if self._last is not None:
+            await asyncio.shield(self._last)
 
     def close(self) -> None:
         """Tell those who wait that their calls were not sent."""

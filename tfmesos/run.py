@@ -24,6 +24,7 @@ from .client_patience import Timing
 from .console import Console
 from .containers import choice, doubtful_gpus
 from .errors import Interrupted, MasterError, SpecError, TFMesosError
+from .farewell import Farewell
 from .gang import LONG_REFUSAL
 from .here import Here
 from .launch import LaunchConfig
@@ -42,7 +43,7 @@ from .messages import (
 from .rendezvous import Rendezvous
 from .secret import Secret
 from .shapes import NONSENSE
-from .task_info import FAILOVER_TIMEOUT, framework_info, task_info
+from .task_info import framework_info, task_info
 from .translate import translate
 from .words import some
 
@@ -56,6 +57,7 @@ T = TypeVar("T")
 
 MASTER_PATIENCE = 8.0  # seconds to find a master at first
 CTRL_C_TWICE = 2.0  # seconds within which a second Ctrl-C is meant for us
+RECONNECT_FOR = 100.0  # seconds for a lost master, or another one, to be there again
 RETRY_EVERY = 0.5  # seconds between two attempts to find the way to a master
 NOBODY_READS = 128 + 13  # as if by SIGPIPE
 EX_IOERR = 74
@@ -93,6 +95,7 @@ class Run:
         self._state: ClusterState
         self._said = ""  # the last trouble on the way to a master
         self._launcher = ""  # where the runners find us
+        self._farewell = Farewell()
         self._credential: tuple[str, Secret] | None = None
         self._tls: ssl.SSLContext | None = None
         self._scratch: str | None = None  # the embedded Mesos's directory
@@ -213,7 +216,7 @@ class Run:
         return Timing(
             give_up_after=give_up_after,
             await_names=timeout is not None,
-            reconnect_for=FAILOVER_TIMEOUT,
+            reconnect_for=RECONNECT_FOR,
         )
 
     async def _find_master(self, stack: AsyncExitStack) -> Masters:
@@ -345,11 +348,17 @@ class Run:
         return outcome.but(cause=cause.but(tail=tail, sandbox=shown))
 
     async def _leave(self) -> None:
-        """Hand over the calls that are still waiting, then have the framework removed."""
+        """Hand over the calls that are still waiting, then have the framework removed.
+
+        What an embedded Mesos has on its books goes with it, and need not be waited for.
+        """
         within = 0.5 if self._hurried else 3.0
         try:
             async with asyncio.timeout(within):
                 await self._calls.join()
+                if not self.config.is_local and self._client.is_subscribed:
+                    await self._farewell.all_told()
+                    await self._client.settled()
         except TimeoutError:
             log.debug("calls that were not sent: %d", self._calls.qsize())
         await self._client.teardown(within)
@@ -368,6 +377,7 @@ class Run:
             text = f"the master sent an event that makes no sense: {event.get('type')}: {error!r}"
             translated = happened.MasterGaveUp(MasterError(text))
         if translated is not None:
+            self._farewell.heard(translated)
             self._events.put_nowait(translated)
 
     async def _call(self) -> None:
@@ -447,6 +457,7 @@ class Run:
             self._console.say(f"{launch.hostname}: {warning}", "warning")
         names = ", ".join(seat.task.name for _, seat in launch.seats)
         self._console.say(f"launching {names} on {launch.hostname}", "info")
+        self._farewell.launched(task_id for task_id, _ in launch.seats)
         self._calls.put_nowait(lambda: self._client.accept(launch.offer_ids, infos, LONG_REFUSAL))
 
     def _start(self, start: do.Start) -> None:

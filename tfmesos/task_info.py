@@ -15,7 +15,10 @@ from .words import shortened
 
 Json = dict[str, Any]
 
-FAILOVER_TIMEOUT = 100.0  # seconds, as TFMesos: how long tasks outlive a lost launcher
+# Seconds for which a master keeps our tasks, and their resources, after it lost us: the shortest
+# in which we are surely back. A new leader is there after a session of ZooKeeper (10 s); we look
+# for it every 5 s, and each of two candidates that hang costs 15 s until it is given up.
+FAILOVER_TIMEOUT = 60.0
 KILL_GRACE = 5.0  # seconds between SIGTERM and SIGKILL
 
 

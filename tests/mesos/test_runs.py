@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import sys
+import urllib.request
 from collections import Counter
 
 import pytest
@@ -69,6 +71,15 @@ def test_a_node_without_the_interpreter_is_reported_after_three_attempts(master)
     assert "restart 3 of 3" in done.stderr and "exited with 127" in done.stderr
     assert re.search(r"(?m)^    .*/no/such/python: not found$", done.stderr)  # from the sandbox
     assert re.search(r"(?m)^  its sandbox: http://\S+/runs/latest$", done.stderr)
+
+
+def test_tasks_that_ended_well_have_finished_for_the_master_too(three_nodes):
+    done = tfrun("-m", three_nodes, "-w", 3, "-Mw", 512, "--", "true")
+    assert done.returncode == 0, done.stderr
+    with urllib.request.urlopen(f"http://{three_nodes}/master/frameworks", timeout=10) as answer:
+        (framework,) = json.load(answer)["completed_frameworks"]
+    states = [task["state"] for task in framework["completed_tasks"]]
+    assert states == ["TASK_FINISHED"] * 3
 
 
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
