@@ -154,6 +154,26 @@ class MasterThatRedirects(GoodMaster):
         writer.write(head.encode())
 
 
+class MasterThatRedirectsCalls(MasterThatRedirects):
+    """And every reader of its endpoints; only SUBSCRIBE stays here."""
+
+    async def subscribed(self, request, writer):
+        await GoodMaster.subscribed(self, request, writer)
+
+    async def called(self, request, writer):
+        await MasterThatRedirects.subscribed(self, request, writer)
+
+
+class MasterThatSetsCookies(GoodMaster):
+    async def subscribed(self, request, writer):
+        cookie = b"\r\nSet-Cookie: from=subscribe; Path=/\r\n\r\n"
+        writer.write((STREAM_HEAD % self.subscriptions).replace(b"\r\n\r\n", cookie))
+        self.send(subscribed())
+
+    async def called(self, request, writer):
+        writer.write(ACCEPTED.replace(b"\r\n\r\n", b"\r\nSet-Cookie: from=call; Path=/\r\n\r\n"))
+
+
 class MasterThatRedirectsInACircle(MasterThatRedirects):
     def __init__(self) -> None:
         super().__init__("")

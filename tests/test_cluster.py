@@ -204,6 +204,9 @@ def test_bad_jobs_are_refused_before_anything_starts():
         ({"start_timeout": "x"}, "start_timeout must be above 0, got 'x'"),
         ({"logs": ["ps"]}, "logs must be a text, got ['ps']"),
         ({"forward_addresses": {"x": 5}}, "forward_addresses must be pairs of host and port"),
+        ({"forward_addresses": {"x": ("h", 65536)}}, "forward_addresses must be HOST or HOST:PORT"),
+        ({"forward_addresses": {"x": ("h", -1)}}, "forward_addresses must be HOST or HOST:PORT"),
+        ({"forward_addresses": {"x": ("h x", 1)}}, "forward_addresses must be HOST or HOST:PORT"),
         ({"python": 5}, "python must be a text, got 5"),
     ],
 )

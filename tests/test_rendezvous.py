@@ -197,6 +197,29 @@ def test_lines_keep_their_order_over_a_change_of_connection():
     assert asyncio.run(main()) == ["1", "2"]
 
 
+def test_what_an_old_connection_had_yet_to_say_is_left_to_the_new_one():
+    """Its last words were read together with the line that the screen is busy with."""
+
+    async def main():
+        async with launcher() as ours, connected(ours) as old, connected(ours) as new:
+            ours.open.clear()
+            await old.join()
+            old.say(**REGISTER)
+            stale = [READY, output("1"), exit_report(9)]
+            old.writer.write(b"".join(map(wire.encode, stale)))
+            await ours.saw(TaskReady)
+            assert await new.join_again(old) == 3
+            for message in (READY, READY, exit_report(0)):
+                new.say(**message)
+            ours.open.set()
+            await ours.saw(TaskExited)
+            return ours
+
+    ours = asyncio.run(main())
+    assert [event.code for event in ours.events if isinstance(event, TaskExited)] == [0]
+    assert ours.lines() == ["1"]
+
+
 def test_a_runner_that_does_not_come_back_is_lost():
     async def main():
         async with launcher(grace=0.1) as ours:

@@ -63,7 +63,9 @@ def tail_of(*answers: bytes):
 
     async def main():
         async with AgentThatAnswers(*answers) as agent:
-            return await sandbox.tail([agent.url], "framework", "task", None), agent.requests
+            async with asyncio.timeout(30):
+                lines = await sandbox.tail([agent.url], "framework", "task", None)
+            return lines, agent.requests
 
     return asyncio.run(main())
 
@@ -128,9 +130,24 @@ def test_whatever_kind_an_answer_claims_to_be_it_is_read_as_json(kind):
     assert tail_of(window(5), answer(b'{"offset": 0, "data": "x"}', kind))[0] == ("x",)
 
 
-def test_an_answer_longer_than_was_asked_for_is_not_read_to_its_end():
+def test_an_answer_longer_than_was_asked_for_is_not_read_to_its_end(monkeypatch):
+    """Nothing more comes, and nobody waits for it."""
+    monkeypatch.setattr(sandbox, "PATIENCE", 600.0)
     endless = b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000000\r\n\r\n" + b" " * 1_000_000
-    assert tail_of(endless)[0] == ()  # at once: nothing more will come, and nobody waits for it
+    assert tail_of(endless)[0] == ()
+
+
+def test_cookies_are_not_kept():
+    def with_cookie(answer: bytes) -> bytes:
+        return answer.replace(b"\r\n\r\n", b"\r\nSet-Cookie: a=b; Path=/\r\n\r\n", 1)
+
+    async def main():
+        async with AgentThatAnswers(with_cookie(window(5)), window(0, "x")) as agent:
+            url = agent.url.replace("127.0.0.1", "localhost")  # addresses get no cookies at all
+            assert await sandbox.tail([url], "framework", "task", None) == ("x",)
+            return [request.header("Cookie") for request in agent.requests]
+
+    assert asyncio.run(main()) == [None, None]
 
 
 def test_a_redirect_is_not_followed():

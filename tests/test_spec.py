@@ -144,6 +144,7 @@ def test_an_extra_config_holds_an_initializer_and_a_finalizer():
     [
         ("h", ("h", 0)),
         ("h:80", ("h", 80)),
+        ("h:65535", ("h", 65535)),
         ("[::1]:80", ("::1", 80)),
         ("10.0.0.1", ("10.0.0.1", 0)),
     ],
@@ -152,7 +153,7 @@ def test_an_address_is_a_host_and_perhaps_a_port(text, pair):
     assert parse_address("advertise", text) == pair
 
 
-@pytest.mark.parametrize("text", ["", ":80", "h:99999", "h:x", "http://h", "::1"])
+@pytest.mark.parametrize("text", ["", ":80", "h:65536", "h:99999", "h:x", "http://h", "::1"])
 def test_a_malformed_address_is_refused(text):
     with pytest.raises(SpecError, match="advertise must be HOST or HOST:PORT"):
         parse_address("advertise", text)

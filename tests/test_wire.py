@@ -140,6 +140,27 @@ def test_a_launcher_with_another_secret_gets_no_proof():
         runner.feed(impostor.feed(runner.hello()))
 
 
+def nearly(proof: str) -> list[str]:
+    """Proofs that differ in one character, a missing one or one too many."""
+    other = {"0": "1"}
+    changed = [proof[:i] + other.get(proof[i], "0") + proof[i + 1 :] for i in range(len(proof))]
+    return [*changed, "", proof[:8], proof[:-1], proof + "0", proof.upper() + " "]
+
+
+def test_a_proof_counts_to_its_last_character():
+    launcher, runner = launcher_side(), runner_side()
+    challenge = launcher.feed(runner.hello())
+    for wrong in nearly(challenge["proof"]):
+        with pytest.raises(HandshakeError):
+            runner.feed({**challenge, "proof": wrong})
+    proof = runner.feed(challenge)
+    for wrong in nearly(proof["proof"]):
+        with pytest.raises(HandshakeError):
+            launcher.feed({**proof, "proof": wrong})
+    assert not launcher.done
+    assert launcher.feed(proof) is None and launcher.done
+
+
 def test_a_recorded_handshake_is_worth_nothing_the_next_time():
     first, runner = launcher_side(), runner_side()
     hello = runner.hello()

@@ -245,10 +245,10 @@ def _addresses(given: Mapping[str, Any]) -> dict[str, str]:
 def _one_address(given: Any) -> str:
     match given:
         case str():
-            host, port = parse_address("forward_addresses", given)
+            text = given
         case (str(host), int(port)):
-            pass
+            text = join_address(host, port)
         case _:
             problem = f"must be pairs of host and port, got {given!r}"
             raise SpecError(None, "forward_addresses", problem)
-    return join_address(host, port)
+    return join_address(*parse_address("forward_addresses", text))
