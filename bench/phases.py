@@ -22,9 +22,10 @@ import sys
 from tfmesos import embedded  # noqa: F401
 from tfmesos import events as happened
 from tfmesos.config import make_config
-from tfmesos.console import Console, Screen
+from tfmesos.console import Console
 from tfmesos.local import LocalMesos
 from tfmesos.run import Run
+from tfmesos.screen import Screen
 from tfmesos.spec import Job
 
 PHASES = {  # what each of them ends with; the last such event counts

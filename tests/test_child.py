@@ -58,6 +58,39 @@ def test_what_is_written_after_a_rest_is_read_at_once():
     assert pieces == [b"1", b"2"]
 
 
+def test_a_command_that_is_paused_waits_and_nothing_of_its_output_is_lost():
+    taken = bytearray()
+
+    def read(stream, data):
+        taken.extend(data)
+        if stream == "stdout" and data:
+            command.pause()
+            loop.after(0.001, command.resume)
+
+    with Loop() as loop:
+        argv = [
+            sys.executable,
+            "-S",
+            "-c",
+            "import os\nfor _ in range(99): os.write(1, bytes(9999))",
+        ]
+        command = Child(loop, argv, dict(os.environ), os.getcwd(), read)
+        loop.run_until(lambda: command.ended)
+    assert len(taken) == 99 * 9999
+
+
+def test_a_command_that_ends_while_it_is_paused_has_ended_all_the_same():
+    taken = bytearray()
+    with Loop() as loop:
+        argv = [sys.executable, "-S", "-c", "import os; os.write(1, bytes(50000))"]
+        command = Child(
+            loop, argv, dict(os.environ), os.getcwd(), lambda stream, data: taken.extend(data)
+        )
+        command.pause()
+        loop.run_until(lambda: command.ended)
+    assert len(taken) == 50000
+
+
 def test_a_flood_is_not_held_up_however_small_its_pieces():
     pieces, rests = output_of("import os\nfor _ in range(4096): os.write(1, bytes(4096))")
     assert sum(map(len, pieces)) == 4096 * 4096

@@ -1,17 +1,20 @@
 import asyncio
+import contextlib
 import io
 import os
 import re
 import sys
 import threading
+import time
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import workers
 from tfmesos.actions import Ending, Outcome
-from tfmesos.console import MAX_WAITING, Console, Screen
+from tfmesos.console import AT_ONCE, MAX_WAITING, Console
 from tfmesos.errors import TaskFailed
+from tfmesos.screen import Screen
 from tfmesos.terminal import tidy
 
 (TASK,) = workers(1).tasks
@@ -42,6 +45,12 @@ class BlockedPage(Page):
 
     def write_out(self, text):
         self.released.wait()
+        super().write_out(text)
+
+
+class SlowPage(Page):
+    def write_out(self, text):
+        time.sleep(0.1)
         super().write_out(text)
 
 
@@ -220,6 +229,70 @@ def test_a_slow_reader_holds_up_the_output_and_nothing_else():
 
     asyncio.run(write())
     assert len("".join(page.out)) > MAX_WAITING
+
+
+def test_what_was_waiting_is_written_although_the_loop_has_ended():
+    page = BlockedPage()
+    console = Console(page.screen)
+
+    async def give_up():
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(0.05):
+                await console.output("a:0", "stdout", "x" * MAX_WAITING + "\n", 0)
+
+    asyncio.run(give_up())
+    page.released.set()
+    console.say("the end")
+    console.close()
+    assert len("".join(page.out)) > MAX_WAITING and page.err == ["tfrun: the end\n"]
+
+
+def test_once_hurried_it_waits_for_nobody_and_counts_what_it_leaves_out():
+    page = BlockedPage()
+    console = Console(page.screen)
+
+    async def write():
+        await console.output("a:0", "stdout", "first\n", 0)
+        full = asyncio.create_task(console.output("a:0", "stdout", "x" * MAX_WAITING + "\n", 0))
+        await asyncio.sleep(0)
+        console.hurry()
+        await asyncio.wait_for(full, 10)
+        await asyncio.wait_for(console.output("a:0", "stdout", "1\n2\n", 40), 10)
+
+    asyncio.run(write())
+    console.say("interrupted")
+    console.close(patience=0.05)
+    left_out = "about 44 lines of output were left out: nobody read them"
+    assert "".join(page.err) == f"tfrun: interrupted\ntfrun: {left_out}\n"
+    page.released.set()
+
+
+def test_a_count_of_lines_that_nobody_reads_is_not_lost_either():
+    page = BlockedPage()
+    console = Console(page.screen)
+
+    async def write():
+        await console.output("a:0", "stdout", "first\n", 0)
+        for _ in range(2):
+            await console.output("a:0", "stderr", "", 500)
+
+    asyncio.run(write())
+    console.close(patience=0.05)
+    assert page.err[-1].endswith("about 1001 lines of output were left out: nobody read them\n")
+    page.released.set()
+
+
+def test_a_reader_that_is_slow_but_reads_is_waited_for_at_the_end():
+    page = SlowPage()
+    console = Console(page.screen)
+
+    async def write():
+        for number in range(8):
+            await console.output("a:0", "stdout", f"{number}" * AT_ONCE + "\n", 0)
+
+    asyncio.run(write())
+    console.close(patience=0.3)
+    assert len(page.out) == 8 and page.err == []
 
 
 def test_a_closed_reader_is_reported_once():

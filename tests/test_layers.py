@@ -37,6 +37,7 @@ PURE = {
         "payload",
         "outbox",
         "record",
+        "undelivered",
         "bare",
         "json_reader",
     ),
@@ -76,6 +77,7 @@ IO = {
     *(
         "rendezvous",
         "console",
+        "screen",
         "here",
         "interruption",
         "captivity",

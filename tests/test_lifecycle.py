@@ -13,7 +13,7 @@ from tfmesos.constraints import Node
 from tfmesos.gang import HOLD, MEMORY
 from tfmesos.inquiry import ASK_AFTER, ASK_EVERY
 from tfmesos.launch import RestartPolicy
-from tfmesos.lifecycle import MIN_LIFE, Phase
+from tfmesos.lifecycle import MIN_LIFE, STOP_MARGIN, Phase
 from tfmesos.notices import EVERY, REPEAT
 from tfmesos.notices import FIRST as FIRST_REPORT
 from tfmesos.reconciliation import AFTER_LAUNCH
@@ -718,6 +718,28 @@ def test_a_task_that_does_not_stop_does_not_hold_the_run_up_for_ever():
     run(happened.StopRequested("interrupted", 130))
     run.wait(30)
     assert run.outcome.unstopped == ("worker:0",)
+
+
+@pytest.mark.parametrize("code, held_for", [(0, 60), (3, 60)])
+def test_the_end_of_a_run_waits_for_output_that_has_not_been_taken(code, held_for):
+    run = Run(workers(1), servers(1, cmd="serve")).up()
+    run.wait(MIN_LIFE)
+    run.exit("worker:0", code)
+    end = run.now + held_for
+    while run.now < end:
+        run.now = run.state.deadline()
+        run(happened.Ticked(is_output_held=True))
+    assert run.outcome is None
+    run.wait(STOP_MARGIN)
+    assert run.outcome.unstopped == ("ps:0",)
+
+
+def test_an_interrupt_does_not_wait_for_output():
+    run = Run(workers(1)).up()
+    run(happened.StopRequested("interrupted", 130))
+    run.now = run.state.deadline()
+    run(happened.Ticked(is_output_held=True))
+    assert run.outcome.exit_code == 130
 
 
 def test_a_runner_that_registers_while_the_run_ends_is_stopped():

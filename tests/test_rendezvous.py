@@ -8,6 +8,7 @@ import gc
 import logging
 import os
 import socket
+import time
 
 import pytest
 
@@ -269,6 +270,59 @@ def test_a_silent_runner_is_lost():
             return await ours.saw(RunnerLost)
 
     assert asyncio.run(main()).reason == "nothing was heard of it for 0.1 s"
+
+
+def test_a_runner_is_not_silent_because_we_were_stopped_ourselves():
+    async def main():
+        async with launcher(grace=0, silence=0.2) as ours, connected(ours) as peer:
+            await peer.join()
+            peer.say(**output("1"))
+            await peer.writer.drain()
+            # Nothing of ours moves, as after a Ctrl-Z:
+            asyncio.get_running_loop().call_soon(time.sleep, 0.5)
+            await ours.until(lambda: ours.lines())
+            assert ours.events == []
+
+    asyncio.run(main())
+
+
+def test_tasks_that_told_of_no_end_are_known_and_their_last_lines_are_taken_in():
+    async def main():
+        async with launcher() as ours:
+            async with connected(ours) as peer:
+                await peer.join()
+                peer.say(**REGISTER)
+                await ours.saw(TaskRegistered)
+                assert ours.rendezvous.unreported() == []  # it had nothing to write yet
+                ours.open.clear()
+                peer.say(**READY)
+                await ours.saw(TaskReady)
+                assert ours.rendezvous.unreported() == [(TASK, 2)]
+                for line in "abc":
+                    peer.say(**output(line))
+                peer.writer.write_eof()
+                drain = asyncio.create_task(ours.rendezvous.drain())
+                done, _ = await asyncio.wait({drain}, timeout=1.5)  # longer than without a reader
+                assert not done and ours.rendezvous.is_busy
+                ours.open.set()
+                await asyncio.wait_for(drain, 10)
+                assert ours.lines() == ["a", "b", "c"]
+                assert ours.rendezvous.unreported() == [(TASK, 5)]
+
+    asyncio.run(main())
+
+
+def test_a_task_that_reported_its_end_misses_nothing():
+    async def main():
+        async with launcher() as ours, connected(ours) as peer:
+            await peer.join()
+            for message in (REGISTER, READY, exit_report()):
+                peer.say(**message)
+            await ours.saw(TaskExited)
+            assert ours.rendezvous.unreported() == []
+            assert (ours.rendezvous.is_busy, ours.rendezvous.is_busy) == (True, False)
+
+    asyncio.run(main())
 
 
 def test_a_runner_that_only_waits_for_us_is_not_silent():

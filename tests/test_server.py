@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from tfmesos import process, wire
+from tfmesos import process, undelivered, wire
 from tfmesos.events import (
     RunnerBack,
     RunnerLost,
@@ -522,6 +522,58 @@ def test_a_launcher_that_falls_silent_is_lost_as_well(tmp_path):
     assert code == wire.LAUNCHER_LOST
     assert gone(int(theirs.stdout))
     assert theirs.stderr.endswith("is lost: the launcher fell silent\n")
+
+
+def test_a_launcher_on_the_same_machine_may_be_silent_however_long(tmp_path):
+    """It has been stopped; had it ended, its connection would have."""
+
+    async def main():
+        async with launcher(heartbeat=60) as ours:
+            values = settings(ours.address, heartbeat=0.1, silence=0.2, grace=0, patient=True)
+            with runner(tmp_path, values) as theirs:
+                ours.start("sleep 2; echo still here")
+                await ours.saw(TaskExited)
+                return ours, await theirs.exited()
+
+    ours, code = asyncio.run(main())
+    assert (code, ours.lines()) == (0, ["still here"])
+    assert [type(event) for event in ours.events] == [TaskRegistered, TaskReady, TaskExited]
+
+
+def test_a_command_waits_for_a_launcher_on_the_same_machine_and_loses_nothing(tmp_path):
+    numbers = "for n in range(400000): print('%050d' % n)\nopen('done', 'w')"
+
+    async def main():
+        async with launcher() as ours:
+            ours.open.clear()
+            with runner(tmp_path, settings(ours.address, patient=True)) as theirs:
+                ours.start([sys.executable, "-c", numbers])
+                await ours.saw(TaskReady)
+                await asyncio.sleep(2.0)  # four times the patience with another launcher
+                assert not (tmp_path / "done").exists()
+                ours.open.set()
+                await ours.saw(TaskExited)
+                return ours, await theirs.exited()
+
+    ours, code = asyncio.run(main())
+    assert (code, ours.dropped) == (0, 0)
+    assert [int(line) for line in ours.lines()] == list(range(400_000))
+
+
+def test_a_runner_that_gives_up_leaves_what_was_not_taken_in_its_sandbox(tmp_path):
+    async def main():
+        async with launcher(grace=60) as ours, Proxy(ours.address).running() as proxy:
+            values = settings(proxy.address, grace=0.2, heartbeat=0.1)
+            with runner(tmp_path, values) as theirs:
+                ours.start("echo one; sleep 60")
+                await ours.until(lambda: ours.lines())
+                proxy.cut(for_good=True)
+                return await theirs.exited(), ours.rendezvous.unreported()
+
+    code, ((_, received),) = asyncio.run(main())
+    text = (tmp_path / undelivered.FILE).read_text()
+    (report,), is_all = undelivered.unpack(text, received)
+    assert (code, report["code"], is_all) == (wire.LAUNCHER_LOST, wire.LAUNCHER_LOST, True)
 
 
 def test_a_killed_runner_takes_its_command_with_it(tmp_path):

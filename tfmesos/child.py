@@ -119,7 +119,8 @@ class Child:
         self.ended = False
         self._loop, self._guard, self._read = loop, guard, read
         self._timers: list[Timer] = []
-        self._pause: Timer | None = None
+        self.is_paused = False
+        self._pause: Timer | None = None  # the end of that, if it has one
         self._flood_until = 0.0
         self._open: dict[str, int] = {}
         self._process = self._start(argv, env, cwd, stdin)
@@ -150,7 +151,7 @@ class Child:
         self._loop.watch(fd, READ, lambda: self._readable(name))
 
     def _watch_all(self) -> None:
-        if self._pause is None:
+        if not self.is_paused:
             for name, fd in self._open.items():
                 self._watch(name, fd)
 
@@ -170,17 +171,19 @@ class Child:
         if not self.ended:
             process.kill_session(self.pid)
 
-    def pause(self, seconds: float) -> None:
+    def pause(self, seconds: float | None = None) -> None:
         """Read nothing until ``resume``, or so long: a command that fills its pipe waits."""
-        if self._pause is None and not self.ended:
-            self._pause = self._loop.after(seconds, self.resume)
+        if not self.is_paused and not self.ended:
+            self.is_paused = True
+            self._pause = None if seconds is None else self._loop.after(seconds, self.resume)
             for fd in self._open.values():
                 self._loop.unwatch(fd)
 
     def resume(self) -> None:
-        if self._pause is not None and not self.ended:
-            self._pause.cancel()
-            self._pause = None
+        if self.is_paused and not self.ended:
+            self.is_paused = False
+            if self._pause is not None:
+                self._pause.cancel()
             self._watch_all()
 
     def _readable(self, name: str) -> None:

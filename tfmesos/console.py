@@ -9,74 +9,28 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 
 from .actions import Ending, Outcome
 from .hints import hint
-from .record import Record
+from .screen import Screen
 from .terminal import tidy, tidy_all
 from .words import some
 
 MAX_WAITING = 1024 * 1024  # characters that may wait to be written
+AT_ONCE = 64 * 1024  # characters in one write, about
+STALLED = 2.0  # seconds a reader may take nothing when a run was told to end
+LAST_WORDS = 1.0  # seconds to say what was left out
 WORTH_TELLING = 5.0  # seconds; of a shorter run only a terminal hears how long it took
 SHOWN = {"debug": 10, "info": 20, "notice": 25, "warning": 30}
 
 _COLOURS = (36, 33, 32, 35, 34, 96, 93, 92, 95, 94)
 
-
-class Screen(Record):
-    """Where lines go: two functions that write text, and what they may hold."""
-
-    out: Callable[[str], None]
-    err: Callable[[str], None]
-    terminal_out: bool = False
-    terminal_err: bool = False
-    colour_out: bool = False
-    colour_err: bool = False
-    live: bool = False  # may the last line be rewritten?
-
-    @classmethod
-    def of_this_process(cls) -> Screen:
-        """The standard streams, written without Python's buffers: nothing waits in them."""
-        plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
-        out, err = os.isatty(1), os.isatty(2)
-        return cls(
-            out=lambda text: _write_all(1, text),
-            err=lambda text: _write_all(2, text),
-            terminal_out=out,
-            terminal_err=err,
-            colour_out=out and not plain,
-            colour_err=err and not plain,
-            live=err and os.environ.get("TERM") != "dumb",
-        )
-
-    @classmethod
-    def of_python(cls) -> Screen:
-        """sys.stdout and sys.stderr as they are at the time, for notebooks and tests."""
-        return cls(
-            out=lambda text: _print(sys.stdout, text),
-            err=lambda text: _print(sys.stderr, text),
-            terminal_out=_is_terminal(sys.stdout),
-            terminal_err=_is_terminal(sys.stderr),
-        )
-
-
-def _write_all(fd: int, text: str) -> None:
-    data = memoryview(text.encode("utf-8", "backslashreplace"))
-    while data:
-        data = data[os.write(fd, data) :]
-
-
-def _is_terminal(stream: Any) -> bool:
-    return stream is not None and hasattr(stream, "isatty") and bool(stream.isatty())
-
-
-def _print(stream: object, text: str) -> None:
-    print(text, end="", file=stream, flush=True)  # type: ignore[call-overload]
+Item = tuple[bool, str, int]  # (to standard error?, text, lines of tasks in it)
+AS_MANY_AS_THERE_ARE = -1  # such lines; counted only if need be
 
 
 class _LogHandler(logging.Handler):
@@ -112,8 +66,14 @@ class Console:
         self.failure: Exception | None = None  # of standard output, if it could not be written
         self.kept = ""  # what became of lines that are left out
         self._colours: dict[str, int] = {}
-        self._queue: deque[tuple[bool, str]] = deque()  # (to standard error?, text)
-        self._waiting = 0  # characters in the queue
+        self._queue: deque[Item] = deque()
+        self._batch: deque[Item] = deque()  # taken from the queue, not yet written
+        self._waiting = 0  # characters in both
+        self._written = 0  # items, to see whether the reader takes any
+        self._seen = 0  # the last time somebody looked
+        self._left_out = 0  # lines that nobody was waited for to read
+        self._hurried = False
+        self._on_end: Callable[[], object] = lambda: None
         self._status = ""  # the live line
         self._drawn = ""
         self._closed = False
@@ -125,15 +85,19 @@ class Console:
 
     async def output(self, name: str, stream: str, text: str, dropped: int) -> None:
         """Show whole lines of a task; returns when there is room for more."""
+        if self._hurried and self._waiting >= MAX_WAITING:
+            self._left_out += dropped + text.count("\n")
+            return
         is_err, screen = stream == "stderr", self._screen
         prefix = self._task_prefix(name, screen.colour_err if is_err else screen.colour_out)
         is_terminal = screen.terminal_err if is_err else screen.terminal_out
         if dropped:
             prefix_err = self._task_prefix(name, self._screen.colour_err)
             lost = f"({dropped} lines left out here: they came too fast{self.kept})"
-            self._put(True, f"{prefix_err}{lost}\n")
+            self._put(True, f"{prefix_err}{lost}\n", dropped)
         if text:
-            self._put(is_err, _prefixed(text, prefix, is_terminal=is_terminal))
+            shown = _prefixed(text, prefix, is_terminal=is_terminal)
+            self._put(is_err, shown, AS_MANY_AS_THERE_ARE)
         await self._wait_for_room()
 
     def say(self, text: str, level: str = "notice") -> None:
@@ -178,12 +142,52 @@ class Console:
             parts = ", ".join(f"{what} {seconds:.1f} s" for what, seconds in long)
             self.say(f"done in {total:.1f} s: {parts}")
 
-    def close(self, within: float | None = None) -> None:
-        """Write what is left. *within* seconds, or however long the reader takes."""
+    def hurry(self) -> None:
+        """Wait for no reader from now on: what there is no room for is left out, and counted."""
+        self._hurried = True
+        if self._room is not None:
+            self._room.set()
+
+    async def finish(self) -> None:
+        """Write what is left, however long the reader takes."""
+        loop, ended = asyncio.get_running_loop(), asyncio.Event()
+        self._on_end = lambda: _wake(loop, ended)
+        self._end()
+        await ended.wait()
+
+    def close(self, patience: float | None = None) -> None:
+        """Write what is left, and say what is not.
+
+        *patience* is how many seconds a reader may take nothing; None: however long.
+        """
+        self._end()
+        self._thread.join(patience)
+        while self._thread.is_alive() and self._is_read():
+            self._thread.join(patience)
+        self._say_what_is_left_out()
+
+    def _end(self) -> None:
         with self._changed:
             self._closed, self._status = True, ""
             self._changed.notify()
-        self._thread.join(within)
+
+    def _is_read(self) -> bool:
+        """Has anything been written since this was asked last?"""
+        seen, self._seen = self._seen, self._written
+        return seen != self._seen
+
+    def _say_what_is_left_out(self) -> None:
+        """Beside the thread, which hangs in a write then; and not for ever, if this does, too."""
+        with self._changed:
+            rest = [*self._batch, *self._queue]
+        lines = self._left_out + sum(map(_lines, rest))
+        if not lines:
+            return
+        ours = "".join(text for is_err, text, lines in rest if is_err and not lines)
+        words = f"{self._prefix}: about {lines} lines of output were left out: nobody read them\n"
+        last = threading.Thread(target=self._write_one, args=(True, ours + words), daemon=True)
+        last.start()
+        last.join(LAST_WORDS)
 
     def _task_prefix(self, name: str, colour: bool) -> str:
         if not colour:
@@ -191,44 +195,51 @@ class Console:
         number = self._colours.setdefault(name, len(self._colours))
         return f"\x1b[{_COLOURS[number % len(_COLOURS)]}m[{name}]\x1b[0m "
 
-    def _put(self, is_err: bool, text: str) -> None:
+    def _put(self, is_err: bool, text: str, lines: int = 0) -> None:
         if not text:
             return
         with self._changed:
-            self._queue.append((is_err, text))
+            self._queue.append((is_err, text, lines))
             self._waiting += len(text)
             self._changed.notify()
 
     async def _wait_for_room(self) -> None:
         with self._changed:
-            if self._waiting < MAX_WAITING:
+            if self._waiting < MAX_WAITING or self._hurried:
                 return
             self._loop, self._room = asyncio.get_running_loop(), self._room or asyncio.Event()
             self._room.clear()
         await self._room.wait()
 
     def _write_on(self) -> None:
-        while True:
+        is_over = False
+        while not is_over:
             with self._changed:
                 self._changed.wait_for(self._has_work)
-                batch, self._queue = self._queue, deque()
+                self._batch, self._queue = _joined(self._queue), deque()
                 status, closed = self._status, self._closed
-            self._write(batch, status)
-            if closed and not self._queue:
-                return
+            self._write(status)
+            is_over = closed and not self._queue
+        self._on_end()
 
     def _has_work(self) -> bool:
         return bool(self._queue) or self._closed or self._status != self._drawn
 
-    def _write(self, batch: deque[tuple[bool, str]], status: str) -> None:
+    def _write(self, status: str) -> None:
         self._draw("")
-        for is_err, text in _joined(batch):
+        while self._batch:
+            is_err, text, _ = self._batch[0]
             self._write_one(is_err, text)
+            self._make_room()
         self._draw(status)
+
+    def _make_room(self) -> None:
+        """The first of the batch has been written."""
         with self._changed:
-            self._waiting -= sum(len(text) for _, text in batch)
+            self._waiting -= len(self._batch.popleft()[1])
+            self._written += 1
             if self._waiting < MAX_WAITING / 2 and self._loop and self._room:
-                self._loop.call_soon_threadsafe(self._room.set)
+                _wake(self._loop, self._room)
                 self._loop = None
 
     def _draw(self, status: str) -> None:
@@ -246,15 +257,29 @@ class Console:
                 self.on_failure(error)
 
 
-def _joined(batch: deque[tuple[bool, str]]) -> list[tuple[bool, str]]:
-    """The batch with neighbours for the same stream put together: fewer writes."""
-    joined: list[tuple[bool, list[str]]] = []
-    for is_err, text in batch:
-        if joined and joined[-1][0] == is_err:
+def _wake(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
+    with suppress(RuntimeError):  # the loop is closed: nobody waits there any more
+        loop.call_soon_threadsafe(event.set)
+
+
+def _joined(items: Iterable[Item]) -> deque[Item]:
+    """The items with neighbours of the same kind put together: fewer writes."""
+    joined: deque[tuple[bool, list[str], int]] = deque()
+    size = 0
+    for is_err, text, lines in items:
+        fits = joined and size < AT_ONCE and lines <= 0
+        if fits and (joined[-1][0], joined[-1][2]) == (is_err, lines):
             joined[-1][1].append(text)
+            size += len(text)
         else:
-            joined.append((is_err, [text]))
-    return [(is_err, "".join(texts)) for is_err, texts in joined]
+            joined.append((is_err, [text], lines))
+            size = len(text)
+    return deque((is_err, "".join(texts), lines) for is_err, texts, lines in joined)
+
+
+def _lines(item: Item) -> int:
+    _, text, lines = item
+    return text.count("\n") if lines == AS_MANY_AS_THERE_ARE else lines
 
 
 def _prefixed(text: str, prefix: str, *, is_terminal: bool) -> str:

@@ -128,6 +128,8 @@ class RunnerLost(Record):
 class Ticked(Record):
     """A deadline of ``ClusterState.deadline()`` has come."""
 
+    is_output_held: bool = False  # do tasks wait for us to take their output?
+
 
 class StopRequested(Record):
     reason: str

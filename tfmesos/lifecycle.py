@@ -133,7 +133,8 @@ class ClusterState:
                 return self._weigh(self._witnesses.miss_runner(event, now), now)
             case happened.StopRequested(reason, exit_code):
                 return self._stop_requested(reason, exit_code, now)
-            case happened.Ticked():
+            case happened.Ticked(is_output_held):
+                self._wait_for_output(is_output_held, now)
                 return self._tick(now)
 
     def deadline(self) -> float | None:
@@ -480,6 +481,12 @@ class ClusterState:
         return [do.Finish(ends)]
 
     # Time
+
+    def _wait_for_output(self, is_held: bool, now: float) -> None:
+        """Commands have ended by then; their last lines and their end come when they are taken."""
+        is_hurried = isinstance(self._stopping_with.error, Interrupted)
+        if is_held and now >= self._stop_by and not is_hurried:
+            self._stop_by = now + STOP_MARGIN
 
     def _tick(self, now: float) -> list[Action]:
         todo = self._reconciliation.ask_if_due(now)

@@ -40,6 +40,9 @@ class Settings:
         self.env: dict[str, str] = values.get("env") or {}
         self.port = int(values.get("port") or 0)  # 0: any free one
         self.scratch = values.get("scratch")  # to remove if the launcher dies and cannot
+        # Is the launcher on this machine? Then it is waited for while it is stopped, however long,
+        # and so is whoever reads its output.
+        self.patient = bool(values.get("patient"))
         # All in seconds:
         self.grace = float(values.get("grace", 10))  # to find a lost launcher again
         self.stop_grace = float(values.get("stop_grace", 2))  # from SIGTERM to SIGKILL
@@ -228,7 +231,8 @@ class Link:
 
     def _beat(self) -> None:
         """Show that we live, and see that the launcher does."""
-        if time.monotonic() - self._heard > self._settings.silence:
+        is_silent = time.monotonic() - self._heard > self._settings.silence
+        if is_silent and not self._settings.patient:  # there a lost launcher is a closed socket
             return self._break("the launcher fell silent")
         if not self._writing:
             self._writing += wire.encode({"type": "heartbeat", "silent": self._silent()})

@@ -51,6 +51,7 @@ def runner_settings(config: LaunchConfig, seat: Seat) -> Json:
         "port": seat.port,
         "env": own_gpus,
         "grace": runner_grace(config),
+        "patient": config.is_local,
     }
 
 

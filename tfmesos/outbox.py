@@ -103,11 +103,11 @@ class Outbox:
 
     At most *limit* bytes of output are held, sent or not. Beyond that lines are dropped, and
     counted, until half of it is free again, so that a slow launcher reads of few long gaps
-    and not of many short ones.
+    and not of many short ones. Nothing is dropped if who fills it waits as long as it is full.
     """
 
-    def __init__(self, limit: int = 8 * 1024 * 1024) -> None:
-        self._limit = limit
+    def __init__(self, limit: int = 8 * 1024 * 1024, drops: bool = True) -> None:
+        self._limit, self.drops = limit, drops
         self._held = 0
         self._stream = ""
         self._texts: list[str] = []  # of that stream, not yet in a frame
@@ -171,7 +171,15 @@ class Outbox:
         self.acknowledge(received)
         self._sent = 0
 
+    def undelivered(self) -> list[bytes]:
+        """The frames that come after the ``acked`` ones, all that there is to tell in them."""
+        self._pack()
+        self._pack_dropped()
+        return [frame for frame, _ in self._frames]
+
     def _has_room(self, cost: int) -> bool:
+        if not self.drops:
+            return True
         return self._held + cost <= (self._limit // 2 if self._dropped else self._limit)
 
     def _add(self, stream: str, text: str) -> None:

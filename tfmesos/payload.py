@@ -37,6 +37,7 @@ NODE_MODULES = (
     "spawn",
     "stub",
     "system",
+    "undelivered",
     "version",
     "wire",
 )

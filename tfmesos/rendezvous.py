@@ -34,7 +34,7 @@ from .events import (
 log = logging.getLogger(__name__)
 
 CHUNK = 64 * 1024  # bytes
-FLUSH = 1.0  # seconds for the last bytes to a runner
+FLUSH = 1.0  # seconds for the last bytes to a runner, or from it
 SECRET_BYTES = 32
 PIECE = 16 * 1024  # bytes of the runner that wait for one task at a time
 BYE = wire.encode({"type": "bye"})
@@ -55,6 +55,7 @@ class _Task:
         self.received = 0  # numbered messages of the runner
         self.sent: list[bytes] = []  # numbered messages to the runner, arrived or not
         self.turn = asyncio.Lock()  # keeps the order over a change of connection
+        self.has_begun = False
         self.exited = False
         self.is_dismissed = False
         self.is_silent = False
@@ -104,6 +105,8 @@ class Rendezvous:
         self._tasks: dict[str, _Task] = {}
         self._awaited: set[str] = set()  # those of them without a connection
         self._complaints = Complaints()
+        self._taking = 0  # tasks whose output waits to be shown
+        self._taken = self._seen = 0  # messages of all tasks; those when somebody looked last
         self._group = asyncio.TaskGroup()
         self._handlers: set[asyncio.Task[None]] = set()
         self._acceptors: list[Acceptor] = []
@@ -200,6 +203,25 @@ class Rendezvous:
         if task is not None and task.exited and not task.is_dismissed:
             task.is_dismissed = True
             task.write(BYE)
+
+    @property
+    def is_busy(self) -> bool:
+        """Does output wait to be shown, or has anything been taken since this was asked last?"""
+        seen, self._seen = self._seen, self._taken
+        return self._taking > 0 or seen != self._seen
+
+    def unreported(self) -> list[tuple[str, int]]:
+        """The tasks that have begun and told of no end, with the number of messages they sent."""
+        return [(t.id, t.received) for t in self._tasks.values() if t.has_begun and not t.exited]
+
+    async def drain(self) -> None:
+        """Take all that tasks have sent whose runner is gone, however long it takes to show it."""
+        clock = asyncio.get_running_loop().time
+        end = clock() + FLUSH
+        while clock() < end and any(self._tasks[id].writer for id, _ in self.unreported()):
+            await asyncio.sleep(FLUSH / 20)
+            if self.is_busy:
+                end = clock() + FLUSH
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         handler = self._group.create_task(work)
@@ -352,16 +374,25 @@ class Rendezvous:
                         return
                     await self._take(task, message)
             task.acknowledge()
-            # The time limit covers the read only: a slow screen is no silent runner.
-            async with asyncio.timeout(self._silence):
-                data = await reader.read(CHUNK)
+            data = await self._hear(reader)
             if not data:
                 return
+
+    async def _hear(self, reader: asyncio.StreamReader) -> bytes:
+        # The time limit covers the read only: a slow screen is no silent runner.
+        try:
+            async with asyncio.timeout(self._silence):
+                return await reader.read(CHUNK)
+        except TimeoutError:  # of our own, if we were stopped: what came meanwhile is there then
+            async with asyncio.timeout(min(self._silence, FLUSH)):
+                return await reader.read(CHUNK)
 
     async def _take(self, task: _Task, message: wire.Message) -> None:
         kind = message.get("type")
         if kind in wire.NUMBERED:
             task.received += 1
+            self._taken += 1
+            task.has_begun = task.has_begun or kind != "register"
             task.first_secret = None  # it has the other one, or it could not have reported
         if kind == "register":
             self._emit(TaskRegistered(task.id, *wire.address(message)))
@@ -370,14 +401,18 @@ class Rendezvous:
         elif kind == "heartbeat":
             self._note_silence(task, wire.count(message, "silent"))
         elif kind == "output":
-            await self._output(
-                task.id,
-                wire.field(message, "stream", str),
-                wire.field(message, "text", str),
-                wire.count(message, "dropped"),
-            )
+            await self._show(task.id, message)
         elif kind == "exit":
             self._exited(task, message)
+
+    async def _show(self, task_id: str, message: wire.Message) -> None:
+        stream, text = wire.field(message, "stream", str), wire.field(message, "text", str)
+        dropped = wire.count(message, "dropped")
+        self._taking += 1
+        try:
+            await self._output(task_id, stream, text, dropped)
+        finally:
+            self._taking -= 1
 
     def _note_silence(self, task: _Task, seconds: int) -> None:
         """Tell of a task that falls silent, and of one that speaks again; each once."""

@@ -80,6 +80,11 @@ class Roster:
             return None
         return member
 
+    def latest(self, task_id: str) -> Member | None:
+        """The member whose last attempt this is, whatever became of it."""
+        member = self._by_id.get(task_id)
+        return member if member and member.task_id == task_id else None
+
     def is_stray(self, task_id: str) -> bool:
         """Is this an attempt that was given up, or a task of nobody?"""
         member = self._by_id.get(task_id)

@@ -15,7 +15,7 @@ from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import actions as do
-from . import census, masters, payload, sandbox, wire
+from . import census, masters, payload, sandbox, undelivered, wire
 from . import events as happened
 from .access import tls_context
 from .actions import Action, ClusterSpec, Outcome
@@ -82,6 +82,7 @@ class Run:
         self._calls: asyncio.Queue[Callable[[], Awaitable[bool]]] = asyncio.Queue()
         self._outcome: Outcome | None = None
         self._stopped, self._stopped_with = asyncio.Event(), ("", 0)
+        self._cut = asyncio.Event()  # stopped, and nobody is waited for who reads the output
         self._hurried = False
         self._interrupted_at = float("-inf")
         self._began_at = 0.0
@@ -119,7 +120,15 @@ class Run:
         self._hurried = self._stopped.is_set()
         self._stopped_with = reason, exit_code
         self._stopped.set()
+        if exit_code:  # else its owner ends it, and wants all of its output
+            self._cut.set()
+            self._console.hurry()
         self._events.put_nowait(happened.StopRequested(reason, exit_code))
+
+    @property
+    def is_stopped(self) -> bool:
+        """Was it told to end before it had?"""
+        return self._cut.is_set()
 
     def output_failed(self, error: Exception) -> None:
         """Nobody reads our output any more, or it cannot be written. An end is an end already."""
@@ -278,7 +287,14 @@ class Run:
 
     async def _unless_stopped(self, work: Coroutine[Any, Any, T]) -> T:
         """Names and ZooKeepers may take long to answer; a stop need not wait for them."""
-        answer, stop = asyncio.ensure_future(work), asyncio.ensure_future(self._stopped.wait())
+        return await self._unless(self._stopped, work)
+
+    async def unless_cut(self, work: Coroutine[Any, Any, T]) -> T:
+        """Readers may take long; an interrupt need not wait for them."""
+        return await self._unless(self._cut, work)
+
+    async def _unless(self, event: asyncio.Event, work: Coroutine[Any, Any, T]) -> T:
+        answer, stop = asyncio.ensure_future(work), asyncio.ensure_future(event.wait())
         try:
             await asyncio.wait({answer, stop}, return_when=asyncio.FIRST_COMPLETED)
             if answer.done():
@@ -299,6 +315,7 @@ class Run:
                 for task_id in self._names:
                     self._rendezvous.dismiss(task_id)
             await self._leave()
+            outcome = await self._with_all_output(outcome)
             for worker in [*workers, *self._side_work]:
                 worker.cancel()
         return outcome
@@ -330,7 +347,7 @@ class Run:
             async with asyncio.timeout_at(self._state.deadline()):
                 return await self._events.get()
         except TimeoutError:
-            return happened.Ticked()
+            return happened.Ticked(self._rendezvous.is_busy)
 
     async def _with_sandbox(self, outcome: Outcome) -> Outcome:
         """The outcome with the place of the culprit's sandbox, and its end if we had none."""
@@ -346,6 +363,38 @@ class Run:
             tail = await sandbox.tail(agents, *task, credential, self._tls)
         shown = "" if self.config.is_local else sandbox.place(agents[0], *task)  # ours ends with us
         return outcome.but(cause=cause.but(tail=tail, sandbox=shown))
+
+    async def _with_all_output(self, outcome: Outcome) -> Outcome:
+        """Show what tasks have written that ended, or say that it is missing."""
+        try:
+            await self.unless_cut(self._bring_output())
+        except Interrupted as stop:
+            return outcome if outcome.error else outcome.but(error=stop)
+        return outcome
+
+    async def _bring_output(self) -> None:
+        await self._rendezvous.drain()
+        shown = {task.name for task in self.config.tasks if task in self.config.logs}
+        for task_id, received in self._rendezvous.unreported():
+            name = self._names[task_id]
+            if name in shown and not await self._fetch(task_id, received):
+                text = f"the last output of {name} may be missing: its runner could not report"
+                self._console.say(text, "warning")
+
+    async def _fetch(self, task_id: str, received: int) -> bool:
+        """Show what the runner left in its sandbox; is it all that was missing?"""
+        member, framework_id = self._state.members.latest(task_id), self._client.framework_id
+        if member is None or framework_id is None or self.config.is_local:
+            return False
+        agents = sandbox.addresses(member.agent_url, member.hostname, self._client.master)
+        file = (framework_id, task_id, undelivered.FILE)
+        text = await sandbox.whole_file(agents, *file, self._tls)
+        messages, is_all = undelivered.unpack(text, received)
+        for message in messages:
+            if message["type"] == "output":
+                what = (message["stream"], message["text"], message["dropped"])
+                await self._output(task_id, *what)
+        return is_all
 
     async def _leave(self) -> None:
         """Hand over the calls that are still waiting, then have the framework removed.

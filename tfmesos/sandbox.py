@@ -1,6 +1,7 @@
-"""Read the end of a task's output in its sandbox, through the agent's files API.
+"""Read what a task left in its sandbox, through the agent's files API.
 
-For tasks that ended before their runner could report: a bad image, no Python on the node.
+For tasks that ended before their runner could report: a bad image, no Python on the node; or
+before all of their output was taken.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ log = logging.getLogger(__name__)
 
 PATIENCE = 3.0  # seconds
 AT_MOST = 8 * 1024  # bytes
-MAX_ANSWER = 8 * AT_MOST  # bytes; a control character takes six in JSON
+PIECE = 64 * 1024  # bytes; agents answer with no more at once
+MAX_FILE = 32 * 1024 * 1024  # bytes, four times what a runner holds for its launcher
+MAX_ANSWER = 8 * PIECE  # bytes; a control character takes six in JSON
 LINES = 20
 # Its log, by the files of its source: I1116 14:00:59.000001 12 exec.cpp:164] Version: 1.11.0
 _OF_MESOS = re.compile(r"[IWEF]\d{4} [\d:.]+\s+\d+ \S+\.[ch]pp:\d+\] ")
@@ -85,6 +88,34 @@ def _session(
         cookie_jar=aiohttp.DummyCookieJar(),
         auto_decompress=False,
     )
+
+
+async def whole_file(
+    agents: Sequence[str], framework_id: str, task_id: str, name: str, tls: ssl.SSLContext | None
+) -> str:
+    """A file of ASCII; empty if it is not there, too long, or the agent does not tell in time."""
+    path = f"{_directory(framework_id, task_id)}/{name}"
+    async with _session(None, tls) as session:
+        for agent in agents:
+            try:
+                return await _all_of(session, agent, path)
+            except (OSError, aiohttp.ClientError, *NONSENSE) as error:
+                what = type(error).__name__
+                log.debug("no %s of %s at %s: %s: %s", name, task_id, agent, what, error)
+    return ""
+
+
+async def _all_of(session: aiohttp.ClientSession, agent: str, path: str) -> str:
+    pieces: list[str] = []
+    size = 0
+    while size <= MAX_FILE:
+        async with asyncio.timeout(PATIENCE):
+            found = await _read(session, agent, path, offset=size, length=PIECE)
+        if not (piece := text(found["data"])):
+            return "".join(pieces)
+        pieces.append(piece)
+        size += len(piece)
+    raise ValueError(f"more than {MAX_FILE} bytes")
 
 
 async def _end_of(session: aiohttp.ClientSession, agent: str, path: str) -> tuple[str, ...]:

@@ -21,12 +21,13 @@ from .actions import ClusterSpec, Outcome
 from .captivity import Captivity
 from .command import by_index
 from .config import make_config
-from .console import Console, Screen
+from .console import STALLED, Console
 from .errors import Interrupted, TFMesosError
 from .interruption import Interruption
 from .launch import LaunchConfig
 from .reservation import family_of, reserve
 from .run import Run
+from .screen import Screen
 from .spec import Job
 from .wire import join_address
 
@@ -262,7 +263,7 @@ class TFMesosScheduler:
             if outcome.error is not None:
                 self._see_out(outcome, console)
         finally:
-            console.close()
+            console.close(STALLED if self._run and self._run.is_stopped else None)
 
     async def _go(self, console: Console) -> Outcome:
         break_news = partial(self._break_news, console)

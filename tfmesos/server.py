@@ -10,7 +10,7 @@ import os
 import sys
 import time
 
-from . import command, output, process, wire
+from . import command, output, process, undelivered, wire
 from .child import Child, Guard
 from .link import Link, Settings
 from .loop import Loop
@@ -53,9 +53,7 @@ class Runner:
         self._outbox.on_room = self._go_on
         self._pace = Pace()
         self._output = Output(self._outbox)
-        self._link = Link(
-            loop, settings, self._outbox, self._receive, self._stop, self._output.silent
-        )
+        self._link = Link(loop, settings, self._outbox, self._receive, self._stop, self._silent)
         self._start: wire.Message = {}
         self._guard: Guard | None = None
         self._child: Child | None = None
@@ -63,7 +61,8 @@ class Runner:
         self._unstarted: Outcome | None = None  # why there is no servant
         self._stop_grace: float | None = None  # seconds from SIGTERM to SIGKILL, once stopping
         self._evicted = False  # was it the agent, and not the launcher, who ended us?
-        self._dismissed = False
+        self._dismissed = False  # does the launcher know of our end?
+        self._gave_up = False  # waiting for that
 
     def run(self) -> int:
         """Live, and return the exit code."""
@@ -78,10 +77,23 @@ class Runner:
                 self._servant.close()
             if self._guard is not None:
                 self._guard.close()
+        self._leave_undelivered()
         if self._link.failure is not None:
             _complain(self._link.failure[1])
             self._clear_away()
         return outcome.code
+
+    def _leave_undelivered(self) -> None:
+        """What the launcher did not take; not in a sandbox that goes when the launcher does."""
+        frames = self._outbox.undelivered()
+        if self._dismissed or self._settings.patient or not frames:
+            return
+        directory = os.environ.get("MESOS_SANDBOX") or "."
+        try:
+            with open(os.path.join(directory, undelivered.FILE), "wb") as file:
+                file.write(undelivered.pack(self._outbox.acked, frames))
+        except OSError as error:
+            _complain("what the launcher did not take is lost: {}".format(error))
 
     def _clear_away(self) -> None:
         """The embedded Mesos dies with its launcher and leaves its directory to us."""
@@ -95,6 +107,7 @@ class Runner:
         self._loop.run_until(lambda: self._link.connected or self._stopping)
         if not self._link.connected:
             return self._stopped("was stopped before it reached the launcher")
+        self._outbox.drops = not self._settings.patient
         try:
             reservation = reserve(self._link.family, self._settings.port)
         except OSError as error:
@@ -256,14 +269,15 @@ class Runner:
         is_ours = self._stopping and not self._evicted
         report = {"type": "exit", "code": outcome.code, "reason": reason, "tail": tail}
         self._outbox.add(dict(report, stopped=is_ours))
-        self._wait_patiently(-1, patience)
-        self._loop.run_until(lambda: self._dismissed or self._link.failure)
+        if not self._settings.patient:
+            self._wait_patiently(-1, patience)
+        self._loop.run_until(lambda: self._dismissed or self._gave_up or self._link.failure)
         return outcome
 
     def _wait_patiently(self, acked: int, patience: float) -> None:
         """Wait on as long as the launcher takes frames; a broken link has its own patience."""
         if acked == self._outbox.acked and self._link.connected:
-            self._dismissed = True
+            self._gave_up = True
         acked = self._outbox.acked
         self._loop.after(patience, lambda: self._wait_patiently(acked, patience))
 
@@ -313,8 +327,15 @@ class Runner:
         """Output of the command. One that writes too fast for the launcher waits for a moment."""
         self._output.take(stream, data)
         if self._outbox.is_full and self._child is not None:
-            if self._pace.is_fast(self._outbox.taken, time.monotonic()):
+            if self._settings.patient:
+                self._child.pause()
+            elif self._pace.is_fast(self._outbox.taken, time.monotonic()):
                 self._child.pause(KEEPS_UP)
+
+    def _silent(self) -> int:
+        """Seconds in which the command could write and did not."""
+        is_held = self._child is not None and self._child.is_paused
+        return 0 if is_held else self._output.silent()
 
     def _go_on(self) -> None:
         if self._child is not None:

@@ -104,9 +104,9 @@ def _dry_run(config: LaunchConfig) -> int:
     import json
     import socket
 
-    from .console import Screen
     from .preview import preview
     from .run import NOBODY_READS
+    from .screen import Screen
 
     text = json.dumps(preview(config, socket.gethostname()), indent=2)
     try:
@@ -121,9 +121,10 @@ def _dry_run(config: LaunchConfig) -> int:
 def _launch(config: LaunchConfig, *, level: str) -> int:
     import asyncio
 
-    from .console import Console, Screen, log_to
+    from .console import STALLED, Console, log_to
     from .flags import flag_of
     from .run import Run, unwritten
+    from .screen import Screen
 
     gc.freeze()
     gc.enable()
@@ -131,9 +132,9 @@ def _launch(config: LaunchConfig, *, level: str) -> int:
     log_to(console, level)
     try:
         outcome = asyncio.run(_go(Run(config, console), console))
-        console.report(outcome)
-    finally:
-        console.close()
+    except BaseException:
+        console.close(STALLED)
+        raise
     if outcome.ok and console.failure is not None:  # it came too late to end the run
         return _complain(*unwritten(console.failure))
     return outcome.exit_code
@@ -148,6 +149,8 @@ def _tell(loop: AbstractEventLoop, run: Run, error: Exception) -> None:
 async def _go(run: Run, console: Console) -> Outcome:
     import asyncio
 
+    from .console import STALLED
+
     loop = asyncio.get_running_loop()
     console.on_failure = partial(_tell, loop, run)
     handlers = {signal.SIGINT: run.interrupt} | {
@@ -157,4 +160,13 @@ async def _go(run: Run, console: Console) -> Outcome:
     for number, handler in handlers.items():
         if signal.getsignal(number) is not signal.SIG_IGN:  # nohup, or a shell's background
             loop.add_signal_handler(number, handler)
-    return await run.go()
+    outcome = await run.go()
+    console.report(outcome)
+    try:
+        await run.unless_cut(console.finish())
+    except Interrupted as stop:
+        await asyncio.to_thread(console.close, STALLED)  # signals are still heeded meanwhile
+        if outcome.ok:
+            _complain(str(stop), stop.exit_code)
+            return outcome.but(error=stop)
+    return outcome

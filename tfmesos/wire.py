@@ -104,10 +104,11 @@ class FrameDecoder:
                 return
             body = bytes(self._buffer[4 : 4 + length])
             del self._buffer[: 4 + length]
-            yield _decode(body)
+            yield decode(body)
 
 
-def _decode(body: bytes) -> Message:
+def decode(body: bytes) -> Message:
+    """The message in the body of a frame."""
     try:
         message = json_reader.read(body)
     except ValueError as error:
