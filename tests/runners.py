@@ -56,10 +56,12 @@ def environment(values: dict[str, Any], secret: bytes = SECRET, **extra: str) ->
 class Runner:
     """A runner process, started as Mesos would start it."""
 
-    def __init__(self, sandbox: Path, env: dict[str, str], python: str = sys.executable) -> None:
+    def __init__(
+        self, sandbox: Path, env: dict[str, str], python: str = sys.executable, before: str = ""
+    ) -> None:
         self.sandbox = sandbox
         with open(sandbox / "stdout", "wb") as out, open(sandbox / "stderr", "wb") as err:
-            command = ["/bin/sh", "-c", payload.command(python)]
+            command = ["/bin/sh", "-c", before + payload.command(python)]
             self.process = process.start(command, env=env, cwd=str(sandbox), stdout=out, stderr=err)
 
     def wait(self, timeout: float = HANG) -> int:
@@ -97,7 +99,7 @@ class Launcher:
 
     def __init__(self, **options: Any) -> None:
         self.rendezvous = Rendezvous(
-            RUN, self._emit, self._output, runner=payload.runner(), **options
+            RUN, self._emit, self._output, **{"runner": payload.runner(), **options}
         )
         self.address = ("", 0)
         self.events: list[events.Event] = []

@@ -5,10 +5,13 @@ from __future__ import annotations
 import ast
 import asyncio
 import contextlib
+import hashlib
 import marshal
 import os
 import shlex
+import signal
 import socket
+import subprocess
 import sys
 import zlib
 from importlib.util import MAGIC_NUMBER
@@ -20,6 +23,7 @@ from tfmesos import payload, process, stub, wire
 from tfmesos.events import TaskExited
 from tfmesos.importer import Importer
 
+from .ports import free_port
 from .runners import SECRET, TASK, Runner, environment, launcher, runner, settings
 
 PYTHONS = sorted(Path.home().glob(".pyenv/versions/3.*/bin/python3"))
@@ -132,14 +136,85 @@ def test_a_task_without_standard_streams_loses_none_of_its_connection(tmp_path):
     assert (code, ours.lines(), ours.lines("stderr")) == (0, ["out"], ["err"])
 
 
+def test_a_node_that_has_no_more_files_is_named_as_the_reason(tmp_path):
+    """Six: the standard streams, the stub's two, one of the two that the runner's loop needs."""
+
+    async def main():
+        async with launcher() as ours:
+            theirs = Runner(tmp_path, environment(settings(ours.address)), before="ulimit -n 6;")
+            try:
+                return await theirs.exited(), theirs.stderr
+            finally:
+                theirs.close()
+
+    code, said = asyncio.run(main())
+    assert code == wire.NODE_REFUSED
+    expected = "tfmesos runner: the node refused what the runner needs: Too many open files\n"
+    assert said.endswith(expected)
+
+
+# A launcher that is gone, or goes
+
+
+def nobody_listens() -> tuple[str, int]:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        return silent.getsockname()
+
+
+def test_a_launcher_of_this_machine_that_has_ended_is_not_waited_for(tmp_path):
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    values = settings(nobody_listens(), owner=ended.pid, connect_timeout=600)
+    with runner(tmp_path, values) as theirs:
+        assert theirs.wait() == wire.CANNOT_REACH_LAUNCHER
+
+
+def test_a_launcher_of_this_machine_that_its_user_has_stopped_is_waited_for(tmp_path):
+    owner = subprocess.Popen(["sleep", "100"])
+    owner.send_signal(signal.SIGSTOP)
+    try:
+        values = settings(nobody_listens(), owner=owner.pid, connect_timeout=0.1)
+        with runner(tmp_path, values) as theirs:
+            with pytest.raises(subprocess.TimeoutExpired):
+                theirs.wait(timeout=2)  # twenty times its patience with others
+            owner.kill()
+            assert theirs.wait() == wire.CANNOT_REACH_LAUNCHER
+    finally:
+        owner.kill()
+        owner.wait()
+
+
+def test_a_runner_that_came_in_part_is_fetched_anew(tmp_path):
+    whole = payload.runner()
+    first = Liar(runner=whole, announced=hashlib.sha256(whole).hexdigest(), sent=len(whole) // 2)
+
+    async def main():
+        with socket.create_server(("127.0.0.1", free_port())) as listener:
+            address = listener.getsockname()
+            theirs = started.enter_context(runner(tmp_path, settings(address)))
+            await asyncio.to_thread(first.serve, listener)
+        async with launcher() as ours:
+            await ours.rendezvous.listen(*address)
+            ours.start(["true"])
+            await ours.saw(TaskExited)
+            return await theirs.exited()
+
+    with contextlib.ExitStack() as started:
+        assert asyncio.run(main()) == 0
+    assert [message["type"] for message in first.heard] == ["hello", "proof"]
+
+
 # A launcher that lies
 
 
 class Liar:
     """Answers one stub, and takes no other."""
 
-    def __init__(self, secret=SECRET, runner=b"", announced=None, challenge=None) -> None:
-        self.secret, self.runner, self.challenge = secret, runner, challenge
+    def __init__(
+        self, secret=SECRET, runner=b"", announced=None, challenge=None, sent=None
+    ) -> None:
+        self.secret, self.runner, self.challenge, self.sent = secret, runner, challenge, sent
         self.announced = announced or "0" * 64
         self.heard: list[dict] = []
 
@@ -153,7 +228,9 @@ class Liar:
             connection.sendall(self.challenge or answer)
             if not self.challenge and self.secret == SECRET:
                 self.hear(connection)
-                connection.sendall(len(self.runner).to_bytes(4, "big") + self.runner)
+                connection.sendall(len(self.runner).to_bytes(4, "big") + self.runner[: self.sent])
+            if self.sent is not None:
+                return
             with contextlib.suppress(ConnectionError):
                 connection.recv(4096)
 

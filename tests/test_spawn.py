@@ -53,7 +53,6 @@ def test_the_command_is_looked_for_on_its_own_path(tmp_path):
     [
         (["/no/such/command"], ".", {}, FileNotFoundError),
         (["."], ".", {}, PermissionError),
-        (["true"], "/no/such/directory", {}, FileNotFoundError),
         (["tr\0ue"], ".", {}, ValueError),
         (["true"], ".", {"A=B": "c"}, ValueError),
     ],
@@ -61,6 +60,11 @@ def test_the_command_is_looked_for_on_its_own_path(tmp_path):
 def test_what_cannot_be_started_is_told_in_the_words_of_python(tmp_path, argv, cwd, env, error):
     with pytest.raises(error):
         run(argv, tmp_path / cwd, env)
+
+
+def test_a_directory_that_cannot_be_entered_is_not_blamed_on_the_command(tmp_path):
+    with pytest.raises(ValueError, match=r"^cannot enter /no/such: No such file or directory$"):
+        run(["true"], Path("/no/such"))
 
 
 def test_nothing_that_is_open_here_is_open_there(tmp_path):

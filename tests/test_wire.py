@@ -233,6 +233,7 @@ def test_every_exit_code_of_the_runner_has_its_own_sentence():
             "BAD_SETTINGS",
             "PORT_TAKEN",
             "RUNNER_BROKEN",
+            "NODE_REFUSED",
         )
     ]
     assert sorted(wire.RUNNER_EXITS) == sorted(codes)

@@ -179,7 +179,7 @@ class Runner:
             servant = Servant(
                 self._loop, self._the_guard(), env, _directory(message), self._forward
             )
-        except OSError as error:
+        except (OSError, ValueError) as error:
             self._unstarted = Outcome(*process.could_not_start(sys.executable, error))
             return
         self._servant, self._child = servant, servant.child
@@ -379,9 +379,11 @@ def what_to_serve(start: wire.Message, settings: Settings) -> dict[str, object]:
 
 
 def _directory(message: wire.Message) -> str:
-    """Where the launcher was started, if there is such a place here; else the sandbox."""
-    cwd = message.get("cwd")
-    return cwd if cwd and os.path.isdir(cwd) else os.environ.get("MESOS_SANDBOX") or os.getcwd()
+    """Where the launcher was started, if the task may be there; else the sandbox, likewise."""
+    for place in (message.get("cwd"), os.environ.get("MESOS_SANDBOX")):
+        if place and os.path.isdir(place) and os.access(place, os.X_OK):
+            return str(place)
+    return os.getcwd()
 
 
 def oom_kills() -> int:
@@ -424,6 +426,10 @@ def main(stub: Sequence[str], connection: socket.socket) -> int:
     try:
         with Loop() as loop:
             return Runner(loop, read_settings(stub, os.environ), connection).run()
+    except OSError as error:  # files, processes or memory are short: no fault of ours
+        sys.excepthook(*sys.exc_info())
+        _complain("the node refused what the runner needs: {}".format(error.strerror))
+        return wire.NODE_REFUSED
     except Exception:
         sys.excepthook(*sys.exc_info())
         return wire.RUNNER_BROKEN

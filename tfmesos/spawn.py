@@ -105,6 +105,13 @@ def close_all_but(*kept: int) -> None:
             os.closerange(fd, fd + 1)  # does not mind if it is closed already
 
 
+def _enter(directory: str) -> None:
+    try:
+        os.chdir(directory)
+    except OSError as error:  # which is not to be taken for one of the command
+        raise ValueError(f"cannot enter {directory}: {error.strerror}") from None
+
+
 def _become(
     argv: Sequence[str],
     env: Mapping[str, str],
@@ -127,7 +134,7 @@ def _become(
         for name in ("SIGPIPE", "SIGXFSZ"):  # which Python ignores, and a command expects not to
             if hasattr(signal, name):
                 signal.signal(getattr(signal, name), signal.SIG_DFL)
-        os.chdir(cwd)
+        _enter(cwd)
         os.execvpe(argv[0], list(argv), env)
     except Exception as error:
         number, text = (error.errno, error.strerror) if isinstance(error, OSError) else (0, error)

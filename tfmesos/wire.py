@@ -58,6 +58,7 @@ LAUNCHER_LOST = 213
 BAD_SETTINGS = 214
 PORT_TAKEN = 215
 RUNNER_BROKEN = 216
+NODE_REFUSED = 217
 
 EVICTED = "was ended by its agent"  # what the runner reports of itself then
 
@@ -68,6 +69,7 @@ RUNNER_EXITS = {
     BAD_SETTINGS: "was started with settings its runner does not understand",
     PORT_TAKEN: "could not have its port: another program on the node uses it",
     RUNNER_BROKEN: "was ended by a fault in the tfmesos runner; its sandbox has the traceback",
+    NODE_REFUSED: "was refused by its node what its runner needs; its sandbox says what",
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
@@ -16,7 +17,8 @@ import pytest
 from tests.commands import finish, read_until, running_tfrun, standing_mesos, tfrun
 from tests.mesos.cluster import wait_until
 from tests.ports import offered_ports
-from tfmesos import wire
+from tests.runners import environment, launcher, settings
+from tfmesos import payload, wire
 
 from .registry import running_registry
 
@@ -101,6 +103,29 @@ def test_a_user_can_be_named_and_owns_what_the_task_writes(base, shared, type):
     )
     assert (done.returncode, done.stdout) == (0, "[worker:0] nobody\n"), done.stderr
     assert (shared / "mine").owner() == "nobody"
+
+
+@pytest.mark.parametrize("mode, place", [(0o755, "/mnt/mesos/sandbox"), (0o700, "/")])
+def test_an_images_user_who_may_not_write_to_the_sandbox_runs_the_task(
+    docker, base, tmp_path, mode, place
+):
+    """The Docker containerizer gives the sandbox to root; mode 0700 may not even be entered."""
+    tmp_path.chmod(mode)
+
+    async def main():
+        async with launcher() as ours:
+            env = environment(settings(ours.address), MESOS_SANDBOX="/mnt/mesos/sandbox")
+            where = ("--network", "host", "-v", f"{tmp_path}:/mnt/mesos/sandbox")
+            variables = [word for item in env.items() for word in ("--env", "=".join(item))]
+            words = ("run", "--rm", "--user", "nobody", *where, *variables, "--entrypoint", "sh")
+            ours.start("id -un; pwd; touch here 2> /dev/null || echo refused", in_image=True)
+            return ours, await asyncio.to_thread(
+                docker, *words, base, "-c", payload.command("python3")
+            )
+
+    ours, _ = asyncio.run(main())
+    assert ours.lines() == ["nobody", place, "refused"]
+    assert os.listdir(tmp_path) == []
 
 
 def test_the_launchers_directory_is_the_tasks_if_it_is_mounted(base, tmp_path):
