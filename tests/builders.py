@@ -23,10 +23,18 @@ def ports(*ranges):
     return {"name": "ports", "type": "RANGES", "ranges": {"range": listed}, "role": "*"}
 
 
-def an_offer(id="o1", agent="", cpus=4.0, mem=8192.0, gpus=0.0, more=(), host="", **attributes):
+def _nanoseconds(seconds):
+    return {"nanoseconds": int(seconds * 1e9)}
+
+
+def an_offer(
+    id="o1", agent="", cpus=4.0, mem=8192.0, gpus=0.0, more=(), host="", down_in=None, **attributes
+):
     amounts = {"cpus": cpus, "mem": mem, "gpus": gpus}
+    plan = {} if down_in is None else {"unavailability": {"start": _nanoseconds(down_in)}}
     return Offer.from_json(
         {
+            **plan,
             "id": {"value": id},
             "agent_id": {"value": agent or f"agent-of-{id}"},
             "hostname": host or f"host-of-{id}",

@@ -51,6 +51,28 @@ def test_offers_that_do_not_suffice_are_given_back_for_a_short_time():
     assert only(do.Decline, run.wait(6)) == [do.Decline(("o1",), 2.0, "not enough for every task")]
 
 
+def test_a_node_that_is_soon_taken_down_is_left_to_others_while_there_is_another_one():
+    run = Run(workers(1))
+    run.subscribe()
+    todo = run.offer(an_offer("o1", down_in=600), an_offer("o2", down_in=2 * 3600))
+    assert [launch.offer_ids for launch in only(do.Launch, todo)] == [("o2",)]
+    assert [decline.offer_ids for decline in only(do.Decline, todo)] == [("o1",)]
+    assert only(do.Say, todo) == []
+
+
+def test_a_node_that_is_soon_taken_down_is_used_if_there_is_nothing_else_and_that_is_said():
+    run = Run(workers(2, cpus=4))
+    run.subscribe()
+    assert run.offer(an_offer("o1", down_in=600), an_offer("o2")) == []
+    todo = run.wait(max(HOLD))
+    assert [launch.offer_ids for launch in only(do.Launch, todo)] == [("o2",), ("o1",)]
+    (said,) = [one.text for one in only(do.Say, todo) if one.level == "warning"]
+    assert said == (
+        "host-of-o1 is to be taken down for maintenance in 10 min; worker:1 goes there all the "
+        "same, for nothing else is free"
+    )
+
+
 def test_a_useless_offer_is_declined_at_once_for_long():
     run = Run(workers(1, gpus=1))
     run.subscribe()

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tfmesos.events import (
     AgentLost,
     Disconnected,
@@ -20,6 +22,32 @@ def recorded(name, kind):
     """The events of this kind in a recording."""
     records = map(json.loads, (TRANSCRIPTS / name).read_text().splitlines())
     return [r["event"] for r in records if r["dir"] == "event" and r["event"]["type"] == kind]
+
+
+def test_an_offer_tells_when_its_node_is_to_be_taken_down():
+    hour = 3600
+    start = {"start": {"nanoseconds": 1794792431267896576}}
+    (whole, past, forever, free) = [
+        {"id": {"value": "o"}, "agent_id": {"value": "a"}, **plan}
+        for plan in (
+            {"unavailability": {**start, "duration": {"nanoseconds": 1800 * 10**9}}},
+            {"unavailability": {**start, "duration": {"nanoseconds": 10**9}}},
+            {"unavailability": start},
+            {},
+        )
+    ]
+
+    def down_in(offer, wall):
+        (found,) = translate({"type": "OFFERS", "offers": {"offers": [offer]}}, wall).offers
+        return found.down_in, found.is_lasting
+
+    at = 1794792431.267896576
+    assert down_in(whole, at - hour / 2) == (pytest.approx(hour / 2), False)
+    assert down_in(whole, at - 2 * hour) == (pytest.approx(2 * hour), True)
+    assert down_in(whole, at + 60) == (0.0, False)
+    assert down_in(past, at + 60) == (None, True)
+    assert down_in(forever, at + hour) == (0.0, False)
+    assert down_in(free, at) == (None, True)
 
 
 def test_a_recorded_subscription_gives_the_framework_id():

@@ -72,10 +72,18 @@ class Gang:
         return list(self._held.values())
 
     def fit(self, waiting: Sequence[Task], seated: Seated, now: float) -> Placement:
-        placement = place(waiting, self.held, seated)
+        """The tasks on what is held; on nodes that are soon taken down only when time is up."""
+        lasting = [offer for offer in self.held if offer.is_lasting]
+        soon_gone = [offer for offer in self.held if not offer.is_lasting]
+        offers = [*lasting, *soon_gone] if self.is_due(now) else lasting
+        placement = place(waiting, offers, seated)
         if self._held:
             self._last = (placement, now) if placement.unplaced else None
         return placement
+
+    def is_due(self, now: float) -> bool:
+        """Have the offers been held for as long as they may?"""
+        return self._release_at is not None and now >= self._release_at
 
     def rescind(self, offer_id: str) -> None:
         self._held.pop(offer_id, None)
@@ -91,7 +99,7 @@ class Gang:
     def release_if_due(self, now: float) -> list[Action]:
         if self._last and not self._held and now - self._last[1] > MEMORY:
             self._last = None
-        if self._release_at is None or now < self._release_at:
+        if not self.is_due(now):
             return []
         times = self._in_vain
         away = self._between(*AWAY) * 2 ** min(times, 2)

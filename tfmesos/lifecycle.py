@@ -490,6 +490,8 @@ class ClusterState:
 
     def _tick(self, now: float) -> list[Action]:
         todo = self._reconciliation.ask_if_due(now)
+        if self._placing.gang.is_due(now):
+            todo += self._take_offers((), now)
         todo += self._placing.gang.release_if_due(now)
         todo += self._launch_rested(now)
         if self._is_waited_for:

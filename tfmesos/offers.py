@@ -10,10 +10,12 @@ from typing import Any
 
 from .constraints import Node, text_of
 from .record import NOTHING, Record
-from .shapes import number, text, whole
+from .shapes import number, seconds, text, whole
 from .spec import Resources, Task
 
 Json = dict[str, Any]
+
+HORIZON = 3600.0  # seconds; what is planned for later does not concern a run that tells no length
 
 
 class Entry(Record):
@@ -36,9 +38,13 @@ class Offer(Record):
     entries: tuple[Entry, ...]
     attributes: Mapping[str, str] = NOTHING
     agent_url: str = ""  # of the agent's own HTTP endpoints
+    down_in: float | None = (
+        None  # seconds until its operator takes the node down, if that is planned
+    )
 
     @classmethod
-    def from_json(cls, offer: Json) -> Offer:
+    def from_json(cls, offer: Json, wall: float = 0.0) -> Offer:
+        """The offer as it came at the time *wall*, in seconds since 1970."""
         return cls(
             id=text(offer["id"]["value"]),
             agent_id=text(offer["agent_id"]["value"]),
@@ -46,7 +52,13 @@ class Offer(Record):
             entries=tuple(_entries(offer.get("resources", ()))),
             attributes={text(a["name"]): text_of(a) for a in offer.get("attributes", ())},
             agent_url=_url(offer.get("url", {})),
+            down_in=_down_in(offer.get("unavailability"), wall),
         )
+
+    @property
+    def is_lasting(self) -> bool:
+        """Is its node there for as long as most runs take?"""
+        return self.down_in is None or self.down_in >= HORIZON
 
     @property
     def total(self) -> Resources:
@@ -89,6 +101,14 @@ def _url(url: Json) -> str:
     host = f"[{host}]" if ":" in host else host
     scheme = "https" if url.get("scheme") == "https" else "http"
     return f"{scheme}://{host}:{whole(address['port'])}" if host else ""
+
+
+def _down_in(plan: Json | None, wall: float) -> float | None:
+    if plan is None:
+        return None
+    start = seconds(plan["start"]) - wall
+    is_over = "duration" in plan and start + seconds(plan["duration"]) <= 0
+    return None if is_over else max(0.0, start)
 
 
 def _total(entries: Iterable[Entry]) -> Resources:

@@ -24,6 +24,10 @@ class Place(Record):
     def node(self) -> Node:
         return self.offers[0].node
 
+    @property
+    def is_lasting(self) -> bool:
+        return all(offer.is_lasting for offer in self.offers)
+
 
 class Placement(Record):
     """Every offer given to `place` is in exactly one of ``places`` and ``unused``."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from .actions import Action, Decline, Suppress
+from .actions import Action, Decline, Say, Suppress
 from .gang import LONG_REFUSAL, Gang
 from .offers import Offer
 from .placement import Place, Seated
 from .restarts import CoolDown
 from .roster import Member
+from .words import some
 
 UNWANTED = "no task is waiting"
 
@@ -23,6 +24,8 @@ class Placing:
         self, offers: Sequence[Offer], waiting: Sequence[Member], seated: Seated, now: float
     ) -> tuple[list[Place], list[Action]]:
         """The places to be taken now, and what is to be done about the other offers."""
+        if not waiting and not offers:
+            return [], []
         if not waiting:
             ids = tuple(offer.id for offer in offers)
             return [], [Decline(ids, LONG_REFUSAL, UNWANTED), Suppress()]
@@ -37,10 +40,13 @@ class Placing:
         placement = self.gang.fit([member.task for member in left], seated, now)
         if placement.unplaced:
             return homes, declined
+        used = {offer.id for place in placement.places for offer in place.offers}
+        unused = tuple(offer.id for offer in self.gang.held if offer.id not in used)
         self.gang.forget()
-        if unused := tuple(offer.id for offer in placement.unused):
+        if unused:
             declined.append(Decline(unused, LONG_REFUSAL, UNWANTED))
-        return [*homes, *placement.places], [*declined, Suppress()]
+        warnings = [_soon_gone(place) for place in placement.places if not place.is_lasting]
+        return [*homes, *placement.places], [*warnings, *declined, Suppress()]
 
     def _shun(self, offers: Sequence[Offer], now: float) -> tuple[list[Offer], list[Action]]:
         """The offers without those of agents that are to be left alone for a while."""
@@ -63,3 +69,11 @@ class Placing:
                     self.gang.rescind(offer.id)
                 found.append(place)
         return found
+
+
+def _soon_gone(place: Place) -> Say:
+    names = some([seat.task.name for seat in place.seats])
+    down_in = min(offer.down_in for offer in place.offers if offer.down_in is not None)
+    when = f"in {down_in / 60:.0f} min" if down_in else "now"
+    text = f"{place.hostname} is to be taken down for maintenance {when}"
+    return Say(f"{text}; {names} goes there all the same, for nothing else is free", "warning")

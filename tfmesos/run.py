@@ -10,6 +10,7 @@ import logging
 import os
 import secrets
 import socket
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -421,7 +422,7 @@ class Run:
     def _emit(self, event: Json) -> None:
         log.debug("from Mesos: %s", event.get("type"))
         try:
-            translated = translate(event)
+            translated = translate(event, time.time())
         except NONSENSE as error:
             text = f"the master sent an event that makes no sense: {event.get('type')}: {error!r}"
             translated = happened.MasterGaveUp(MasterError(text))

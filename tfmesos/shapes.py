@@ -43,6 +43,14 @@ def number(value: Any) -> float:
     return value
 
 
+def seconds(duration: Any) -> float:
+    """The length of a Mesos duration, or a point in time, which are whole nanoseconds."""
+    value = duration["nanoseconds"]
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{value!r} where nanoseconds were due")
+    return value / 1e9
+
+
 def whole(value: Any) -> int:
     if number(value) != int(value):
         raise ValueError(f"{value!r} where a whole number was due")

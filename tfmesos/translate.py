@@ -21,8 +21,8 @@ from .shapes import text
 Json = dict[str, Any]
 
 
-def translate(event: Json) -> Event | None:
-    """None for events that mean nothing to a run."""
+def translate(event: Json, wall: float = 0.0) -> Event | None:
+    """None for events that mean nothing to a run; it came at the time *wall*, since 1970."""
     match event:
         case {"type": "SUBSCRIBED", "subscribed": body}:
             return Subscribed(text(body["framework_id"]["value"]), event.get("_master", ""))
@@ -31,7 +31,7 @@ def translate(event: Json) -> Event | None:
         case {"type": "REFUSED", "call": call, "reason": reason, "task_ids": task_ids}:
             return CallRefused(call, reason, task_ids)
         case {"type": "OFFERS", "offers": body}:
-            return OffersReceived(tuple(Offer.from_json(offer) for offer in body["offers"]))
+            return OffersReceived(tuple(Offer.from_json(offer, wall) for offer in body["offers"]))
         case {"type": "RESCIND", "rescind": body}:
             return OfferRescinded(text(body["offer_id"]["value"]))
         case {"type": "INVERSE_OFFERS", "inverse_offers": {"inverse_offers": offers}}:

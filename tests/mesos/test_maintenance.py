@@ -1,0 +1,65 @@
+"""Operators who take nodes down: by a schedule, and by draining them."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+
+from tests.commands import finish, read_until, running_tfrun, tfrun
+
+from .cluster import wait_until
+
+
+@pytest.fixture
+def two_nodes(mesos):
+    mesos.start("node-1", "node-2")
+    return mesos.master
+
+
+def plan_maintenance(master, hostname, seconds_from_now):
+    start = {"nanoseconds": int((time.time() + seconds_from_now) * 1e9)}
+    window = {
+        "machine_ids": [{"hostname": hostname, "ip": "127.0.0.1"}],
+        "unavailability": {"start": start, "duration": {"nanoseconds": 1800 * 10**9}},
+    }
+    assert master.post("/maintenance/schedule", {"windows": [window]}) == 200
+
+
+def agent_named(master, hostname):
+    known = master.get("/master/slaves")["slaves"]
+    return next(agent for agent in known if agent["hostname"] == hostname)
+
+
+@pytest.mark.parametrize("planned, free", [("node-1", "node-2"), ("node-2", "node-1")])
+def test_a_node_that_is_soon_taken_down_is_used_only_if_there_is_nothing_else(
+    two_nodes, planned, free
+):
+    plan_maintenance(two_nodes, planned, 600)
+    command = ("-m", two_nodes.address, "-Cw", 4, "--", "echo at $MESOS_SLAVE_ID")
+    done = tfrun("-w", 1, *command)
+    assert done.returncode == 0, done.stderr
+    assert agent_named(two_nodes, free)["id"] in done.stdout and "maintenance" not in done.stderr
+    done = tfrun("-w", 2, *command)
+    assert done.returncode == 0, done.stderr
+    wanted = rf"(?m)^tfrun: {planned} is to be taken down for maintenance in 10 min; worker:\d goes"
+    assert re.search(wanted, done.stderr)
+    assert agent_named(two_nodes, planned)["id"] in done.stdout
+
+
+def test_a_drained_node_is_named_as_the_reason_and_is_empty_afterwards(two_nodes):
+    command = ("-m", two_nodes.address, "-w", 1, "--constraint", "hostname:IS:node-1")
+    with running_tfrun(*command, "--", "sh", "-c", "echo up; exec sleep 600") as run:
+        read_until(run.stdout, "[worker:0] up")
+        agent_id = {"value": agent_named(two_nodes, "node-1")["id"]}
+        drain = {"type": "DRAIN_AGENT", "drain_agent": {"agent_id": agent_id}}
+        assert two_nodes.post("/api/v1", drain) == 200
+        _, err = finish(run, 60)
+    assert run.returncode == 143
+    assert "worker:0 was ended by its agent, which the operator is draining on node-1" in err
+
+    def state():
+        return agent_named(two_nodes, "node-1").get("drain_info", {}).get("state")
+
+    wait_until("the agent is drained", lambda: state() == "DRAINED")
