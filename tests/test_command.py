@@ -106,3 +106,10 @@ def test_the_later_environment_wins_and_none_removes():
         "B": "2",
         "C": "3",
     }
+
+
+def test_a_single_task_has_a_tf_config_if_it_is_always_wanted_but_not_for_half_a_cluster():
+    cluster = {"worker": ["h:1"]}
+    config = json.loads(command.tf_config(cluster, "worker", 0, always=True) or "")
+    assert config == {"cluster": cluster, "task": {"type": "worker", "index": 0}}
+    assert command.tf_config(cluster, "worker", 0, is_whole=False, always=True) is None

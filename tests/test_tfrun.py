@@ -150,6 +150,46 @@ def test_only_the_chosen_output_is_shown(flags, shown):
     assert lines(done.stdout) == [f"[{name}] x" for name in shown]
 
 
+@pytest.mark.parametrize("where", [[], ["--local-chief"]])
+def test_a_single_task_has_a_tf_config_if_it_is_asked_for(where):
+    show = ("sh", "-c", "echo config ${TF_CONFIG:-none}")
+    assert "config none" in tfrun("-w", 1, *where, "--", *show).stdout
+    done = tfrun("-w", 1, *where, "--tf-config", "always", "--", *show)
+    config = json.loads(re.search(r"config (.*)", done.stdout)[1])
+    assert config["task"] == {"type": "worker", "index": 0}
+    assert list(config["cluster"]) == ["worker"] and len(config["cluster"]["worker"]) == 1
+
+
+def the_python_of(done):
+    assert done.returncode == 0, done.stderr
+    return re.search(r"found (\S+)", done.stdout)[1]
+
+
+FIND_PYTHON = ("--", "sh", "-c", "echo found $(command -v python3)")
+
+
+def test_python_is_the_one_that_runs_tfrun_although_its_environment_is_not_activated():
+    done = tfrun("-w", 1, *FIND_PYTHON, env={"PATH": "/usr/bin:/bin"})
+    assert os.path.dirname(the_python_of(done)) == os.path.dirname(sys.executable)
+
+
+def test_python_is_the_one_that_was_named(tmp_path):
+    python = tmp_path / "python3"
+    python.symlink_to(sys.executable)
+    done = tfrun("-w", 1, "--python", python, *FIND_PYTHON)
+    assert the_python_of(done) == str(python)
+
+
+def test_a_tfrun_that_was_installed_as_a_tool_leaves_the_path_alone(tmp_path):
+    tool = tmp_path / "tfrun"
+    tool.write_text(f"#!{sys.executable}\nfrom tfmesos.tfrun import script\nscript()\n")
+    tool.chmod(0o755)
+    env = environment(PATH="/usr/bin:/bin")
+    command = [tool, "-w", "1", "--", "sh", "-c", "echo found $PATH"]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+    assert the_python_of(done) == "/usr/bin:/bin"
+
+
 def test_the_last_lines_of_a_failure_are_shown_even_without_logs():
     done = tfrun("-w", 1, "--logs", "none", "--", "sh", "-c", "echo oh no >&2; exit 1")
     assert done.stdout == "" and "    oh no\n" in done.stderr
@@ -189,6 +229,10 @@ def test_the_last_lines_of_a_failure_are_shown_even_without_logs():
         (
             ["-w", "1", "--restart-policy", "ever", "--", "x"],
             "--restart-policy must be one of never, task, all, got 'ever'",
+        ),
+        (
+            ["-w", "1", "--tf-config", "no", "--", "x"],
+            "--tf-config must be auto or always, got 'no'",
         ),
         (
             ["-w", "1", "--retry-codes", "1,x", "--", "x"],

@@ -58,19 +58,24 @@ def argv(command: Command, values: Mapping[str, str]) -> list[str]:
     return [substitute(argument, values) for argument in command]
 
 
-def tf_config(cluster: Cluster, job: str, index: int, is_whole: bool = True) -> str | None:
-    """The TF_CONFIG of one task, or None for a run of a single task.
+def tf_config(
+    cluster: Cluster, job: str, index: int, is_whole: bool = True, always: bool = False
+) -> str | None:
+    """The TF_CONFIG of one task, or None for a run of a single task, unless it is *always* given.
 
     None, too, where not the whole cluster is ours: it has no way to leave out indices.
     An evaluator is no member of the cluster it evaluates: TensorFlow wants it only as `task`.
     """
-    if not is_whole or sum(len(addresses) for addresses in cluster.values()) < 2:
+    is_alone = sum(len(addresses) for addresses in cluster.values()) < 2
+    if not is_whole or (is_alone and not always):
         return None
     training = {name: list(hosts) for name, hosts in cluster.items() if name != "evaluator"}
     return bare.dumps({"cluster": training, "task": {"type": job, "index": index}})
 
 
-def environment(cluster: Cluster, job: str, index: int, is_whole: bool = True) -> dict[str, str]:
+def environment(
+    cluster: Cluster, job: str, index: int, is_whole: bool = True, always: bool = False
+) -> dict[str, str]:
     """The variables every command of a run gets."""
     values = placeholders(cluster, job, index)
     variables = {
@@ -81,7 +86,7 @@ def environment(cluster: Cluster, job: str, index: int, is_whole: bool = True) -
         "TFMESOS_TASK_INDEX": str(index),
         "TFMESOS_DISTRIBUTED": "1",
     }
-    config = tf_config(cluster, job, index, is_whole)
+    config = tf_config(cluster, job, index, is_whole, always)
     if config is not None:
         variables["TF_CONFIG"] = config
     return variables

@@ -53,6 +53,7 @@ def make_config(
     restart_policy: str | None = None,
     retry_codes: str | Iterable[int] | None = None,
     hang_timeout: float | None = None,
+    tf_config: str | None = None,
     advertise: str | None = None,
     local_chief: bool = False,
     constraints: Iterable[Any] = (),
@@ -66,7 +67,7 @@ def make_config(
     """Merge what the caller gave with the environment and the defaults; SpecError if wrong."""
     _check_types(
         text=dict(role=role, master=master, name=name, image=image, python=python, logs=logs)
-        | dict(user=user, cwd=cwd),
+        | dict(user=user, cwd=cwd, tf_config=tf_config),
         flag=dict(force_pull_image=force_pull_image, local_chief=local_chief),
     )
     parsed = tuple(constrained(parse_jobs(jobs), constraints))
@@ -98,7 +99,7 @@ def make_config(
         force_pull_image=force_pull_image,
         volumes=parse_volumes(volumes),
         env=_checked_env(env or {}),
-        inherited_env=_inherited(is_local=master == "local", image=image),
+        inherited_env=_inherited(python, is_local=master == "local", image=image),
         cwd=_absolute(cwd) if cwd else _current_directory(),
         cwd_is_given=bool(cwd),
         python=python or ("python3" if image else sys.executable),
@@ -110,6 +111,7 @@ def make_config(
         start_timeout=start_timeout,
         restarts=RestartPolicy.given(restarts, restart_policy, retry_codes),
         hang_timeout=hang_timeout,
+        tf_config=tf_config or "auto",
         advertise=parse_address("advertise", advertise) if advertise else None,
         local_chief=local_chief,
         remark=remark,
@@ -220,13 +222,32 @@ def _checked_env(env: Mapping[str, str]) -> dict[str, str]:
     return dict(env)
 
 
-def _inherited(*, is_local: bool, image: str | None) -> dict[str, str]:
+def _inherited(python: str | None, *, is_local: bool, image: str | None) -> dict[str, str]:
     """On this machine a task sees our whole environment, as from a shell; in an image nothing."""
     if image:
         return {}
-    if is_local:
-        return {name: value for name, value in os.environ.items() if _is_text(value)}
-    return {name: os.environ[name] for name in _SHARED_WITH_NODES if name in os.environ}
+    names = os.environ if is_local else _SHARED_WITH_NODES
+    env = {name: os.environ[name] for name in names if _is_text(os.environ.get(name, "\udcff"))}
+    return {**env, "PATH": _path(env["PATH"], python)} if "PATH" in env else env
+
+
+def _path(path: str, given: str | None) -> str:
+    """Where the tasks look for commands: ``python`` is the Python that was named or called.
+
+    The latter is ours, as in ``/venv/bin/tfrun -- python``; but not where ``tfrun`` was installed
+    as a tool with an environment of its own: nobody means that one.
+    """
+    directory, listed = os.path.dirname(given or sys.executable), path.split(os.pathsep)
+    if given is None and (_is_tool() or directory in listed):
+        return path
+    is_there = os.path.isabs(directory) and listed[0] != directory and _is_text(directory)
+    return os.pathsep.join([directory, path]) if is_there else path
+
+
+def _is_tool() -> bool:
+    """Was this ``tfrun`` called from another place than that of its Python?"""
+    place, name = os.path.split(os.path.abspath(sys.argv[0]))
+    return name == "tfrun" and place != os.path.dirname(sys.executable)
 
 
 def _is_text(value: str) -> bool:

@@ -66,7 +66,9 @@ class Here:
         """Initializer, command and finalizer; returns the exit code and what to say of it."""
         who = (start["cluster"], self.task.job.name, self.task.index)
         values = command.placeholders(*who)
-        given = command.environment(*who, is_whole=not start["starts"])
+        given = command.environment(
+            *who, is_whole=not start["starts"], always=start["tf_config"] == "always"
+        )
         env = command.merged(os.environ, start["env"], given, start["user_env"], self._mark)
         code, reason = 0, ""
         if start["initializer"]:

@@ -18,6 +18,7 @@ from .words import shortened
 
 CONTAINERIZERS = ("MESOS", "DOCKER")
 RETRY_CODES = frozenset({130, 137, 143})  # ended by SIGINT, SIGKILL, SIGTERM: from outside
+TF_CONFIG = ("auto", "always")
 RESTARTED = ("never", "task", "all")
 
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -206,6 +207,7 @@ class LaunchConfig(Record):
     restarts: RestartPolicy = USUAL_RESTARTS
     hang_timeout: float | None = None  # seconds of silence of every task that end the run
     advertise: tuple[str, int] | None = None
+    tf_config: str = "auto"  # for every task of a run of several; "always": of one task, too
     local_chief: bool = False  # run the chief, or worker 0, as a child of the launcher
     remark: str = ""  # what the user should know about these settings
 
@@ -214,6 +216,9 @@ class LaunchConfig(Record):
             raise SpecError(
                 None, "containerizer_type", f"must be MESOS or DOCKER, got {self.containerizer!r}"
             )
+        if self.tf_config not in TF_CONFIG:
+            problem = f"must be {' or '.join(TF_CONFIG)}, got {self.tf_config!r}"
+            raise SpecError(None, "tf_config", problem)
         self._check_texts()
         self._check_timeout("start_timeout", self.start_timeout)
         self._check_timeout("hang_timeout", self.hang_timeout)

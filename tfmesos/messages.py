@@ -118,6 +118,7 @@ def start_message(config: LaunchConfig, task: Task, cluster: ClusterSpec) -> Jso
         "cluster": cluster,
         "starts": {job.name: job.start for job in config.jobs if job.start},
         "command": job.cmd,
+        "tf_config": config.tf_config,
         "serve": {"protocol": config.protocol, "cpus": job.cpus, "gpus": job.gpus},
         "initializer": config.initializer,
         "finalizer": config.finalizer,

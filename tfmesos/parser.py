@@ -222,6 +222,12 @@ def _add_container(group: argparse._ArgumentGroup) -> None:
     )
     add("--python", help="interpreter on the nodes (default: this one; python3 in an image)")
     add(
+        "--tf-config",
+        metavar="WHEN",
+        help="who finds TF_CONFIG in the environment: auto (default), the tasks of a run of "
+        "several, or always, a single one, too",
+    )
+    add(
         "-e",
         "--extra-config",
         "--extra_config",

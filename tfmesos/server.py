@@ -357,11 +357,12 @@ def what_to_run(start: wire.Message, settings: Settings) -> tuple[list[str], dic
     """The argv, the environment and the directory of the command of this task."""
     task = (start["cluster"], settings.job, settings.index)
     argv = command.argv(start["command"], command.placeholders(*task))
+    always = start.get("tf_config") == "always"
     env = command.merged(
         os.environ,
         settings.env,
         start.get("env") or {},
-        command.environment(*task, is_whole=not start.get("starts")),
+        command.environment(*task, is_whole=not start.get("starts"), always=always),
         start.get("user_env") or {},
         settings.mark,
     )
