@@ -137,6 +137,29 @@ def test_an_answer_longer_than_was_asked_for_is_not_read_to_its_end(monkeypatch)
     assert tail_of(endless)[0] == ()
 
 
+def file_of(*answers: bytes):
+    """A whole file, as an agent that answers so tells it, and how often it was asked."""
+
+    async def main():
+        async with AgentThatAnswers(*answers) as agent, asyncio.timeout(30):
+            text = await sandbox.whole_file([agent.url], "framework", "task", "name", None)
+            return text, len(agent.requests)
+
+    return asyncio.run(main())
+
+
+def test_a_whole_file_is_read_piece_by_piece_up_to_a_short_one():
+    full = "x" * sandbox.PIECE
+    assert file_of(window(0, full), window(0, full), window(0, "y")) == (full + full + "y", 3)
+    assert file_of(window(0, full), window(0, "")) == (full, 2)
+    assert file_of(window(0, "y")) == ("y", 1)  # and not one of these after the other, for hours
+
+
+def test_a_file_without_an_end_is_no_file(monkeypatch):
+    monkeypatch.setattr(sandbox, "MAX_FILE", 4 * sandbox.PIECE)
+    assert file_of(window(0, "x" * sandbox.PIECE)) == ("", 4)
+
+
 def test_cookies_are_not_kept():
     def with_cookie(answer: bytes) -> bytes:
         return answer.replace(b"\r\n\r\n", b"\r\nSet-Cookie: a=b; Path=/\r\n\r\n", 1)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import aiohttp
 
-from .access import authorization, handshake_hint
+from .access import authorization, open_session
 from .client_answers import (
     NoSuchHost,
     NotMesos,
@@ -31,7 +31,6 @@ from .client_answers import (
     event_of,
     field_of,
     heartbeat_of,
-    is_cut_off,
     receive,
     redirected,
     trouble_with,
@@ -196,14 +195,10 @@ class MesosClient:
         return self._torn_down
 
     def _http_session(self) -> aiohttp.ClientSession:
-        headers = {"Accept": "application/json", "Content-Type": "application/json"}
-        headers |= authorization(self._credential, self._token)
-        return aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(ssl=self._ssl_context or True),
-            headers=headers,
-            skip_auto_headers=["Accept-Encoding"],
-            cookie_jar=aiohttp.DummyCookieJar(),
-            auto_decompress=False,  # none was asked for, and a little of it can be gigabytes
+        types = {"Accept": "application/json", "Content-Type": "application/json"}
+        return open_session(
+            types | authorization(self._credential, self._token),
+            self._ssl_context,
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._timing.connect),
         )
 
@@ -268,19 +263,12 @@ class MesosClient:
             async with asyncio.timeout(limit):
                 response = await session.post(url, data=self._subscription(), allow_redirects=False)
         except (aiohttp.ClientError, OSError) as error:
-            raise await self._trouble(url, error, limit) from error
+            way_to = self._masters.way_to
+            raise await trouble_with(url, error, limit, way_to, self._ssl_context) from error
         try:
             yield response
         finally:
             response.close()
-
-    async def _trouble(self, url: str, error: Exception, limit: float) -> Unreachable:
-        """What went wrong with a request, with the way out if TLS is what we disagree about."""
-        trouble = trouble_with(base_of(url), error, limit, self._masters.way_to)
-        if not url.startswith("https:") or not is_cut_off(error):
-            return trouble
-        hint = await asyncio.to_thread(handshake_hint, url, self._ssl_context, limit)
-        return NotMesos(f"{trouble} ({hint})") if hint else trouble
 
     async def _serve(
         self, session: aiohttp.ClientSession, response: aiohttp.ClientResponse

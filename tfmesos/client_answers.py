@@ -6,14 +6,18 @@ import asyncio
 import errno
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urljoin, urlsplit
 
 import aiohttp
 
+from .access import handshake_hint
 from .errors import FrameError, MasterError, SpecError
 from .masters import is_unknown, parse
 from .shapes import number, read_json
+
+if TYPE_CHECKING:
+    import ssl
 
 T = TypeVar("T")
 
@@ -104,16 +108,30 @@ def redirected(response: aiohttp.ClientResponse) -> str:
     return there
 
 
-def trouble_with(
+async def trouble_with(
+    url: str,
+    error: Exception,
+    limit: float,
+    way_to: Callable[[str], str],
+    tls: ssl.SSLContext | None,
+) -> Unreachable:
+    """What went wrong with a request, with the way out if it is TLS that we disagree about."""
+    trouble = _in_words(base_of(url), error, limit, way_to)
+    if not url.startswith("https:") or not _is_cut_off(error):
+        return trouble
+    hint = await asyncio.to_thread(handshake_hint, url, tls, limit)
+    return NotMesos(f"{trouble} ({hint})") if hint else trouble
+
+
+def _in_words(
     base: str, error: Exception, limit: float, way_to: Callable[[str], str]
 ) -> Unreachable:
-    """What went wrong with a request, in words for the user."""
     tls_hint = "" if base.startswith("https:") else f" (if it speaks TLS, {way_to('https')})"
     if isinstance(error, aiohttp.ServerTimeoutError):
         return Unreachable(f"{base}: no connection in time")
     if isinstance(error, TimeoutError):
         return Unreachable(f"{base}: connected, but no answer within {limit:g} s")
-    if is_cut_off(error):
+    if _is_cut_off(error):
         return Unreachable(f"{base}: {reason_of(error)}{tls_hint}")
     if isinstance(error, aiohttp.ClientSSLError):
         does_not = "WRONG_VERSION_NUMBER" in str(error)
@@ -126,7 +144,7 @@ def trouble_with(
     return Unreachable(f"{base}: {reason_of(error)}")
 
 
-def is_cut_off(error: Exception) -> bool:
+def _is_cut_off(error: Exception) -> bool:
     """Whether the other side ended the connection: without a word, or with an alert of TLS."""
     if isinstance(error, aiohttp.ServerDisconnectedError):
         return True

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import aiohttp
 
-from .access import authorization
+from .access import authorization, open_session
 from .client_answers import body_of
 from .secret import Secret
 from .shapes import NONSENSE, read_json, text, whole
@@ -61,7 +61,10 @@ async def tail(
     """The last lines of standard error; none if the agent does not tell in time."""
     path = f"{_directory(framework_id, task_id)}/stderr"
     try:
-        async with asyncio.timeout(PATIENCE), _session(credential, tls) as session:
+        async with (
+            asyncio.timeout(PATIENCE),
+            open_session(authorization(credential), tls) as session,
+        ):
             for agent in agents:
                 try:
                     return await _end_of(session, agent, path)
@@ -79,23 +82,12 @@ def _of_the_task(lines: list[str]) -> list[str]:
     return [line for line in lines if not _OF_MESOS.match(line)]
 
 
-def _session(
-    credential: tuple[str, Secret] | None, tls: ssl.SSLContext | None
-) -> aiohttp.ClientSession:
-    return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(ssl=tls or True),
-        headers=authorization(credential),
-        cookie_jar=aiohttp.DummyCookieJar(),
-        auto_decompress=False,
-    )
-
-
 async def whole_file(
     agents: Sequence[str], framework_id: str, task_id: str, name: str, tls: ssl.SSLContext | None
 ) -> str:
     """A file of ASCII; empty if it is not there, too long, or the agent does not tell in time."""
     path = f"{_directory(framework_id, task_id)}/{name}"
-    async with _session(None, tls) as session:
+    async with open_session({}, tls) as session:
         for agent in agents:
             try:
                 return await _all_of(session, agent, path)
@@ -106,15 +98,14 @@ async def whole_file(
 
 
 async def _all_of(session: aiohttp.ClientSession, agent: str, path: str) -> str:
+    """Only its last piece is shorter than what was asked for, so it takes no agent long."""
     pieces: list[str] = []
-    size = 0
-    while size <= MAX_FILE:
+    for start in range(0, MAX_FILE, PIECE):
         async with asyncio.timeout(PATIENCE):
-            found = await _read(session, agent, path, offset=size, length=PIECE)
-        if not (piece := text(found["data"])):
+            found = await _read(session, agent, path, offset=start, length=PIECE)
+        pieces.append(text(found["data"]))
+        if len(pieces[-1]) < PIECE:
             return "".join(pieces)
-        pieces.append(piece)
-        size += len(piece)
     raise ValueError(f"more than {MAX_FILE} bytes")
 
 
