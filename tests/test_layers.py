@@ -72,6 +72,7 @@ IO = {
         "serve",
         "epitaph",
         "reservation",
+        "scratch",
     ),  # of the runner
     *("masters", "client", "client_answers", "client_calls", "client_patience"),
     *(
@@ -139,7 +140,7 @@ def test_a_node_module_imports_only_what_travels_with_it(name):
 def test_the_embedded_mesos_shares_no_decision_with_the_launcher():
     for path in (PACKAGE / "local").glob("*.py"):
         shared = {name[2:] for name in imports(path) if name.startswith("..")}
-        common = {"recordio", "json_reader", "process", "errors", "record", "acceptor"}
+        common = {"recordio", "json_reader", "process", "scratch", "errors", "record", "acceptor"}
         assert shared <= common, path.name
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -112,3 +113,19 @@ def test_the_end_by_a_signal_is_told_by_its_name(number):
 
 def test_the_end_by_a_signal_without_a_name_is_told_by_its_number():
     assert process.ending(-40) == (168, "was killed by a signal (signal 40)")
+
+
+@pytest.mark.parametrize(
+    "error, is_limit",
+    [
+        (OSError(errno.EAGAIN, "x"), True),
+        (RuntimeError("can't start new thread"), True),
+        (ExceptionGroup("x", [ValueError(), OSError(errno.EAGAIN, "x")]), True),
+        (OSError(errno.ENOMEM, "x"), False),
+        (RuntimeError("x"), False),
+        (ExceptionGroup("x", [ValueError()]), False),
+    ],
+)
+def test_a_limit_of_processes_is_known_by_its_errors(error, is_limit):
+    assert process.is_limit(error) == is_limit
+    assert (process.in_words(error) == process.AT_LIMIT) == is_limit

@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from tfmesos import process, undelivered, wire
+from tfmesos import process, scratch, undelivered, wire
 from tfmesos.events import (
     RunnerBack,
     RunnerLost,
@@ -461,25 +461,28 @@ def test_a_lost_launcher_means_the_end_of_the_command(tmp_path):
     assert "is lost" in theirs.stderr
 
 
-@pytest.mark.parametrize("lives", [True, False])
-def test_the_directory_of_the_embedded_mesos_is_removed_when_its_owner_is_dead(tmp_path, lives):
-    """Of one that lives, and only cannot be reached, other tasks may need it."""
-    scratch, ended = tmp_path / "scratch", subprocess.Popen(["true"])
-    scratch.mkdir()
-    ended.wait()
+@pytest.mark.parametrize("others", [True, False])
+def test_the_directory_of_the_embedded_mesos_is_removed_by_the_last_who_needs_it(tmp_path, others):
+    """The launcher, if it lives and only cannot be reached, or another runner."""
+    directory = tmp_path / "scratch"
+    directory.mkdir()
+    held = scratch.hold(str(directory))
 
     async def main():
-        owner = os.getpid() if lives else ended.pid
-        values = {"grace": 0, "scratch": str(scratch), "owner": owner}
+        values = {"grace": 0, "scratch": str(directory)}
         async with launcher() as ours, Proxy(ours.address).running() as proxy:
             with runner(tmp_path, settings(proxy.address, **values)) as theirs:
                 ours.start("sleep 60")
                 await ours.saw(TaskReady)
+                if not others:
+                    os.close(held)
                 proxy.cut(for_good=True)
                 return await theirs.exited()
 
     assert asyncio.run(main()) == wire.LAUNCHER_LOST
-    assert scratch.exists() == lives
+    assert directory.exists() == others
+    if others:
+        os.close(held)
 
 
 def test_a_launcher_that_its_user_has_stopped_is_waited_for(tmp_path):

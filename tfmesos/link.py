@@ -39,7 +39,7 @@ class Settings:
         self.job, self.index = str(values.get("job")), int(values.get("index", 0))
         self.env: dict[str, str] = values.get("env") or {}
         self.port = int(values.get("port") or 0)  # 0: any free one
-        self.scratch = values.get("scratch")  # to remove if the launcher dies and cannot
+        self.scratch = str(values.get("scratch") or "")  # to remove if the launcher dies
         # Is the launcher on this machine? Then it is waited for while it is stopped, however long,
         # and so is whoever reads its output.
         self.patient = bool(values.get("patient"))

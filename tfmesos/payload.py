@@ -31,6 +31,7 @@ NODE_MODULES = (
     "output",
     "process",
     "reservation",
+    "scratch",
     "servant",
     "serve",
     "server",

@@ -6,6 +6,7 @@ groups of their own, but they stay in the session.
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 
 MARK = "TFMESOS_TASK_ID"  # in the environment of all that a task starts
+AT_LIMIT = "no more processes are allowed here: see ulimit -u, or the pids limit of the container"
 _DEVNULL = -3  # as subprocess has it
 _STAT = 2048  # bytes that a line of /proc/PID/stat surely fits into
 
@@ -177,13 +179,26 @@ def _signal_name(number: int) -> str:
     return next((name for name in names if getattr(signal, name) == number), "a signal")
 
 
+def is_limit(error: BaseException) -> bool:
+    """Is it, or one of its group, that there may be no more processes, or threads?"""
+    if isinstance(error, OSError):
+        return error.errno == errno.EAGAIN
+    if isinstance(error, RuntimeError):
+        return "start new thread" in str(error)
+    return any(map(is_limit, getattr(error, "exceptions", ())))
+
+
+def in_words(error: Exception) -> str:
+    return AT_LIMIT if is_limit(error) else str(error)
+
+
 def could_not_start(name: str, error: Exception) -> tuple[int, str]:
     """As a shell says it: 127 for a command that is not there, 126 for one that cannot run."""
     if isinstance(error, FileNotFoundError):
         return 127, "could not be started: no such command: {}".format(name)
     if isinstance(error, PermissionError):
         return 126, "could not be started: not executable: {}".format(name)
-    return 126, "could not be started: {}: {}".format(name, error)
+    return 126, "could not be started: {}: {}".format(name, in_words(error))
 
 
 def exit_code(returncode: int) -> int:

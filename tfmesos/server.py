@@ -10,7 +10,7 @@ import os
 import sys
 import time
 
-from . import command, output, process, undelivered, wire
+from . import command, output, process, scratch, undelivered, wire
 from .child import Child, Guard
 from .link import Link, Settings
 from .loop import Loop
@@ -63,6 +63,7 @@ class Runner:
         self._evicted = False  # was it the agent, and not the launcher, who ended us?
         self._dismissed = False  # does the launcher know of our end?
         self._gave_up = False  # waiting for that
+        self._held: int | None = None  # our hold on the directory of the embedded Mesos
 
     def run(self) -> int:
         """Live, and return the exit code."""
@@ -97,10 +98,8 @@ class Runner:
 
     def _clear_away(self) -> None:
         """The embedded Mesos dies with its launcher and leaves its directory to us."""
-        if self._settings.scratch and not process.exists(self._settings.owner):
-            import shutil  # is rarely needed, and not cheap
-
-            shutil.rmtree(self._settings.scratch, ignore_errors=True)
+        if self._held is not None:
+            scratch.remove_unless_held(self._settings.scratch, self._held)
 
     def _take_part(self) -> Outcome:
         self._link.open(self._connection)
@@ -108,6 +107,8 @@ class Runner:
         if not self._link.connected:
             return self._stopped("was stopped before it reached the launcher")
         self._outbox.drops = not self._settings.patient
+        if self._settings.scratch:
+            self._held = scratch.hold(self._settings.scratch)
         try:
             reservation = reserve(self._link.family, self._settings.port)
         except OSError as error:

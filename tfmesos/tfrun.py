@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _STOP_SIGNALS = {signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
 _EX_SOFTWARE = 70
+_EX_OSERR = 71
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -43,6 +44,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _complain("interrupted", Interrupted.exit_code)
     except Exception as error:
+        from . import process
+
+        if process.is_limit(error):
+            return _complain(process.AT_LIMIT, _EX_OSERR)
         sys.excepthook(type(error), error, error.__traceback__)
         return _complain(f"a fault in tfmesos, please report it: {_named(error)}", _EX_SOFTWARE)
 

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Protocol
 from .. import process
 from .processes import Refusal, exit_message, launch_failed, start_process
 from .records import Task
+from .workdir import WorkDir
 
 if TYPE_CHECKING:
     from .docker import Engine
@@ -65,13 +66,12 @@ class Containers:
 
     def __init__(
         self,
-        work_dir: Path,
+        work_dir: WorkDir,
         report: Report,
         *,
-        is_temporary: bool = False,
         switch_user: bool = False,
     ) -> None:
-        self._work_dir, self._is_temporary = work_dir, is_temporary
+        self._work_dir = work_dir
         self._switch_user = switch_user
         self._report = report
         self._loop = asyncio.get_running_loop()
@@ -86,7 +86,8 @@ class Containers:
         self._idle.set()
 
     def sandbox(self, task: Task) -> Path:
-        framework = self._work_dir / "slaves" / task.agent.id / "frameworks" / task.framework.id
+        agent = self._work_dir.path / "slaves" / task.agent.id
+        framework = agent / "frameworks" / task.framework.id
         return framework / "executors" / task.id / "runs" / task.container_id
 
     def launch(self, task: Task) -> None:
@@ -187,7 +188,7 @@ class Containers:
         if task is None:
             return
         with suppress(OSError):  # which the sandbox will meet again
-            self._work_dir.mkdir(mode=0o700, exist_ok=True)
+            self._work_dir.make()
         if task.image is not None:
             preparing = self._loop.create_task(self._prepare(task), name=task.agent.id)
             self._preparing[container_id] = preparing
@@ -211,7 +212,9 @@ class Containers:
             await engine.create(task, self.sandbox(task))
             started = engine.start(task, self.sandbox(task))
         except (Refusal, OSError) as error:
-            refusal = error if isinstance(error, Refusal) else launch_failed(str(error))
+            refusal = (
+                error if isinstance(error, Refusal) else launch_failed(process.in_words(error))
+            )
             del self._preparing[task.container_id]
             self._report.refused(task.container_id, *refusal.args)
         else:
@@ -223,7 +226,8 @@ class Containers:
 
         if self._engine is None:
             try:
-                self._engine = Engine(str(self._work_dir) if self._is_temporary else "")
+                scratch = str(self._work_dir.path) if self._work_dir.is_temporary else ""
+                self._engine = Engine(scratch)
             except NoEngine as reason:
                 raise launch_failed(f"this machine runs no images: {reason}") from reason
         return self._engine

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-import secrets
-import shutil
 import socket
-import tempfile
 import uuid
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
@@ -24,6 +21,7 @@ from .endpoints import application
 from .master import Master
 from .records import Timing
 from .resources import Json
+from .workdir import WorkDir
 
 PATIENCE = 10.0  # seconds for somebody who connects to send a call that we take
 
@@ -111,14 +109,11 @@ class LocalMesos:
         async with self._stack:
             listener = self._listen()
             self._port = listener.getsockname()[1]
-            self.directory = self._directory()
-            is_temporary = self._work_dir is None
+            work_dir = WorkDir(self._work_dir)
+            self._stack.callback(work_dir.close)
+            self.directory = work_dir.path
             self._master = Master(
-                self._info(),
-                self._timing,
-                self.directory,
-                is_temporary=is_temporary,
-                switch_user=self._switch_user,
+                self._info(), self._timing, work_dir, switch_user=self._switch_user
             )
             self._stack.push_async_callback(lambda: self._master.close(self._exit_grace))
             await self._serve(listener)
@@ -144,14 +139,6 @@ class LocalMesos:
         listener = socket.create_server((self._host, self._port), family=family, backlog=BACKLOG)
         self._stack.callback(listener.close)  # also if it is never served
         return listener
-
-    def _directory(self) -> Path:
-        if self._work_dir is not None:
-            self._work_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-            return self._work_dir.absolute()
-        directory = Path(tempfile.gettempdir()) / f"tfmesos-{secrets.token_hex(8)}"
-        self._stack.callback(shutil.rmtree, directory, ignore_errors=True)
-        return directory  # is made with the first sandbox: there is nothing to leave before
 
     def _info(self) -> Json:
         address = self._address

@@ -16,6 +16,7 @@ from .effects import Effect, End, Kill, Launch, Send
 from .records import Framework, Timing
 from .resources import Json
 from .state import MasterState
+from .workdir import WorkDir
 
 log = logging.getLogger(__name__)
 
@@ -52,15 +53,12 @@ class Master:
         self,
         info: Json,
         timing: Timing,
-        work_dir: Path,
+        work_dir: WorkDir,
         *,
-        is_temporary: bool = False,
         switch_user: bool = False,
     ) -> None:
         self.state = MasterState(info, uuid.uuid4, timing)
-        self.containers = Containers(
-            work_dir, self, is_temporary=is_temporary, switch_user=switch_user
-        )
+        self.containers = Containers(work_dir, self, switch_user=switch_user)
         self._loop = asyncio.get_running_loop()
         self._epoch = time.time() - self._loop.time()
         self._streams: dict[str, Stream] = {}

@@ -8,6 +8,7 @@ import signal
 import subprocess
 from pathlib import Path
 
+from .. import process
 from .records import Task
 from .resources import Json
 
@@ -60,7 +61,7 @@ def start_process(task: Task, sandbox: Path, switch_user: bool = False) -> subpr
                 _hand_over(sandbox, [out.fileno(), err.fileno()], identity)
             return _spawn(task, sandbox, out.fileno(), err.fileno(), identity)
     except (OSError, ValueError) as error:  # ValueError: a NUL in an argument or a variable
-        raise launch_failed(str(error)) from error
+        raise launch_failed(process.in_words(error)) from error
 
 
 def make_sandbox(sandbox: Path, mode: int = 0o700) -> None:
@@ -93,6 +94,8 @@ def _spawn(
     try:
         return _popen(program, argv, environment(task, sandbox), sandbox, out, err, identity)
     except OSError as error:
+        if process.is_limit(error):
+            raise
         # Mesos learns of it only after the fork: the task runs, and exits with status 1.
         complaint = f"Failed to execute '{program}': {error.strerror}"
         argv = ["sh", "-c", 'echo "$0" >&2; exit 1', complaint]
