@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.builders import servers, workers
 from tests.test_constraints import clusters, some_constraints
-from tfmesos.census import KnownAgent, never, parse
+from tfmesos.census import Holder, KnownAgent, holders, never, parse
 from tfmesos.constraints import Node
 from tfmesos.placement import place
 from tfmesos.shapes import NONSENSE
@@ -146,3 +146,29 @@ def test_an_agent_that_makes_no_sense_is_refused(lie):
 
 def test_agents_that_have_yet_to_come_back_forbid_a_verdict():
     assert parse({**answer(), "recovered_slaves": [{"id": "x"}]}, "*") == ()
+
+
+def framework(id, cpus, **more):
+    used = {"cpus": cpus, "mem": 512.0, "gpus": 0, "disk": 0} if cpus else {}
+    return {"id": id, "name": f"name of {id}", "user": "alice", "used_resources": used, **more}
+
+
+def test_it_is_told_who_else_holds_what_and_for_how_long():
+    body = {
+        "frameworks": [
+            framework("small", 1.0, registered_time=1000.0),
+            framework("ours", 64.0),
+            framework("idle", 0),
+            framework("large", 8.0, registered_time=400.0),
+        ]
+    }
+    assert holders(body, "ours", 1120.0) == (
+        Holder("name of large", "alice", Resources.of(8, 512), 720.0),
+        Holder("name of small", "alice", Resources.of(1, 512), 120.0),
+    )
+
+
+@pytest.mark.parametrize("nonsense", [{"frameworks": 5}, {"frameworks": [{"id": "x"}]}, [], {}])
+def test_an_answer_on_frameworks_that_makes_no_sense_is_known_as_such(nonsense):
+    with pytest.raises(NONSENSE):
+        holders(nonsense, "ours", 0.0)

@@ -8,7 +8,7 @@ from tests.builders import an_offer, scalar, servers, workers
 from tests.replay import Run, only
 from tfmesos import actions as do
 from tfmesos import events as happened
-from tfmesos.census import KnownAgent
+from tfmesos.census import Holder, KnownAgent
 from tfmesos.constraints import Node
 from tfmesos.gang import HOLD, MEMORY
 from tfmesos.inquiry import ASK_AFTER, ASK_EVERY
@@ -257,6 +257,26 @@ def test_what_can_never_be_placed_ends_the_run_with_the_numbers():
     assert run.outcome.exit_code == 75
     assert str(run.outcome.error) == (
         "this cannot be placed: worker:0 needs cpus 8, mem 1024; no agent has more than cpus 4 (b)"
+    )
+
+
+def test_a_wait_says_who_holds_what_and_for_how_long():
+    run = Run(workers(1, cpus=4))
+    run.subscribe()
+    run.wait(ASK_AFTER)
+    held = [(2.0, 40.0), (1.0, 720.0), (0.5, 3 * 3600.0), (0.1, 5 * 86400.0)]
+    holders = [
+        Holder(f"job {n}", "alice", Resources.of(cpus, 64), seconds)
+        for n, (cpus, seconds) in enumerate(held)
+    ]
+    run(happened.AgentsCounted((known("a", 8), known("b", 1)), tuple(holders)))
+    (said,) = only(do.Say, run.wait(FIRST_REPORT))
+    assert said.text == (
+        "0 of 1 task placed; worker:0 needs cpus 4, mem 1024; no offer seen that is big enough, "
+        "though 1 of 2 agents have that much: others use it now; held by "
+        "'job 0' of alice (cpus 2, mem 64, for 40 s), "
+        "'job 1' of alice (cpus 1, mem 64, for 12 min), "
+        "'job 2' of alice (cpus 0.5, mem 64, for 3 h) and 1 more"
     )
 
 

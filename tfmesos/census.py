@@ -64,6 +64,30 @@ def _number(amount: Any) -> float:
     return len([item for item in amount.strip("{}").split(",") if item.strip()])
 
 
+class Holder(Record):
+    """Another framework, and what its tasks use now."""
+
+    name: str
+    user: str
+    holds: Resources
+    seconds: float  # since it came
+
+
+def holders(body: Json, own_id: str | None, wall: float) -> tuple[Holder, ...]:
+    """The answer of /frameworks, of all but our own, at the time *wall*: the largest first."""
+    found = [
+        Holder(
+            text(framework["name"]),
+            text(framework.get("user", "")),
+            _amounts(framework["used_resources"]),
+            max(0.0, wall - number(framework.get("registered_time", wall))),
+        )
+        for framework in body["frameworks"]
+        if text(framework["id"]) != own_id
+    ]
+    return tuple(sorted((h for h in found if any(h.holds)), key=lambda h: h.holds, reverse=True))
+
+
 def never(tasks: Sequence[Task], agents: Sequence[KnownAgent]) -> str:
     """Why these agents can never hold all the tasks at once; empty if they might."""
     if not agents:

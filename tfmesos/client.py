@@ -51,6 +51,7 @@ Json = dict[str, Any]
 
 _PATH = "/api/v1/scheduler"
 _AGENTS = "/master/slaves"
+_FRAMEWORKS = "/master/frameworks"
 _MAX_REDIRECTS = 5
 _REMEMBERED_UPDATES = 10_000
 
@@ -162,6 +163,10 @@ class MesosClient:
     async def agents(self) -> Any:
         """What the master tells of its agents, as JSON; None if it does not, or not to us."""
         return None if self._calls is None else await self._calls.get(_AGENTS)
+
+    async def frameworks(self) -> Any:
+        """What the master tells of its frameworks, likewise."""
+        return None if self._calls is None else await self._calls.get(_FRAMEWORKS)
 
     async def kill(self, task_id: str, agent_id: str | None = None) -> bool:
         return await self.call("KILL", [task_id], **_task(task_id, agent_id))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .census import KnownAgent
+from .census import Holder, KnownAgent
 from .errors import TFMesosError
 from .offers import Offer
 from .record import Record
@@ -51,6 +51,7 @@ class AgentsCounted(Record):
     """The agents that the master knows; None if it does not tell us."""
 
     agents: tuple[KnownAgent, ...] | None
+    holders: tuple[Holder, ...] = ()  # other frameworks that use them, if it tells
 
 
 class InverseOffersReceived(Record):

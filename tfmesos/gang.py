@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from .actions import Action, Decline
-from .census import KnownAgent
+from .census import Holder, KnownAgent
 from .constraints import Node
 from .offers import Offer
 from .placement import Placement, Seated, Sieve, place
@@ -36,6 +36,7 @@ class Gang:
         self._last: tuple[Placement, float] | None = None  # that did not suffice, and when
 
         self.agents: tuple[KnownAgent, ...] = ()  # that the master knows, if it tells
+        self.holders: tuple[Holder, ...] = ()  # of their resources, likewise
 
     @property
     def deadline(self) -> float | None:
@@ -117,7 +118,8 @@ class Gang:
         """What the wait is for, in words."""
         placement = self._last[0] if self._last else None
         nodes = list(self._nodes.values())
-        return explain(waiting, total, placement, self._largest, nodes, self.agents)
+        known = (self.agents, self.holders)
+        return explain(waiting, total, placement, self._largest, nodes, *known)
 
     def _note(self, offer: Offer) -> None:
         self._nodes[offer.agent_id] = offer.node

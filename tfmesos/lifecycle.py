@@ -15,7 +15,7 @@ from . import actions as do
 from . import events as happened
 from . import nodes
 from .actions import Action, ClusterSpec, Ending, Outcome
-from .census import KnownAgent, never
+from .census import never
 from .errors import Interrupted, MasterError, ResourcesError, TaskFailed, TFMesosError
 from .gathering import Gathering
 from .home import PATIENCE, Home
@@ -104,8 +104,8 @@ class ClusterState:
             case happened.OfferRescinded(offer_id):
                 self._placing.gang.rescind(offer_id)
                 return []
-            case happened.AgentsCounted(agents):
-                return self._count(agents, now)
+            case happened.AgentsCounted():
+                return self._count(event, now)
             case happened.InverseOffersReceived(offer_ids, agent_ids):
                 return nodes.keep(self.members, offer_ids, agent_ids)
             case happened.TaskUpdated():
@@ -205,11 +205,11 @@ class ClusterState:
             self._stopwatch.lap("waiting for offers" if is_first else "launching again", now)
         return [*launches, *todo]
 
-    def _count(self, agents: tuple[KnownAgent, ...] | None, now: float) -> list[Action]:
-        if agents is None or not self._gathering.inquiry.is_open:
+    def _count(self, counted: happened.AgentsCounted, now: float) -> list[Action]:
+        if counted.agents is None or not self._gathering.inquiry.is_open:
             return []
-        self._placing.gang.agents = agents
-        reason = never([member.task for member in self._waiting()], agents)
+        self._placing.gang.agents, self._placing.gang.holders = counted.agents, counted.holders
+        reason = never([member.task for member in self._waiting()], counted.agents)
         if not reason:
             return []
         return self._stop(Outcome(error=ResourcesError(f"this cannot be placed: {reason}")), now)

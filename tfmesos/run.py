@@ -482,13 +482,15 @@ class Run:
                 self._outcome = outcome
 
     async def _count_agents(self) -> None:
-        body = await self._client.agents()
+        known, others = await self._client.agents(), await self._client.frameworks()
+        own_id, wall = self._client.framework_id, time.time()
         try:
-            agents = None if body is None else census.parse(body, self.config.role)
+            agents = None if known is None else census.parse(known, self.config.role)
+            holders = () if others is None else census.holders(others, own_id, wall)
         except NONSENSE as error:
             log.debug("the master tells of its agents what makes no sense: %r", error)
-            agents = None
-        self._events.put_nowait(happened.AgentsCounted(agents))
+            agents, holders = None, ()
+        self._events.put_nowait(happened.AgentsCounted(agents, holders))
 
     def _launch(self, launch: do.Launch) -> None:
         infos = []

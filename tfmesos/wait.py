@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from .census import KnownAgent
+from .census import Holder, KnownAgent
 from .constraints import Node
 from .placement import Placement
 from .seating import Wish, obstacle
 from .spec import Resources, Task
-from .words import count
+from .words import count, shortened, some
 
 _UNITS = {"mem": "MiB of memory", "disk": "MiB of disk"}
 _MOST = 3  # reasons in one line
@@ -22,6 +22,7 @@ def explain(
     largest: tuple[Resources, str] | None,  # offer seen so far, and its host
     nodes: Sequence[Node],  # whose offers were seen
     agents: Sequence[KnownAgent],  # of the master, if it tells
+    holders: Sequence[Holder],  # of their resources, likewise
 ) -> str:
     places = placement.places if placement else ()
     seated = {seat.task.name for place in places for seat in place.seats}
@@ -29,6 +30,8 @@ def explain(
     obstacles = {**_unmet(unplaced, nodes), **(placement.obstacles if placement else {})}
     short = [task for task in unplaced if task.job.name not in obstacles]
     reasons = [*list(obstacles.values())[:_MOST], *_shortage(short, placement, largest, agents)]
+    if short and holders:
+        reasons.append(f"held by {some([*map(_held, holders)], _MOST)}")
     placed = f"{total - len(unplaced)} of {count(total, 'task')} placed"
     return "; ".join([placed, *reasons])
 
@@ -68,7 +71,21 @@ def _shortage(
 
 def _when_free(needs: Resources, agents: Sequence[KnownAgent]) -> str:
     able = sum(agent.total.times(needs) > 0 for agent in agents)
-    return f" ({able} of {count(len(agents), 'agent')} would be if they were free)" if able else ""
+    if not able:
+        return ""
+    return f", though {able} of {count(len(agents), 'agent')} have that much: others use it now"
+
+
+def _held(holder: Holder) -> str:
+    whose = f"{shortened(holder.name, 40)!r} of {holder.user or 'somebody'}"
+    return f"{whose} ({holder.holds}, for {_duration(holder.seconds)})"
+
+
+def _duration(seconds: float) -> str:
+    for unit, name in ((86400, "days"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * unit:
+            return f"{seconds / unit:.0f} {name}"
+    return f"{seconds:.0f} s"
 
 
 def _missing(needs: Resources, there: Resources) -> str:

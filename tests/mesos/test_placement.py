@@ -81,7 +81,10 @@ def test_what_others_use_now_is_waited_for(nodes):
     with running_tfrun("-m", nodes, "-w", 3, "-Cw", 2, "--", "echo up; exec sleep 600") as first:
         read_until(first.stdout, "[worker:0]", "[worker:1]", "[worker:2]")
         with running_tfrun("-m", nodes, "-w", 1, "-Cw", 2, "--", "true") as second:
-            read_until(second.stderr, "3 of 3 agents would be if they were free")
+            read_until(
+                second.stderr,
+                "(cpus 6, mem 3072, for ",
+            )
             first.terminate()
             _, err = finish(second)
         assert (second.returncode, first.wait()) == (0, 143), err
