@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,7 +16,7 @@ from tfmesos.actions import Ending, Outcome
 from tfmesos.console import AT_ONCE, MAX_WAITING, Console
 from tfmesos.errors import TaskFailed
 from tfmesos.screen import Screen
-from tfmesos.terminal import tidy
+from tfmesos.terminal import fit, plain, tidy
 
 (TASK,) = workers(1).tasks
 
@@ -150,6 +151,13 @@ def test_whatever_a_line_holds_a_terminal_gets_text_and_colours_of_one_line(line
     assert shown == plain or shown.endswith("\x1b[0m")
 
 
+@given(
+    st.text(st.one_of(st.sampled_from("\x1b[];:?0123mJHK\\P_X^\x07\x9b\r\b\n"), st.characters()))
+)
+def test_whatever_others_call_themselves_nothing_of_it_changes_how_a_terminal_shows_the_rest(name):
+    assert not re.search(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]", plain(name))
+
+
 EVIL = "\x1b[2J\x1b]0;title\x07evil\ntfrun: all is well"
 
 
@@ -177,6 +185,38 @@ def test_nothing_that_is_said_or_shown_live_reaches_out_of_its_line():
     text = "".join(page.err)
     assert text.startswith("tfrun: evil\n  tfrun: all is well\n")
     assert text.replace("\r\x1b[K", "").count("\x1b") == 0 and text.count("\n") == 2
+
+
+HIDING = "host\x1b[8m\u202e"  # a name that hides, or turns round, what stands behind it
+
+
+def test_words_of_others_hide_nothing_that_we_say():
+    ending = Ending(TASK, HIDING, 3, f"{HIDING} failed", (f"{HIDING} tail",), 0.0, "id")
+    page = Page(live=True, terminal_err=True)
+    console = Console(page.screen)
+    console.say(f"launching on {HIDING} now")
+    console.report(Outcome(error=TaskFailed("worker:0", f"on {HIDING} failed", 3), cause=ending))
+    console.status(f"waiting for {HIDING} still")
+    while "still" not in "".join(page.err):
+        pass
+    console.close()
+    text = "".join(page.err).replace("\r\x1b[K", "")
+    assert "\x1b" not in text and "\u202e" not in text
+    for words in ("on host now\n", "on host failed\n", "host tail\n", "for host still"):
+        assert words in text
+
+
+@pytest.mark.parametrize(
+    "text, width, shown",
+    [
+        ("short", 10, "short"),
+        ("0123456789", 4, "0123"),
+        ("e\u0301" * 5, 4, "e\u0301" * 4),  # an accent takes no room
+        ("\u65e5\u672c\u8a9e", 5, "\u65e5\u672c"),  # these take two columns each
+    ],
+)
+def test_the_live_line_is_cut_by_what_is_seen_of_it(text, width, shown):
+    assert fit(text, width) == shown
 
 
 def test_piped_lines_are_passed_on_as_they_are():

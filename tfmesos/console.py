@@ -17,7 +17,7 @@ from contextlib import suppress
 from .actions import Ending, Outcome
 from .hints import hint
 from .screen import Screen
-from .terminal import tidy, tidy_all
+from .terminal import fit, plain, plain_all, tidy
 from .words import some
 
 MAX_WAITING = 1024 * 1024  # characters that may wait to be written
@@ -102,7 +102,7 @@ class Console:
 
     def say(self, text: str, level: str = "notice") -> None:
         if SHOWN[level] >= self._level:
-            self._put(True, f"{self._prefix}: {tidy_all(text)}\n")
+            self._put(True, f"{self._prefix}: {plain_all(text)}\n")
 
     @property
     def is_live(self) -> bool:
@@ -112,7 +112,7 @@ class Console:
         """Show *text* as the live line, where there can be one; nothing when empty."""
         if self.is_live and text != self._status:
             with self._changed:
-                self._status = tidy(text)
+                self._status = plain(text)
                 self._changed.notify()
 
     def report(self, outcome: Outcome) -> None:
@@ -132,7 +132,7 @@ class Console:
             lines.append(f"  restarted before it: {_named(outcome.restarted)}")
         if outcome.unstopped:
             lines.append(f"  ended without waiting for {some(outcome.unstopped, most=8)}")
-        safe = (tidy_all(line, indent="    ") for line in lines)
+        safe = (plain_all(line, indent="    ") for line in lines)
         self._put(True, f"{self._prefix}: " + "\n".join(safe) + "\n")
 
     def _say_times(self, outcome: Outcome) -> None:
@@ -244,8 +244,7 @@ class Console:
 
     def _draw(self, status: str) -> None:
         if status != self._drawn:
-            width = _columns() - 1
-            self._write_one(True, f"\r\x1b[K{status[:width]}")
+            self._write_one(True, f"\r\x1b[K{fit(status, _columns() - 1)}")
             self._drawn = status
 
     def _write_one(self, is_err: bool, text: str) -> None:

@@ -12,6 +12,7 @@ from .constraints import Node, text_of
 from .record import NOTHING, Record
 from .shapes import number, seconds, text, whole
 from .spec import Resources, Task
+from .terminal import plain
 
 Json = dict[str, Any]
 
@@ -48,7 +49,7 @@ class Offer(Record):
         return cls(
             id=text(offer["id"]["value"]),
             agent_id=text(offer["agent_id"]["value"]),
-            hostname=text(offer.get("hostname", offer["agent_id"]["value"])),
+            hostname=plain(text(offer.get("hostname", offer["agent_id"]["value"]))),
             entries=tuple(_entries(offer.get("resources", ()))),
             attributes={text(a["name"]): text_of(a) for a in offer.get("attributes", ())},
             agent_url=_url(offer.get("url", {})),

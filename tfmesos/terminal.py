@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 _RESET = "\x1b[0m"
 _CONTROLS = re.compile(
@@ -15,6 +16,12 @@ _CONTROLS = re.compile(
 )
 
 
+# Marks that turn the direction of what follows them.
+_DIRECTIONS = dict.fromkeys(
+    [0x200E, 0x200F, 0x061C, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
+)
+
+
 def tidy(line: str) -> str:
     """One line without tricks: of a progress bar its last state, and colours end with it."""
     if line.isprintable():
@@ -23,6 +30,30 @@ def tidy(line: str) -> str:
     return shown + _RESET if "\x1b" in shown else shown
 
 
-def tidy_all(text: str, indent: str = "  ") -> str:
+def plain(line: str) -> str:
+    """One line with words of ours behind those of others: these change nothing of how it looks."""
+    if line.isprintable():
+        return line
+    return _CONTROLS.sub("", line).translate(_DIRECTIONS)
+
+
+def plain_all(text: str, indent: str = "  ") -> str:
     """A text of ours with words of others in it; further lines cannot pass for lines of ours."""
-    return f"\n{indent}".join(map(tidy, text.splitlines()))
+    return f"\n{indent}".join(map(plain, text.splitlines()))
+
+
+def fit(line: str, width: int) -> str:
+    """As much of a plain line as *width* columns of a terminal show."""
+    if line.isascii():
+        return line[:width]
+    for end, character in enumerate(line):
+        width -= _columns(character)
+        if width < 0:
+            return line[:end]
+    return line
+
+
+def _columns(character: str) -> int:
+    if unicodedata.combining(character) or unicodedata.category(character) in ("Cf", "Me", "Mn"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

@@ -100,8 +100,10 @@ def _named(error: BaseException) -> str:
 
 
 def _complain(text: str, code: int) -> int:
+    from .terminal import plain_all
+
     with suppress(OSError):  # nobody to tell
-        print(f"tfrun: {text}", file=sys.stderr)
+        print(f"tfrun: {plain_all(text)}", file=sys.stderr)
     return code
 
 

@@ -17,6 +17,7 @@ from .events import (
 )
 from .offers import Offer
 from .shapes import text
+from .terminal import plain_all
 
 Json = dict[str, Any]
 
@@ -53,7 +54,7 @@ def _update(status: Json) -> TaskUpdated:
     return TaskUpdated(
         task_id=text(status["task_id"]["value"]),
         state=text(status["state"]),
-        message=text(status.get("message", "")),
+        message=plain_all(text(status.get("message", "")), indent=""),
         reason=text(status.get("reason", "")),
         source=text(status.get("source", "")),
         agent_id=text(status.get("agent_id", {}).get("value", "")),
