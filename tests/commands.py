@@ -45,9 +45,9 @@ def running_tfrun(*args, **options):
     """A tfrun that runs while the block does; the block ends it or it is killed."""
     process = subprocess.Popen(
         [sys.executable, "-m", "tfmesos", *map(str, args)],
-        stdin=subprocess.DEVNULL,
         env=environment(),
         **{
+            "stdin": subprocess.DEVNULL,
             "stdout": subprocess.PIPE,
             "stderr": subprocess.PIPE,
             "text": True,

@@ -46,6 +46,7 @@ PURE = {
         "messages",
         "preview",
         "stopwatch",
+        "story",
         "hints",
         "reconciliation",
         "terminal",

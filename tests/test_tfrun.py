@@ -416,6 +416,55 @@ def test_output_that_is_read_is_complete():
         assert mine == [str(i) for i in range(20000)]
 
 
+IGNORED = "tfrun: standard input goes to no task: only a --local-chief reads it\n"
+
+
+@pytest.mark.parametrize(
+    "source, flags, said",
+    [
+        (b"some data\n", (), IGNORED),
+        (b"", (), ""),
+        (None, (), ""),
+        (b"some data\n", ("--local-chief",), ""),
+    ],
+)
+def test_input_that_nobody_reads_is_mentioned(source, flags, said):
+    code = "import sys, time; print(sys.stdin.read()); time.sleep(0.5)"
+    done = subprocess.run(
+        [sys.executable, "-m", "tfmesos", *flags, "-w", "1", "--", sys.executable, "-c", code],
+        **({"stdin": subprocess.DEVNULL} if source is None else {"input": source}),
+        capture_output=True,
+        env=environment(),
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr.decode()) == (0, said)
+    assert (b"some data" in done.stdout) == bool(flags)
+
+
+def test_a_file_as_input_is_mentioned_unless_it_is_empty(tmp_path):
+    for text, said in (("x", IGNORED), ("", "")):
+        (tmp_path / "input").write_text(text)
+        with open(tmp_path / "input") as file:
+            with running_tfrun("-w", 1, "--", "sleep", "0.5", stdin=file) as run:
+                assert finish(run) == ("", said)
+
+
+def test_verbose_tells_the_story_of_a_run_with_times_in_a_screen():
+    done = tfrun("-v", "-w", 2, "-s", 1, "--", "echo", "hi")
+    assert all(re.match(r"tfrun: +\d+\.\d\d s  ", line) for line in done.stderr.splitlines())
+    story = [line[18:] for line in done.stderr.splitlines()]
+    order = ["subscribed to", "offers of ", "launching ps:0, worker:0, worker:1 on "]
+    order += [r"\(3 of 3\)", "starting 3 tasks", r"worker:\d exited with 0 \(", "leaving Mesos"]
+    found = [next(n for n, line in enumerate(story) if re.search(what, line)) for what in order]
+    assert found == sorted(found) and len(story) <= 20, done.stderr
+    assert "event: " not in done.stderr
+
+
+def test_very_verbose_tells_every_event():
+    done = tfrun("-vv", "-w", 1, "--", "echo", "hi")
+    assert re.search(r"\d s  event: TaskRegistered\(", done.stderr)
+
+
 def test_an_unreachable_master_is_named_with_what_was_tried():
     done = tfrun("-w", 1, "-m", "127.0.0.1:1", "--start-timeout", 2, "--", "true")
     assert done.returncode == 69

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import os
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -65,6 +66,7 @@ class Console:
         self.on_failure: Callable[[Exception], object] = lambda error: None
         self.failure: Exception | None = None  # of standard output, if it could not be written
         self.kept = ""  # what became of lines that are left out
+        self._began = time.monotonic()
         self._colours: dict[str, int] = {}
         self._queue: deque[Item] = deque()
         self._batch: deque[Item] = deque()  # taken from the queue, not yet written
@@ -102,7 +104,13 @@ class Console:
 
     def say(self, text: str, level: str = "notice") -> None:
         if SHOWN[level] >= self._level:
-            self._put(True, f"{self._prefix}: {plain_all(text)}\n")
+            self._put(True, f"{self._prefix}: {self._time()}{plain_all(text)}\n")
+
+    def _time(self) -> str:
+        """Since the beginning, for who wants to know more than the usual."""
+        if self._level > SHOWN["info"]:
+            return ""
+        return f"{time.monotonic() - self._began:7.2f} s  "
 
     @property
     def is_live(self) -> bool:
@@ -137,7 +145,7 @@ class Console:
 
     def _say_times(self, outcome: Outcome) -> None:
         total = sum(seconds for _, seconds in outcome.times)
-        if self.is_live or total >= WORTH_TELLING:
+        if self.is_live or total >= WORTH_TELLING or self._level <= SHOWN["info"]:
             long = [(what, seconds) for what, seconds in outcome.times if seconds >= 0.05]
             parts = ", ".join(f"{what} {seconds:.1f} s" for what, seconds in long)
             self.say(f"done in {total:.1f} s: {parts}")

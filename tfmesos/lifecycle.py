@@ -228,14 +228,11 @@ class ClusterState:
         self._placing.cool_down.worked(member.agent_id)
         if self.phase not in (Phase.GATHERING, Phase.RUNNING):
             return [do.StopRunner(member.task_id, 0, "the run is ending")]
-        where = f"{member.task.name} is at {member.address} on {member.hostname}"
-        done = f"{self.members.with_runner} of {len(self.members)} tasks registered"
-        said = do.Say(f"{where} ({done})", "debug")
         is_server = member.task.job.cmd is None
         prepare = [do.Prepare(member.task_id, member.task)] if is_server else []
         if self.phase is Phase.RUNNING:
-            return [said, *prepare, *self._start_again(member)]
-        return [said, *prepare, *self._start_when_complete()]
+            return [*prepare, *self._start_again(member)]
+        return [*prepare, *self._start_when_complete()]
 
     def _start_again(self, member: Member) -> list[Action]:
         """One task joins the others, who have gone on without it."""

@@ -245,5 +245,10 @@ def _add_screen(group: argparse._ArgumentGroup) -> None:
     )
     add("--worker-logs", metavar="NUMBERS", help="as in TFMesos: numbers of workers, or *")
     add("--dry-run", action="store_true", help="print what would be sent to Mesos, send nothing")
-    add("-v", "--verbose", action="store_true", help="tell everything that happens")
+    add(
+        *("-v", "--verbose"),
+        action="count",
+        default=0,
+        help="tell the story of the run, with times; -vv: everything that happens",
+    )
     add("--version", action="version", version=f"tfmesos {__version__}")

@@ -44,6 +44,7 @@ from .messages import (
 from .rendezvous import Rendezvous
 from .secret import Secret
 from .shapes import NONSENSE
+from .story import Story
 from .task_info import framework_info, task_info
 from .translate import translate
 from .words import some
@@ -88,6 +89,7 @@ class Run:
         self._interrupted_at = float("-inf")
         self._began_at = 0.0
         self._next_status = 0.0
+        self._story = Story(len(config.tasks))
         self._shown_phase: Phase | None = None
         self._here: Here | None = None  # the task in this terminal
         self._side_work: list[asyncio.Task[None]] = []
@@ -329,7 +331,10 @@ class Run:
         while self._outcome is None:
             event = await self._next_event()
             log.debug("event: %s", event)
-            for action in self._state.handle(event, clock()):
+            todo = self._state.handle(event, clock())
+            for line in self._story.tell(event, todo):
+                self._console.say(line, "info")
+            for action in todo:
                 log.debug("action: %s", action)
                 self._do(action)
             if isinstance(event, happened.TaskExited) and not self._state.is_failing:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import select
+import stat
 import sys
+import termios
 from collections.abc import Callable
 from typing import Any
 
@@ -82,6 +85,20 @@ def _non_blocking(stream: Any) -> int | None:
         return None if os.get_blocking(fd) else fd
     except (AttributeError, OSError, ValueError):  # no file, as in a notebook, or a closed one
         return None
+
+
+def unread_input() -> bool:
+    """Does somebody send us something by standard input? Neither a terminal nor nothing counts."""
+    try:
+        status = os.fstat(0)
+        if stat.S_ISREG(status.st_mode):
+            return os.lseek(0, 0, os.SEEK_CUR) < status.st_size
+        if not (stat.S_ISFIFO(status.st_mode) or stat.S_ISSOCK(status.st_mode)):
+            return False
+        waiting = fcntl.ioctl(0, termios.FIONREAD, bytes(4))
+    except OSError:  # it is closed
+        return False
+    return any(waiting)
 
 
 def _is_terminal(stream: Any) -> bool:

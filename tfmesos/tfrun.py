@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _STOP_SIGNALS = {signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
 _EX_SOFTWARE = 70
 _EX_OSERR = 71
+LEVELS = ("notice", "info", "debug")  # without -v, with it, with -vv
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -72,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
         _leave_out_tls()
     if args.dry_run:
         return _dry_run(config)
-    return _launch(config, level="debug" if args.verbose else "notice")
+    return _launch(config, level=LEVELS[min(args.verbose, 2)])
 
 
 def _open_standard_streams() -> None:
@@ -131,14 +132,19 @@ def _launch(config: LaunchConfig, *, level: str) -> int:
     from .console import STALLED, Console, log_to
     from .flags import flag_of
     from .run import Run, unwritten
-    from .screen import Screen
+    from .screen import Screen, unread_input
 
     gc.freeze()
     gc.enable()
     console = Console(Screen.of_this_process(), level=level, named=flag_of)
     log_to(console, level)
+
+    def mention_input(_: object) -> None:
+        if not config.local_chief and unread_input():
+            console.say("standard input goes to no task: only a --local-chief reads it")
+
     try:
-        outcome = asyncio.run(_go(Run(config, console), console))
+        outcome = asyncio.run(_go(Run(config, console, on_ready=mention_input), console))
     except BaseException:
         console.close(STALLED)
         raise
