@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from tfmesos import payload, process, stub, wire
-from tfmesos.events import TaskExited
+from tfmesos.events import TaskExited, TaskReady, TaskRegistered
 from tfmesos.importer import Importer
 
 from .ports import free_port
@@ -122,11 +122,14 @@ def test_nothing_is_written_where_a_task_starts_and_nothing_there_gets_in_its_wa
     assert {entry.name for entry in tmp_path.iterdir()} == {"json.py", "stdout", "stderr"}
 
 
-def test_a_task_without_standard_streams_loses_none_of_its_connection(tmp_path):
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_task_without_standard_streams_loses_none_of_its_connection(tmp_path, closed):
+    """A connection in the place of one would get the output of the command."""
+
     async def main():
         async with launcher() as ours:
             env = environment(settings(ours.address))
-            command = f"{payload.command(sys.executable)} <&- >&- 2>&-"
+            command = f"{payload.command(sys.executable)} {closed}"
             theirs = process.start(["/bin/sh", "-c", command], env=env, cwd=str(tmp_path))
             ours.start("echo out; cat; echo err >&2")
             await ours.saw(TaskExited)
@@ -134,6 +137,7 @@ def test_a_task_without_standard_streams_loses_none_of_its_connection(tmp_path):
 
     ours, code = asyncio.run(main())
     assert (code, ours.lines(), ours.lines("stderr")) == (0, ["out"], ["err"])
+    assert [type(event) for event in ours.events] == [TaskRegistered, TaskReady, TaskExited]
 
 
 def test_a_node_that_has_no_more_files_is_named_as_the_reason(tmp_path):
@@ -212,8 +216,9 @@ class Liar:
     """Answers one stub, and takes no other."""
 
     def __init__(
-        self, secret=SECRET, runner=b"", announced=None, challenge=None, sent=None
+        self, secret=SECRET, runner=b"", announced=None, challenge=None, sent=None, is_off=False
     ) -> None:
+        self.is_off = is_off  # the last digit of the proof
         self.secret, self.runner, self.challenge, self.sent = secret, runner, challenge, sent
         self.announced = announced or "0" * 64
         self.heard: list[dict] = []
@@ -224,9 +229,14 @@ class Liar:
             shake = wire.LauncherHandshake(
                 "run-1", os.urandom(16), lambda *_: self.secret, self.announced
             )
-            answer = wire.encode(shake.feed(self.hear(connection)))
+            answer = shake.feed(self.hear(connection))
+            if self.is_off:
+                answer["proof"] = answer["proof"][:-1] + (
+                    "1" if answer["proof"][-1] == "0" else "0"
+                )
+            answer = wire.encode(answer)
             connection.sendall(self.challenge or answer)
-            if not self.challenge and self.secret == SECRET:
+            if not self.challenge and not self.is_off and self.secret == SECRET:
                 self.hear(connection)
                 connection.sendall(len(self.runner).to_bytes(4, "big") + self.runner[: self.sent])
             if self.sent is not None:
@@ -255,8 +265,18 @@ def lied_to(sandbox, liar: Liar, **changes) -> Runner:
 EVIL = marshal.dumps(("open('ran', 'w')",), 2)
 
 
-def test_what_somebody_without_the_secret_sends_is_not_executed(tmp_path):
-    liar = Liar(secret=b"x" * 32, runner=EVIL)
+def test_a_name_of_several_addresses_is_tried_at_each(monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        places = [nobody_listens(), listener.getsockname()]
+        found = [(socket.AF_INET, socket.SOCK_STREAM, 0, "", place) for place in places]
+        monkeypatch.setattr(stub.socket, "getaddrinfo", lambda *_: found)
+        for attempt in (1, 3):
+            stub.dial("launcher:1", attempt).close()
+
+
+@pytest.mark.parametrize("lie", [{"secret": b"x" * 32}, {"is_off": True}])
+def test_what_somebody_without_the_secret_sends_is_not_executed(tmp_path, lie):
+    liar = Liar(runner=EVIL, **lie)
     theirs = lied_to(tmp_path, liar)
     assert theirs.wait() == wire.HANDSHAKE_FAILED
     assert f"the launcher did not prove the secret of {TASK}\n" in theirs.stderr

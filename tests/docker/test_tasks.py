@@ -128,6 +128,21 @@ def test_an_images_user_who_may_not_write_to_the_sandbox_runs_the_task(
     assert os.listdir(tmp_path) == []
 
 
+def test_a_task_in_a_container_that_still_looks_for_its_launcher_can_be_stopped(docker, base):
+    """The first process of a container gets no signal that it does not handle."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        env = environment(settings(silent.getsockname(), connect_timeout=600))
+        variables = [word for item in env.items() for word in ("--env", "=".join(item))]
+        words = ("run", "--detach", "--network", "host", *variables, "--entrypoint", "sh", base)
+        container = docker(*words, "-c", payload.command("python3")).stdout.strip()
+        silent.settimeout(30)
+        with silent.accept()[0]:
+            docker("stop", "--time", 60, container)
+        (found,) = json.loads(docker("inspect", container).stdout)
+        docker("rm", container)
+    assert found["State"]["ExitCode"] == 143
+
+
 def test_the_launchers_directory_is_the_tasks_if_it_is_mounted(base, tmp_path):
     mounted = ("-w", 1, "--image", base, "-V", f"{tmp_path}:{tmp_path}")
     assert tfrun(*mounted, "--", "pwd", cwd=tmp_path).stdout == f"[worker:0] {tmp_path}\n"
