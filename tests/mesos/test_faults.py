@@ -209,7 +209,7 @@ def test_tasks_of_an_agent_that_is_drained_have_failed_however_well_they_end(two
             assert master.post("/api/v1", {"type": "DRAIN_AGENT", "drain_agent": drain}) == 200
         _, err = finish(run)
     assert run.returncode == 143
-    assert "tfrun: worker:0 was ended by its agent: it exited with 0 on node-" in err
+    assert "tfrun: worker:0 was ended by its agent, which the operator is draining on node-" in err
 
 
 def test_offers_that_are_rescinded_while_held_are_not_used(mesos):
