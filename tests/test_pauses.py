@@ -12,7 +12,7 @@ import time
 import pytest
 
 from tests.chaos.stage import Gate
-from tests.commands import finish, running_tfrun, standing_mesos, tfrun
+from tests.commands import finish, running_tfrun, tfrun
 
 LINES = 400_000  # far more than all buffers hold
 WRITER = "import sys\nfor n in range({}): print('%07d' % n, 'x' * 80)\nopen({!r}, 'w').close()"
@@ -78,19 +78,6 @@ def test_the_end_of_a_run_waits_for_a_reader_that_pauses(tmp_path):
     assert numbers(out) == list(range(50_000))
 
 
-def test_on_a_cluster_a_reader_that_pauses_stalls_nobody_and_every_line_is_accounted_for(tmp_path):
-    marker = tmp_path / "ended"
-    with standing_mesos() as url:
-        with running_tfrun("-m", url, "-w", 1, "--", *writer(marker)) as run:
-            wait_until(marker.exists)
-            wait_until_nothing_moves(run.stdout, 16.0)  # its runner has given up by then
-            out, err = finish(run)
-    seen = numbers(out)
-    assert run.returncode == 0, err
-    assert (seen == sorted(set(seen)) and seen[-1] == LINES - 1) or left_out(err)
-    assert len(seen) + left_out(err) == LINES, err
-
-
 @pytest.mark.parametrize(
     "signals, code", [([signal.SIGTERM], 143), ([signal.SIGINT], 130), ([signal.SIGINT] * 2, 130)]
 )
@@ -140,14 +127,6 @@ def stop_while_its_task_writes(tmp_path, *flags):
 def test_on_one_machine_a_stopped_launcher_makes_its_task_wait_and_nothing_is_lost(tmp_path):
     code, seen, err = stop_while_its_task_writes(tmp_path)
     assert (code, seen) == (0, list(range(100_000))), err
-
-
-def test_on_a_cluster_a_stopped_launcher_fetches_what_it_missed(tmp_path):
-    """Its task ends meanwhile, and so does the runner, after a while."""
-    with standing_mesos() as url:
-        code, seen, err = stop_while_its_task_writes(tmp_path, "-m", url)
-    assert code == 0, err
-    assert seen == sorted(set(seen)) and len(seen) + left_out(err) == 100_000, err
 
 
 def test_a_runner_that_is_killed_may_have_lost_output_and_that_is_said(tmp_path):

@@ -63,6 +63,7 @@ RECONNECT_FOR = 100.0  # seconds for a lost master, or another one, to be there 
 RETRY_EVERY = 0.5  # seconds between two attempts to find the way to a master
 NOBODY_READS = 128 + 13  # as if by SIGPIPE
 EX_IOERR = 74
+FETCHES = 16  # sandboxes that are read at once, each up to 32 MiB
 STATUS_EVERY = 0.1  # seconds between two versions of the live line, at least
 
 
@@ -381,11 +382,17 @@ class Run:
     async def _bring_output(self) -> None:
         await self._rendezvous.drain()
         shown = {task.name for task in self.config.tasks if task in self.config.logs}
-        for task_id, received in self._rendezvous.unreported():
-            name = self._names[task_id]
-            if name in shown and not await self._fetch(task_id, received):
-                text = f"the last output of {name} may be missing: its runner could not report"
-                self._console.say(text, "warning")
+        at_once = asyncio.Semaphore(FETCHES)
+        async with asyncio.TaskGroup() as group:
+            for task_id, received in self._rendezvous.unreported():
+                if self._names[task_id] in shown:
+                    group.create_task(self._fetch_or_say(task_id, received, at_once))
+
+    async def _fetch_or_say(self, task_id: str, received: int, turn: asyncio.Semaphore) -> None:
+        async with turn:
+            if not await self._fetch(task_id, received):
+                what = f"the last output of {self._names[task_id]} may be missing"
+                self._console.say(f"{what}: its runner could not report", "warning")
 
     async def _fetch(self, task_id: str, received: int) -> bool:
         """Show what the runner left in its sandbox; is it all that was missing?"""

@@ -25,11 +25,13 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 PATIENCE = 3.0  # seconds
+BUSY = 15.0  # seconds that an agent may take for a piece of output that is nowhere else
 AT_MOST = 8 * 1024  # bytes
 PIECE = 64 * 1024  # bytes; agents answer with no more at once
 MAX_FILE = 32 * 1024 * 1024  # bytes, four times what a runner holds for its launcher
 MAX_ANSWER = 8 * PIECE  # bytes; a control character takes six in JSON
 LINES = 20
+CONNECTING = aiohttp.ClientTimeout(sock_connect=PATIENCE)
 # Its log, by the files of its source: I1116 14:00:59.000001 12 exec.cpp:164] Version: 1.11.0
 _OF_MESOS = re.compile(r"[IWEF]\d{4} [\d:.]+\s+\d+ \S+\.[ch]pp:\d+\] ")
 
@@ -101,7 +103,7 @@ async def _all_of(session: aiohttp.ClientSession, agent: str, path: str) -> str:
     """Only its last piece is shorter than what was asked for, so it takes no agent long."""
     pieces: list[str] = []
     for start in range(0, MAX_FILE, PIECE):
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(BUSY):
             found = await _read(session, agent, path, offset=start, length=PIECE)
         pieces.append(text(found["data"]))
         if len(pieces[-1]) < PIECE:
@@ -119,7 +121,11 @@ async def _end_of(session: aiohttp.ClientSession, agent: str, path: str) -> tupl
 async def _read(session: aiohttp.ClientSession, agent: str, path: str, **window: int) -> Any:
     query = {"path": path, **{name: str(number) for name, number in window.items()}}
     async with session.get(
-        f"{agent}/files/read", params=query, raise_for_status=True, allow_redirects=False
+        f"{agent}/files/read",
+        params=query,
+        raise_for_status=True,
+        allow_redirects=False,
+        timeout=CONNECTING,
     ) as answer:
         body = await body_of(answer, MAX_ANSWER)
     # Output that is cut anywhere, or is no text, comes as it is.
