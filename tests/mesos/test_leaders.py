@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -13,7 +16,9 @@ from tests.commands import finish, read_until, running_tfrun, standing_mesos, tf
 from tests.runners import Proxy
 from tests.tls import server_context
 
-from .cluster import QUICK_LOSS, wait_until
+from .cluster import QUICK_LOSS, STARTING, wait_until
+
+SETUP_NODE = Path(__file__).parents[2] / "misc" / "setup-node.sh"
 
 
 def test_a_standby_master_shows_the_way_to_the_leader(mesos):
@@ -132,3 +137,40 @@ def test_without_the_right_credentials_nobody_is_let_in(guarded, tmp_path):
         done = tfrun("-m", guarded, *access, "-w", 1, "--", "true")
         assert done.returncode == 69 and done.stderr.count("\n") == 1
         assert "credentials" in done.stderr and "guess" not in done.stderr
+
+
+# The way misc/setup-node.sh sets nodes up
+
+
+def flags_set_up(role, *arguments):
+    """The flags of the script that are about authentication, by name."""
+    command = [SETUP_NODE, role, "--ip", "127.0.0.1", "--dry-run", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    found = re.findall(r'"--([a-z_]*(?:credential|authenticat)[a-z_]*)=(.*?)"', done.stdout)
+    return dict(found)
+
+
+@pytest.fixture
+def set_up(mesos, tmp_path):
+    """A master and an agent with the credentials and the flags of the script."""
+    where = ("--secrets", tmp_path / "secrets")
+    subprocess.run([SETUP_NODE, "secrets", *where], check=True)
+    mesos.start_master(**flags_set_up("master", "--zk", "zk://h/mesos", *where))
+    flags = flags_set_up("agent", "--master", "h", *where)
+    mesos.start_agent("node-1", **flags)
+    return mesos
+
+
+def test_on_nodes_that_the_script_set_up_a_run_with_the_secret_works(set_up, tmp_path):
+    access = ("--principal", "tfmesos", "--secret-file", tmp_path / "secrets" / "tfmesos")
+    done = tfrun("-m", set_up.master.address, *access, "-w", 1, "--", "echo", "done")
+    assert (done.returncode, done.stdout) == (0, "[worker:0] done\n"), done.stderr
+
+
+def test_on_nodes_that_the_script_set_up_nobody_is_let_in_without_a_secret(set_up):
+    done = tfrun("-m", set_up.master.address, "-w", 1, "--", "true")
+    assert done.returncode == 69 and "credentials" in done.stderr
+    agent = set_up.hosts[-1]
+    launch = {"type": "LAUNCH_CONTAINER", "launch_container": {"container_id": {"value": "x"}}}
+    wait_until("the agent is up", lambda: agent.post("/api/v1", launch) not in STARTING)
+    assert (agent.post("/api/v1", launch), set_up.master.get("/master/state")) == (401, {})
