@@ -11,7 +11,6 @@ says more.
 """
 
 import argparse
-import gc
 import json
 import os
 import sys
@@ -37,7 +36,6 @@ def main():
         jobs = [Job("ps", args.nserver), Job("worker", args.nworker)]
         with cluster(jobs, quiet=True) as c:
             accuracy = coordinate(args, data, c.resolver())
-            gc.collect()  # lets TensorFlow free what it has on the tasks while they are there
     digits.report(accuracy)
 
 

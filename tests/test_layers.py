@@ -83,6 +83,7 @@ IO = {
         "here",
         "interruption",
         "captivity",
+        "coordinator",
         "access",
         "farewell",
         "sandbox",

@@ -122,7 +122,7 @@ def test_a_job_that_is_served_runs_no_command():
 def test_a_server_that_dies_is_reported_in_the_block():
     with pytest.raises(TaskFailed, match="ps:0 was killed by SIGKILL"):
         with cluster(Job("ps", 1), quiet=True) as c:
-            (server,) = [p for p in living_children() if "serve import" in " ".join(p.cmdline())]
+            (server,) = [p for p in living_children() if "channel.recv" in " ".join(p.cmdline())]
             server.kill()
             c._ended.result(60)
 
@@ -144,7 +144,7 @@ Session = tf.compat.v1.Session
 def kill(c):
     task = f"{c._run.id}-{victim}-0-1"
     for process in psutil.Process().children(recursive=True):
-        if "serve import" in " ".join(process.cmdline()):
+        if "channel.recv" in " ".join(process.cmdline()):
             if process.environ()["TFMESOS_TASK_ID"] == task:
                 {"server": process, "runner": process.parent()}[wreck].kill()
 
@@ -206,3 +206,67 @@ def test_a_session_that_nobody_answers_ends_with_the_program():
 def test_a_session_of_another_server_may_take_its_time():
     done = lose("worker", "locally", "server")
     assert (done.stdout, done.returncode) == ("worker:0 137 NoneType\n", 0), done.stderr
+
+
+# A coordinator that trains, and may lose a worker, alone or with its runner, while it does.
+COORDINATOR = """
+import os, sys, time
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "1"
+import psutil
+import tensorflow as tf
+from tfmesos import Job, TaskFailed, cluster
+
+def kill(c):
+    task = f"{c._run.id}-worker-0-1"
+    for process in psutil.Process().children(recursive=True):
+        if "channel.recv" in " ".join(process.cmdline()):
+            if process.environ()["TFMESOS_TASK_ID"] == task:
+                {"server": process, "runner": process.parent()}[sys.argv[1]].kill()
+
+try:
+    with cluster([Job("ps", 1), Job("worker", 2)], quiet=True) as c:
+        strategy = tf.distribute.ParameterServerStrategy(c.resolver())
+        coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
+        with strategy.scope():
+            total = tf.Variable(0)
+
+        @tf.function
+        def step():
+            return strategy.run(lambda: total.assign_add(1))
+
+        for _ in range(20):
+            coordinator.schedule(step)
+        coordinator.join()
+        print(total.numpy(), flush=True)
+        if sys.argv[1:]:
+            kill(c)
+            while True:
+                coordinator.schedule(step)
+                coordinator.join()
+except TaskFailed as error:
+    print(error.task, error.exit_code)
+print((tf.constant(40) + 2).numpy(), flush=True)
+"""
+
+
+def coordinate(*wreck):
+    return subprocess.run(
+        [sys.executable, "-c", COORDINATOR, *wreck],
+        capture_output=True,
+        text=True,
+        timeout=110,
+        env=environment(),
+    )
+
+
+def test_tensorflow_gives_a_cluster_up_before_its_servers_go():
+    done = coordinate()
+    assert (done.stdout, done.returncode) == ("20\n42\n", 0), done.stderr
+    assert "Failed to remove function" not in done.stderr
+    assert "remote target" not in done.stderr
+
+
+@pytest.mark.parametrize("wreck", ["server", "runner"])
+def test_a_coordinator_that_has_lost_a_worker_ends(wreck):
+    done = coordinate(wreck)
+    assert (done.stdout, done.returncode) == ("20\nworker:0 137\n42\n", 0), done.stderr

@@ -21,7 +21,6 @@ class Interruption:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._is_inside = False  # is the main thread in the block?
-        self.is_over = False  # has the block been left?
         self._listeners = 0  # calls of the main thread that wait to be told
         self._is_sent = False
         self._sent_to, self._sent_at = (0, 0), 0.0
@@ -32,7 +31,6 @@ class Interruption:
     def leave(self, error: BaseException | None = None) -> bool:
         """No signal comes after this. Is *error*, with which the block was left, our doing?"""
         try:
-            self.is_over = True
             with self._lock:
                 self._is_inside = False
             if self._is_sent and not isinstance(error, KeyboardInterrupt):

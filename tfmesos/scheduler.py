@@ -22,6 +22,7 @@ from .captivity import Captivity
 from .command import by_index
 from .config import make_config
 from .console import STALLED, Console
+from .coordinator import give_up
 from .errors import Interrupted, TFMesosError
 from .interruption import Interruption
 from .launch import LaunchConfig
@@ -36,6 +37,7 @@ logging.getLogger("tfmesos").addHandler(logging.NullHandler())  # the program de
 # All in seconds:
 LEARNED_WITHIN = 3.0  # between TensorFlow's complaint and our knowledge of the cause
 ANSWERED_FOR = 30.0  # that dead servers answer, for the caller to come out of TensorFlow
+GIVEN_UP_WITHIN = 10.0  # by TensorFlow, of a cluster that is to stop
 STUCK_AFTER = 20.0  # in a session whose server does not answer
 LOOK_EVERY = 0.1  # at where the caller is
 
@@ -189,8 +191,9 @@ class TFMesosScheduler:
         """End every task; returns when nothing is left. Once is enough, twice does no harm."""
         if self._thread is None:
             return
-        self._request_stop("stopped by its owner", 0)
         try:
+            self._leave_servers()
+            self._request_stop("stopped by its owner", 0)
             self._thread.join()
         except KeyboardInterrupt:
             self._request_stop("interrupted", Interrupted.exit_code)
@@ -200,6 +203,12 @@ class TFMesosScheduler:
             atexit.unregister(self.stop)
             if self._reservation is not None:
                 self._reservation.close()
+
+    def _leave_servers(self) -> None:
+        """Dead ones answer until we ask for the stop, so that TensorFlow can come off them."""
+        if self.config.has_servers and self._ready.done() and not self._ready.exception():
+            addresses = {address for job in self._ready.result().values() for address in job}
+            give_up(addresses, GIVEN_UP_WITHIN)
 
     def _request_stop(self, reason: str, exit_code: int) -> None:
         with self._lock:
@@ -302,7 +311,7 @@ class TFMesosScheduler:
     @property
     def _is_left_alone(self) -> bool:
         """Does the caller want nothing of the cluster any more?"""
-        return self._stop_wanted is not None or self.interruption.is_over
+        return self._stop_wanted is not None
 
     def _call_out(self) -> str:
         """Interrupt the main thread, unless it is in a session, which returns when it is answered.
