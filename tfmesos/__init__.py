@@ -5,11 +5,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
 from .version import __version__
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .actions import Outcome
     from .errors import (
@@ -55,4 +53,6 @@ def __getattr__(name: str) -> object:
     """Import a public name when it is first used: ``import tfmesos`` itself costs nothing."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

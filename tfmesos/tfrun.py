@@ -1,29 +1,28 @@
 """The command line: argv -> LaunchConfig -> Run -> exit code.
 
-Imports wait until they are needed, and until an interrupt can be told in one line.
+Imports wait until they are needed, and until an interrupt can be told in one line: above that
+there is only what Python itself has loaded.
 """
 
 from __future__ import annotations
 
-import gc
 import os
-import signal
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
-from functools import partial
-from typing import TYPE_CHECKING, NoReturn
 
-from .errors import Interrupted, SpecError, TFMesosError
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+    import signal
     from asyncio import AbstractEventLoop
+    from collections.abc import Sequence
+    from typing import NoReturn
 
     from .actions import Outcome
     from .console import Console
     from .launch import LaunchConfig
     from .run import Run
+else:
+    import _signal as signal  # without the enums
 
 _STOP_SIGNALS = {signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
 _EX_SOFTWARE = 70
@@ -33,6 +32,8 @@ LEVELS = ("notice", "info", "debug")  # without -v, with it, with -vv
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run tfrun; returns its exit code."""
+    from .errors import Interrupted, SpecError, TFMesosError
+
     _open_standard_streams()
     try:
         from . import flags
@@ -55,12 +56,26 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def script() -> NoReturn:
     """What the command ``tfrun`` calls: comes up and leaves as fast as it can."""
+    if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+        signal.signal(signal.SIGINT, _end_at_once)
+    import gc
+
     gc.disable()  # there is no garbage in imports, and looking for it takes a tenth of them
     code = main()
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, AttributeError):  # closed, or there was none from the start
+        try:
             stream.flush()
+        except (OSError, AttributeError):
+            pass  # closed, or there was none from the start
     os._exit(code)
+
+
+def _end_at_once(*_: object) -> NoReturn:
+    """Ctrl-C before anything was started. An exception would come out of any import as it likes."""
+    try:
+        os.write(2, b"tfrun: interrupted\n")
+    finally:
+        os._exit(128 + signal.SIGINT)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -103,8 +118,10 @@ def _named(error: BaseException) -> str:
 def _complain(text: str, code: int) -> int:
     from .terminal import plain_all
 
-    with suppress(OSError):  # nobody to tell
+    try:
         print(f"tfrun: {plain_all(text)}", file=sys.stderr)
+    except OSError:
+        pass  # nobody to tell
     return code
 
 
@@ -112,6 +129,7 @@ def _dry_run(config: LaunchConfig) -> int:
     import json
     import socket
 
+    from .errors import TFMesosError
     from .preview import preview
     from .run import NOBODY_READS
     from .screen import Screen
@@ -128,6 +146,7 @@ def _dry_run(config: LaunchConfig) -> int:
 
 def _launch(config: LaunchConfig, *, level: str) -> int:
     import asyncio
+    import gc
 
     from .console import STALLED, Console, log_to
     from .flags import flag_of
@@ -155,14 +174,18 @@ def _launch(config: LaunchConfig, *, level: str) -> int:
 
 def _tell(loop: AbstractEventLoop, run: Run, error: Exception) -> None:
     """From the thread of the console."""
-    with suppress(RuntimeError):  # the run is over already
+    try:
         loop.call_soon_threadsafe(run.output_failed, error)
+    except RuntimeError:
+        pass  # the run is over already
 
 
 async def _go(run: Run, console: Console) -> Outcome:
     import asyncio
+    from functools import partial
 
     from .console import STALLED
+    from .errors import Interrupted
 
     loop = asyncio.get_running_loop()
     console.on_failure = partial(_tell, loop, run)
@@ -171,7 +194,7 @@ async def _go(run: Run, console: Console) -> Outcome:
         for number, word in _STOP_SIGNALS.items()
     }
     for number, handler in handlers.items():
-        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup, or a shell's background
+        if signal.getsignal(number) != signal.SIG_IGN:  # nohup, or a shell's background
             loop.add_signal_handler(number, handler)
     outcome = await run.go()
     console.report(outcome)
