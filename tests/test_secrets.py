@@ -47,7 +47,7 @@ def run_bytes(*args):
         (["--image", "r", "-V", b"/a\xff:/b"], r"-V/--volume must be UTF-8, got '/a\udcff'"),
         (["-r", b"r\xff"], r"-r/--role must be UTF-8, got 'r\udcff'"),
         (["--image", "r", "--user", b"u\xff"], r"--user must be UTF-8, got 'u\udcff'"),
-        (["--advertise", b"h\xff"], r"--advertise must be UTF-8, got 'h\udcff'"),
+        (["--advertise", b"h\xff"], r"--advertise must be HOST or HOST:PORT, got 'h\udcff'"),
         (["-m", b"h\xff"], r"-m/--master 'h\udcff': 'h\udcff' is not a host name"),
         (["--principal", b"p\xff"], r"--principal must be text on one line, without a colon, got"),
         (
@@ -203,7 +203,7 @@ async def tail_from_an_agent_that_refuses():
     async with await asyncio.start_server(refuse, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         credential = ("me", Secret(MASTERS_SECRET))
-        return await sandbox.tail(f"http://127.0.0.1:{port}", "framework", "task", credential)
+        return await sandbox.tail([f"http://127.0.0.1:{port}"], "framework", "task", credential)
 
 
 def test_an_agent_that_refuses_does_not_have_its_credential_logged(caplog):
