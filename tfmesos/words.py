@@ -16,6 +16,7 @@ def count(number: int, noun: str) -> str:
 
 
 def shortened(text: str, most: int = 300) -> str:
-    """*text*, or its beginning, as one line."""
+    """*text* as one line, without its middle if it is too long: the reason often comes last."""
     line = " ".join(text.split())
-    return line if len(line) <= most else f"{line[:most]}..."
+    half = most // 2
+    return line if len(line) <= most else f"{line[:half]}...{line[-half:]}"
