@@ -8,6 +8,7 @@ import errno
 import logging
 import os
 import socket
+import time
 
 import pytest
 
@@ -97,6 +98,16 @@ def test_who_was_admitted_stays_whoever_comes_after():
                 assert await is_cut_off(late[0]), "its time is over"
             own[1].write(b"still here")
             assert await asyncio.wait_for(own[0].read(100), 10) == b"still here"
+
+    asyncio.run(main())
+
+
+def test_who_spoke_while_we_were_held_up_is_heard():
+    async def main():
+        async with listening(patience=0.3) as door, guest(door, b"hello") as (reader, writer):
+            writer.write(b"let me in")
+            time.sleep(1.5)  # noqa: ASYNC251  this is the process that accepts, on a busy machine
+            assert await asyncio.wait_for(reader.read(100), 10) == b"let me in"
 
     asyncio.run(main())
 

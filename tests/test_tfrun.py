@@ -19,6 +19,7 @@ from tests.commands import (
     standing_mesos,
     tfrun,
 )
+from tfmesos.run import STARTS
 from tfmesos.version import __version__
 
 
@@ -515,6 +516,13 @@ def test_a_task_that_ends_in_silence_has_no_last_lines():
     done = tfrun("-w", 2, "--", "sh", "-c", "[ {task_index} = 0 ] && exec sleep 600; exit 42")
     assert done.returncode == 42
     assert re.fullmatch(r"tfrun: worker:1 exited with 42 on \S+\n", done.stderr)
+
+
+def test_all_of_many_tasks_begin_though_not_at_the_same_moment():
+    done = tfrun("-w", STARTS + 8, "--", "echo {task_index}")
+    assert done.returncode == 0, done.stderr
+    said = [line.partition("] ")[2] for line in done.stdout.splitlines()]
+    assert sorted(map(int, said)) == list(range(STARTS + 8))
 
 
 def test_a_task_that_dies_before_its_runner_can_speak_shows_its_sandbox():

@@ -21,6 +21,7 @@ BACKLOG = 1024
 AT_ONCE = 16  # connections in one turn of the loop
 PAUSE = 0.5  # seconds to wait when there is no descriptor to be had
 SHORT_PAUSE = 0.01  # seconds in which those of strangers are closed
+HELD_UP = 0.5  # seconds by which a busy process notices too late that a time is over
 SAY_EVERY = 60.0  # seconds
 
 
@@ -132,7 +133,7 @@ class Acceptor:
         connection.setblocking(False)
         protocol, stranger = self._make(), _Stranger(f"{address[0]}:{address[1]}")
         self._strangers[protocol] = stranger
-        stranger.expiry = self._loop.call_later(self._patience, self._expire, protocol)
+        self._give_time(protocol, stranger)
         opening = self._loop.create_task(self._open(connection, protocol, stranger))
         self._opening.add(opening)
         opening.add_done_callback(self._opening.discard)
@@ -164,8 +165,15 @@ class Acceptor:
         stranger.drop()
         return stranger.who
 
-    def _expire(self, protocol: asyncio.BaseProtocol) -> None:
-        stranger = self._strangers.pop(protocol)
+    def _give_time(self, protocol: asyncio.BaseProtocol, stranger: _Stranger) -> None:
+        due = self._loop.time() + self._patience
+        stranger.expiry = self._loop.call_at(due, self._expire, protocol, due)
+
+    def _expire(self, protocol: asyncio.BaseProtocol, due: float) -> None:
+        stranger = self._strangers[protocol]
+        if self._loop.time() - due > HELD_UP:  # it may have spoken, and we had no time to listen
+            return self._give_time(protocol, stranger)
+        del self._strangers[protocol]
         if not stranger.is_gone:
             self._complaints.add(stranger.who, "it did not prove who it is in time")
             stranger.drop()

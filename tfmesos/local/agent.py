@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from .. import process
+from .pace import Pace
 from .processes import Refusal, exit_message, launch_failed, start_process
 from .records import Task
 from .workdir import WorkDir
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from .docker import Engine
 
 _LOOK_AGAIN = 0.002  # seconds between two looks at what a killed session has left
+_RESTS, _LONGEST_REST = 4, 0.25  # times as long as such a look took, and seconds
 _ENGINE_PATIENCE = 10.0  # seconds for an engine to finish what it was asked for
 _PATIENCE = 2.0  # seconds; what survives SIGKILL that long hangs in the kernel
 
@@ -75,10 +77,12 @@ class Containers:
         self._switch_user = switch_user
         self._report = report
         self._loop = asyncio.get_running_loop()
+        self._pace = Pace(self._start)
         self._waiting: dict[str, Task] = {}
         self._running: dict[str, _Container] = {}
         self._terminating: list[str] = []
         self._ended: list[str] = []
+        self._look_took = 0.0  # seconds, the last time, to see what ended tasks have left
         self._engine: Engine | None = None  # until the first task with an image
         self._preparing: dict[str, asyncio.Task[None]] = {}  # of such tasks
         self._clearing: set[asyncio.Task[None]] = set()
@@ -91,9 +95,9 @@ class Containers:
         return framework / "executors" / task.id / "runs" / task.container_id
 
     def launch(self, task: Task) -> None:
-        """Start *task* in the next turn of the loop, so that a hundred of them do not block it."""
+        """Start *task* when it is its turn: a thousand of them block neither us nor the machine."""
         self._waiting[task.container_id] = task
-        self._loop.call_soon(self._start, task.container_id)
+        self._pace.add(task.container_id)
 
     def kill(self, container_id: str, grace: float) -> None:
         preparing = self._preparing.pop(container_id, None)
@@ -117,6 +121,7 @@ class Containers:
 
     async def close(self, grace: float) -> None:
         """Leave no process: SIGTERM, and SIGKILL after *grace* seconds."""
+        self._pace.close()
         self._waiting.clear()
         for preparing in self._preparing.values():
             preparing.cancel()
@@ -151,10 +156,12 @@ class Containers:
         for clearing in self._clearing:
             clearing.cancel()  # the engine is asked once more, for all of them
 
-    def _soon(self, batch: list[str], item: str, work: Callable[[], None]) -> None:
-        """Let *work* see *item* together with all others of this turn of the loop."""
+    def _soon(
+        self, batch: list[str], item: str, work: Callable[[], None], delay: float = 0.0
+    ) -> None:
+        """Let *work* see *item* together with all others of this turn of the loop, or more."""
         if not batch:
-            self._loop.call_soon(work)
+            self._loop.call_later(delay, work)
         batch.append(item)
 
     def _terminate(self) -> None:
@@ -265,13 +272,20 @@ class Containers:
             container.ended = True
             container.unwatch()
             container.patience_ends = self._loop.time() + _PATIENCE
-            self._soon(self._ended, container_id, self._reap)
+            # It looks at every process of the machine: not all the time, when thousands end.
+            self._soon(self._ended, container_id, self._reap, self._rest)
+
+    @property
+    def _rest(self) -> float:
+        return min(_RESTS * self._look_took, _LONGEST_REST)
 
     def _reap(self) -> None:
         """Clear away what tasks left behind, and tell that they have ended."""
         ended, self._ended = self._ended, []
+        began = self._loop.time()
         # Until it is reaped the leader's pid, which names the session, is not used again.
         crowded = self._kill_all([self._running[i] for i in ended])
+        self._look_took = self._loop.time() - began
         for container_id in ended:
             container = self._running[container_id]
             if container.pid in crowded and self._loop.time() < container.patience_ends:
@@ -283,7 +297,7 @@ class Containers:
             else:
                 self._finish(container_id, container)
         if self._ended:
-            self._loop.call_later(_LOOK_AGAIN, self._reap)
+            self._loop.call_later(max(_LOOK_AGAIN, self._rest), self._reap)
 
     async def _clear(self, container_id: str, container: _Container) -> None:
         """Ask the engine why a container ended badly, and have it removed for sure."""

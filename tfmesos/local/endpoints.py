@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from urllib.parse import parse_qs
 
 from aiohttp import web
@@ -86,9 +87,10 @@ class Endpoints:
             await response.prepare(request)
             stream.connection = request.transport
             self._master.subscribe(call, stream, self._principal)
-            async for record in stream.records():
-                await response.write(recordio.encode(record))
-        await response.write_eof()
+            with suppress(ConnectionError):  # it has gone, and comes back or does not
+                async for record in stream.records():
+                    await response.write(recordio.encode(record))
+                await response.write_eof()
         return response
 
     def _call(self, request: web.Request, call: Json) -> web.Response:
