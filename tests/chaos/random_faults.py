@@ -1,0 +1,255 @@
+"""Runs in which a random process is killed or stopped at a random time, and what must hold then.
+
+    python -m tests.chaos.random_faults --runs 500 --seed 1
+
+Run number n of seed s is run 0 of seed s + n, so ``--runs 1 --seed N`` does a finding over again,
+as far as the machine keeps time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from tests.commands import environment
+from tests.conftest import describe, is_alive, living_children, reap
+from tfmesos.local.workdir import remove_abandoned
+
+ENDS_WITHIN = 60.0  # seconds; against hangs, not against a busy machine
+LEAVES_WITHIN = 15.0  # seconds for what is left when the launcher has ended
+LINES = 400
+FAILS_WITH = 3
+# Every worker writes two halves of its lines, then leaves word that it is done, and of what.
+COMMAND = (
+    "seq -f '{{task_index}} %g' {half}; sleep {pause}; seq -f '{{task_index}} %g' {next} {lines}; "
+    "echo {code} > {place}/{{task_index}}; exit {code}"
+)
+LEFT_OUT = re.compile(r"\[worker:(\d)\] \((\d+) lines? ")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that is random of a run, but for what the machine makes of it."""
+
+    seed: int
+    workers: int
+    fails: bool
+    pause: float  # seconds in the middle of the command
+    after: float  # seconds until the fault
+    part: str  # launcher, runner, guard or command
+    fault: str
+    choice: float  # which of those that there are
+
+    @classmethod
+    def of(cls, seed: int) -> Plan:
+        chance = random.Random(seed)
+        part = chance.choice(["launcher", "runner", "guard", "command"])
+        faults = ["kill", "pause"] if part == "launcher" else ["kill", "pause", "stop"]
+        return cls(
+            seed=seed,
+            workers=chance.choice([1, 2, 2, 3]),
+            fails=chance.random() < 0.25,
+            pause=round(chance.uniform(0.0, 0.4), 2),
+            after=round(chance.uniform(0.0, 1.5), 3),
+            part=part,
+            fault=chance.choice(faults),
+            choice=chance.random(),
+        )
+
+
+@dataclass
+class Run:
+    """What became of a plan."""
+
+    plan: Plan
+    code: int
+    out: str
+    err: str
+    done: dict[int, int]  # worker -> the code it was about to exit with
+    hit: str | None  # the part that was hit; None if it was not there
+    victim: int | None = None  # whose part it was
+
+
+def carry_out(plan: Plan, place: Path) -> Run:
+    """Raises subprocess.TimeoutExpired if the run does not end."""
+    words, temporary = place / "words", place / "tmp"
+    words.mkdir()
+    temporary.mkdir()
+    with open(place / "out", "wb") as out, open(place / "err", "wb") as err:
+        launcher = subprocess.Popen(
+            [sys.executable, "-m", "tfmesos", "-w", str(plan.workers), "--", _command(plan, words)],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            env=environment(TMPDIR=str(temporary)),
+        )
+        time.sleep(plan.after)  # the random time; nothing waits for it
+        hit, worker = _strike(plan, psutil.Process(launcher.pid))
+        code = launcher.wait(ENDS_WITHIN)
+    done = {int(word.name): int(word.read_text() or -1) for word in words.iterdir()}
+    texts = ((place / name).read_text() for name in ("out", "err"))
+    return Run(plan, code, *texts, done, hit, worker)
+
+
+def _command(plan: Plan, place: Path) -> str:
+    return COMMAND.format(
+        half=LINES // 2,
+        next=LINES // 2 + 1,
+        lines=LINES,
+        pause=plan.pause,
+        place=place,
+        code=FAILS_WITH if plan.fails else 0,
+    )
+
+
+def _strike(plan: Plan, launcher: psutil.Process) -> tuple[str | None, int | None]:
+    try:
+        there = _parts(launcher)[plan.part]
+        victim = there[int(plan.choice * len(there))]
+        worker = _worker(victim)
+        _FAULTS[plan.fault](victim, launcher)
+    except (IndexError, psutil.Error):
+        return None, None  # it has ended, or not begun
+    return plan.part, worker
+
+
+def _parts(launcher: psutil.Process) -> dict[str, list[psutil.Process]]:
+    runners = launcher.children()
+    guards, commands = [], []
+    for runner in runners:
+        # The guard is there before any command, and both are forks of the runner at first.
+        children = sorted(runner.children(), key=lambda child: (child.create_time(), child.pid))
+        guards += children[:1]
+        commands += children[1:]
+    return {"launcher": [launcher], "runner": runners, "guard": guards, "command": commands}
+
+
+def _worker(victim: psutil.Process) -> int | None:
+    found = re.search(r"-worker-(\d+)-", victim.environ().get("MESOS_TASK_ID", ""))
+    return int(found[1]) if found else None
+
+
+def _kill(victim: psutil.Process, launcher: psutil.Process) -> None:
+    victim.kill()
+
+
+def _pause(victim: psutil.Process, launcher: psutil.Process) -> None:
+    victim.suspend()
+    time.sleep(0.3)
+    victim.resume()
+
+
+def _stop(victim: psutil.Process, launcher: psutil.Process) -> None:
+    """For good; the user gives up."""
+    victim.suspend()
+    time.sleep(0.1)
+    launcher.send_signal(signal.SIGINT)
+
+
+_FAULTS: dict[str, Callable[[psutil.Process, psutil.Process], None]] = {
+    "kill": _kill,
+    "pause": _pause,
+    "stop": _stop,
+}
+
+
+def wrongs(run: Run) -> list[str]:
+    """What does not hold of a run that has ended."""
+    return [*_wrong_code(run), *_wrong_lines(run)]
+
+
+def _wrong_code(run: Run) -> list[str]:
+    plan, succeeded = run.plan, list(run.done.values()).count(0) == run.plan.workers
+    if run.code == 0 and not succeeded:
+        return [f"it exited with 0, but these workers were done: {run.done}"]
+    is_harmless = run.hit is None or plan.fault == "pause" or (run.hit, plan.fault) == _NO_HARM
+    expected = FAILS_WITH if plan.fails else 0
+    if is_harmless and run.code != expected:
+        return [f"it exited with {run.code} and not with {expected} although nothing was harmed"]
+    if run.hit == "launcher" and plan.fault == "kill" and run.code not in (-9, expected):
+        return [f"it was killed and exited with {run.code}"]
+    return []
+
+
+_NO_HARM = ("guard", "kill")
+
+
+def _wrong_lines(run: Run) -> list[str]:
+    """Of a worker that was done, whose runner lived, each line is shown or said to be left out."""
+    if run.code < 0:
+        return []  # nobody was there to show them
+    shown = Counter(re.findall(r"^\[worker:(\d)\] \d+ \d+$", run.out, re.MULTILINE))
+    for worker, number in LEFT_OUT.findall(run.err):
+        shown[worker] += int(number)
+    spared = [w for w in run.done if not (run.hit in ("runner", "command") and w == run.victim)]
+    return [
+        f"of the {LINES} lines of worker:{worker} {shown[str(worker)]} are accounted for"
+        for worker in spared
+        if shown[str(worker)] != LINES
+    ]
+
+
+def what_is_left(place: Path, before: set[psutil.Process]) -> list[str]:
+    """Processes, and with them their ports; and directories, once the next run has looked."""
+    _, late = psutil.wait_procs(
+        [process for process in living_children() if process not in before], LEAVES_WITHIN
+    )
+    late = [process for process in late if is_alive(process)]
+    left = [f"it left {describe(process)}" for process in late]
+    for process in late:
+        process.kill()
+    reap()
+    remove_abandoned(place / "tmp")
+    return left + [f"it left {path}" for path in (place / "tmp").iterdir()]
+
+
+def findings(seed: int, hits: Counter[str] | None = None) -> list[str]:
+    """What is wrong with the run of this seed; *hits* counts the faults that met somebody."""
+    before = set(living_children())
+    with tempfile.TemporaryDirectory() as directory:
+        place, problems = Path(directory), []
+        try:
+            run = carry_out(Plan.of(seed), place)
+            problems = wrongs(run)
+            if run.hit and hits is not None:
+                hits[f"{run.hit} {run.plan.fault}"] += 1
+        except subprocess.TimeoutExpired:
+            problems = [f"it had not ended after {ENDS_WITHIN:g} s"]
+        problems += what_is_left(place, before)
+        if problems:
+            problems.append((place / "err").read_text()[-2000:])
+    return problems
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.chaos.random_faults")
+    parser.add_argument("--runs", type=int, default=30)
+    parser.add_argument("--seed", type=int, default=int(time.time()))
+    args = parser.parse_args(argv)
+    found, hits, began = [], Counter[str](), time.monotonic()
+    for seed in range(args.seed, args.seed + args.runs):
+        if problems := findings(seed, hits):
+            found.append(seed)
+            print(f"\nseed {seed}: {Plan.of(seed)}", *problems, sep="\n  ", flush=True)
+        number, took = seed - args.seed + 1, time.monotonic() - began
+        progress = f"{number} of {args.runs} runs, {took:.0f} s, {len(found)} findings"
+        print(f"\r{progress}", end="", flush=True)
+    print("\n" + ", ".join(f"{fault} {times}" for fault, times in sorted(hits.items())))
+    print(f"findings: seeds {found}" if found else "no findings")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
