@@ -29,7 +29,7 @@ def a_run(code, done, *, lines=LINES, err="", hit="guard", victim=0, **plan):
 BOTH = {0: 0, 1: 0}
 
 
-@pytest.mark.bound(1)
+@pytest.mark.bound(20)
 @pytest.mark.parametrize(
     "run, wrong",
     [
@@ -57,7 +57,7 @@ def test_what_is_wrong_with_a_run_is_found(run, wrong):
     assert wrong in "; ".join(wrongs(run)) if wrong else wrongs(run) == []
 
 
-@pytest.mark.bound(1)
+@pytest.mark.bound(20)
 def test_a_seed_always_makes_the_same_plan_and_seeds_make_all_of_them():
     plans = [Plan.of(seed) for seed in range(200)]
     assert plans == [Plan.of(seed) for seed in range(200)]
