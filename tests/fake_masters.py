@@ -77,12 +77,23 @@ class GoodMaster:
         self.stream.write(b"%x\r\n%s\r\n" % (len(data), data))
 
     async def answer(self, request: Request, writer: asyncio.StreamWriter) -> None:
-        if request.body["type"] == "SUBSCRIBE":
+        if refusal := self._refusal(request):
+            writer.write(b"HTTP/1.1 %s\r\nContent-Length: 0\r\n\r\n" % refusal.encode())
+        elif request.body["type"] == "SUBSCRIBE":
             self.subscriptions += 1
             self.stream = writer
             await self.subscribed(request, writer)
         else:
             await self.called(request, writer)
+
+    def _refusal(self, request: Request) -> str | None:
+        """What a genuine master answers to a call of a wrong form, or on no stream of its."""
+        if request.line.startswith("GET "):
+            return None
+        if request.header("Content-Type") != "application/json":
+            return "415 Unsupported Media Type"
+        has_stream = request.header("Mesos-Stream-Id") is not None
+        return "400 Bad Request" if has_stream is (request.body["type"] == "SUBSCRIBE") else None
 
     async def subscribed(self, request: Request, writer: asyncio.StreamWriter) -> None:
         writer.write(STREAM_HEAD % self.subscriptions)

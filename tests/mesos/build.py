@@ -20,7 +20,7 @@ from pathlib import Path
 from . import egg
 
 SOURCES = Path(__file__).parent
-PROGRAMS = {"mesos-executor": "executor.py", "mesos-fetcher": "fetcher.py"}
+PROGRAMS = {"mesos-executor": "executor.py"}
 STAND_INS = ("libssl.so.1.0.0", "libcrypto.so.1.0.0", "libcurl.so.4")
 DATA_SYMBOLS = ("PyExc_", "_Py_None")
 PYTHON = os.path.realpath(getattr(sys, "_base_executable", sys.executable))

@@ -213,12 +213,12 @@ class Mesos:
 
     def tasks(self) -> list[psutil.Process]:
         """The processes that run as tasks, also those whose agent has died."""
-        return [task for executor in self._executors() for task in _below(executor)]
+        return [task for executor in self.executors() for task in _below(executor)]
 
     def wait_until_no_task_runs(self) -> None:
         wait_until("no task runs any more", lambda: not self.tasks(), LEAVING)
 
-    def _executors(self) -> list[psutil.Process]:
+    def executors(self) -> list[psutil.Process]:
         return [it for it in self._containers() if "mesos-executor" in " ".join(_command(it)[:3])]
 
     def _containers(self) -> list[psutil.Process]:

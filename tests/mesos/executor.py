@@ -1,12 +1,14 @@
 """mesos-executor: runs one command for an agent, over the agent's v1 executor API.
 
-It reports what Mesos's own command executor reports, word for word. It outlives its agent
-if the framework asked for checkpoints, and re-subscribes when the agent is back.
+It does and says what Mesos's own command executor does and says, which is no part of libmesos. It
+outlives its agent if the framework asked for checkpoints, and re-subscribes when the agent is back.
+CONTRIBUTING.rst lists where it is milder.
 """
 
 import base64
 import http.client
 import json
+import math
 import os
 import queue
 import signal
@@ -21,8 +23,20 @@ PATH = "/" + os.environ["MESOS_SLAVE_PID"].partition("@")[0] + "/api/v1/executor
 EXECUTOR_ID = {"value": os.environ["MESOS_EXECUTOR_ID"]}
 FRAMEWORK_ID = {"value": os.environ["MESOS_FRAMEWORK_ID"]}
 SURVIVES_AGENT = os.environ.get("MESOS_CHECKPOINT") == "1"
-RETRY_AFTER = 0.2  # seconds
-DEFAULT_GRACE = 3.0  # seconds
+UNSAID = (
+    "SUBSCRIBED",
+    "ENDED",
+    "AGENT_LOST",
+    "HEARTBEAT",
+    "ACKNOWLEDGED",
+)  # what Mesos's own does not log
+
+# Seconds.
+RETRY_AFTER = 0.2
+DEFAULT_GRACE = 3.0
+REAP_INTERVAL = 0.1  # an ended process is noticed that late
+STAY_AFTER_END = 1.0  # for the last update to reach the agent; whether it does is not asked
+BEFORE_SHUTDOWN_ENDS = 2.0  # by so much the task is killed before the agent kills everything
 UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "secs": 1, "mins": 60, "hrs": 3600}
 
 
@@ -34,6 +48,13 @@ def seconds(text):
 
 RECOVERY_TIMEOUT = seconds(os.environ.get("MESOS_RECOVERY_TIMEOUT", "15mins"))
 SHUTDOWN_GRACE = seconds(os.environ.get("MESOS_EXECUTOR_SHUTDOWN_GRACE_PERIOD", "5secs"))
+
+
+def log(text, place="executor.cpp:740"):
+    """Into the sandbox of the task, as Mesos's own does."""
+    now = time.time()
+    stamp = time.strftime("%m%d %H:%M:%S", time.localtime(now)) + f"{now % 1:.6f}"[1:]
+    print(f"I{stamp} {os.getpid():5} {place}] {text}", file=sys.stderr, flush=True)
 
 
 def request(call):
@@ -52,25 +73,44 @@ class Executor:
         self.task = None
         self.process = None
         self.capabilities = []
-        self.killed = False
+        self.killed_at = None
+        self.escalate_at = self.leave_at = math.inf
         self.launched = {}  # the task as it was launched, until an update is acknowledged
         self.updates = {}  # those that are not acknowledged, by uuid
         self.last_update = None  # the uuid of the one that tells of the end
 
     def run(self):
         threading.Thread(target=self.listen, daemon=True).start()
+        log("Version: 1.11.0", "exec.cpp:164")
         while True:
-            self.handle(self.queue.get())
+            try:
+                self.handle(self.queue.get(timeout=self.until_deadline()))
+            except queue.Empty:
+                self.deadline_passed()
+
+    def until_deadline(self):
+        deadline = min(self.escalate_at, self.leave_at)
+        return None if deadline == math.inf else max(0.0, deadline - time.monotonic())
+
+    def deadline_passed(self):
+        if time.monotonic() >= self.leave_at:
+            os._exit(0)
+        if time.monotonic() >= self.escalate_at:
+            self.escalate_at = math.inf
+            self.signal(signal.SIGKILL)
 
     def handle(self, event):
         kind = event["type"]
+        if kind not in UNSAID:
+            log(f"Received {kind} event", "executor.cpp:190")
         if kind == "SUBSCRIBED":
-            self.capabilities = event["subscribed"]["framework_info"].get("capabilities", [])
+            self.subscribed(event["subscribed"])
         elif kind == "LAUNCH":
             self.launch(event["launch"]["task"])
-        elif kind == "KILL":
-            policy = event["kill"].get("kill_policy") or self.task.get("kill_policy") or {}
+        elif kind == "KILL":  # its own kill policy is not respected by an agent with the defaults
+            policy = self.task.get("kill_policy", {})
             grace = policy.get("grace_period", {}).get("nanoseconds", DEFAULT_GRACE * 1e9) / 1e9
+            log(f"Received kill for task with grace period of {grace:g}secs")
             self.kill(grace)
         elif kind == "ACKNOWLEDGED":
             self.acknowledged(event["acknowledged"]["uuid"])
@@ -85,51 +125,58 @@ class Executor:
         self.task = task
         self.launched = {task["task_id"]["value"]: task}
         self.update("TASK_STARTING")
+        log(f"Starting task {task['task_id']['value']}")
         self.process = start(task)
-        self.update("TASK_RUNNING")
+        log(f"Forked command at {self.process.pid}")
         threading.Thread(target=self.await_end, daemon=True).start()
+        self.update("TASK_RUNNING")
 
     def await_end(self):
-        self.queue.put({"type": "ENDED", "status": self.process.wait()})
+        while self.process.poll() is None:
+            time.sleep(REAP_INTERVAL)
+        self.queue.put({"type": "ENDED", "status": self.process.returncode})
 
     def report_end(self, status):
         if status < 0:
             message = "Command terminated with signal " + signal.strsignal(-status)
         else:
             message = f"Command exited with status {status}"
+        log(f"{message} (pid: {self.process.pid})")
         state = "TASK_FAILED" if status else "TASK_FINISHED"
-        self.last_update = self.update("TASK_KILLED" if self.killed else state, message)
+        self.escalate_at, self.leave_at = math.inf, time.monotonic() + STAY_AFTER_END
+        self.last_update = self.update("TASK_KILLED" if self.killed_at else state, message)
 
     def kill(self, grace):
-        if self.process is None or self.process.poll() is not None:
+        """A second call can make the grace shorter, never longer."""
+        if self.leave_at != math.inf:
             return
-        if not self.killed and {"type": "TASK_KILLING_STATE"} in self.capabilities:
-            self.update("TASK_KILLING")
-        self.killed = True
-        self.signal(signal.SIGTERM)
-        threading.Thread(target=self.kill_after, args=(grace,), daemon=True).start()
-
-    def kill_after(self, grace):
-        try:
-            self.process.wait(grace)
-        except subprocess.TimeoutExpired:
-            self.signal(signal.SIGKILL)
+        if self.killed_at is None:
+            if {"type": "TASK_KILLING_STATE"} in self.capabilities:
+                self.update("TASK_KILLING")
+            self.signal(signal.SIGTERM)
+            self.killed_at = time.monotonic()
+        self.escalate_at = min(self.escalate_at, self.killed_at + grace)
 
     def signal(self, number):
-        try:
-            os.killpg(self.process.pid, number)
-        except ProcessLookupError:
-            pass
+        """To all processes of the task, its other sessions included."""
+        log(f"Sending {number.name} to process tree at pid {self.process.pid}")
+        trees = signal_tree(self.process.pid, number)
+        lines = "".join(f"--- {pid} {command}\n" for pid, command in trees)
+        log(f"Sent {number.name} to the following process trees:\n[ \n{lines}]")
 
     def shut_down(self):
-        if self.process is not None:
-            self.killed = True
-            self.signal(signal.SIGTERM)
-            self.kill_after(SHUTDOWN_GRACE / 2)
-            self.process.wait()
-        os._exit(0)
+        log("Shutting down")
+        if self.process is None:
+            os._exit(0)
+        self.kill(max(0.0, SHUTDOWN_GRACE - BEFORE_SHUTDOWN_ENDS))
 
     # The agent
+
+    def subscribed(self, event):
+        log(f"Executor registered on agent {event['agent_info']['id']['value']}", "exec.cpp:237")
+        log("Received SUBSCRIBED event", "executor.cpp:190")
+        log(f"Subscribed executor on {event['agent_info']['hostname']}", "executor.cpp:194")
+        self.capabilities = event["framework_info"].get("capabilities", [])
 
     def update(self, state, message=None):
         """Tell the agent; if it is away it hears of it when it is back."""
@@ -147,7 +194,7 @@ class Executor:
         try:
             request({"type": "UPDATE", "update": {"status": status}}).read()
         except (OSError, http.client.HTTPException) as error:
-            print(f"{state} is not sent yet: {error}", file=sys.stderr, flush=True)
+            log(f"{state} is not sent yet: {error}")
         return number
 
     def acknowledged(self, number):
@@ -163,7 +210,7 @@ class Executor:
                 self.read_events()
                 lost_at = time.monotonic()
             except (OSError, http.client.HTTPException) as error:
-                print(f"the agent is away: {error}", file=sys.stderr, flush=True)
+                log(f"the agent is away: {error}")
             if not SURVIVES_AGENT or time.monotonic() > lost_at + RECOVERY_TIMEOUT:
                 break
             time.sleep(RETRY_AFTER)
@@ -182,29 +229,110 @@ class Executor:
 
 
 def start(task):
-    command = task["command"]
-    if command.get("shell", True):
-        argv, program = ["sh", "-c", command["value"]], "/bin/sh"
-    else:
-        argv, program = command.get("arguments") or [command["value"]], command["value"]
-    options = {"env": environment(task), "stdin": subprocess.DEVNULL, "start_new_session": True}
+    """Through the launcher, which gets the whole request in one variable."""
+    launcher = os.path.join(launcher_dir(), "mesos-containerizer")
+    flags = {
+        "HELP": "false",
+        "LAUNCH_INFO": compact(launch_info(task)),
+        "UNSHARE_NAMESPACE_MNT": "false",
+    }
+    variables = {f"MESOS_CONTAINERIZER_{name}": value for name, value in flags.items()}
     try:
-        return subprocess.Popen(argv, executable=program, **options)
-    except OSError as error:
-        print(f"Failed to launch: {error}", file=sys.stderr, flush=True)
-        return subprocess.Popen(["/bin/sh", "-c", "exit 1"], **options)
+        return subprocess.Popen(
+            ["mesos-containerizer", "launch"],
+            executable=launcher,
+            env={**own_environment(), **variables},
+            start_new_session=True,
+        )
+    except OSError as error:  # the child of Mesos's own ends so, and says so
+        words = f"Failed to os::execvpe on path '{launcher}': {error.errno}"
+        script = f'echo "EXIT with status {error.errno}: {words}" >&2; exit {error.errno}'
+        return subprocess.Popen(["/bin/sh", "-c", script], start_new_session=True)
 
 
-def environment(task):
+def launcher_dir():
+    """The only flag of an executor whose task has no image."""
+    name, _, value = sys.argv[1].partition("=")
+    if name != "--launcher_dir" or len(sys.argv) != 2:
+        sys.exit(f"this stand-in does not understand {sys.argv[1:]}")
+    return value
+
+
+def launch_info(task):
+    """It holds the variables of the command twice."""
+    variables = own_environment()  # where the agent has put those of the command, too
+    for variable in task["command"].get("environment", {}).get("variables", []):
+        variables[variable["name"]] = variable["value"]
+    variables["MESOS_ALLOCATION_ROLE"] = task["resources"][0]["allocation_info"]["role"]
+    listed = [{"name": n, "type": "VALUE", "value": value} for n, value in variables.items()]
+    return {"command": task["command"], "environment": {"variables": listed}}
+
+
+def compact(content):
+    """JSON as Mesos writes it, byte for byte as long."""
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("/", "\\/")
+
+
+def own_environment():
     own = dict(os.environ)
     if own.get("LC_CTYPE") == "C.UTF-8":  # Python itself has put it there
         del own["LC_CTYPE"]
-    for resource in task.get("resources", []):
-        if "allocation_info" in resource:
-            own["MESOS_ALLOCATION_ROLE"] = resource["allocation_info"]["role"]
-    for variable in task["command"].get("environment", {}).get("variables", []):
-        own[variable["name"]] = variable.get("value", "")
-    return {"MESOS_SANDBOX": os.getcwd(), **own}
+    return own
+
+
+# Signals
+
+
+def signal_tree(root, number):
+    """Stop all processes of the task, so that none forks meanwhile; signal and continue them."""
+    stopped = set()
+    while new := members(root) - stopped:
+        for pid in new:
+            send(pid, signal.SIGSTOP)
+        stopped |= new
+    trees = [(pid, command_line(pid)) for pid in sorted(stopped)]
+    for pid in stopped:
+        send(pid, number)
+    for pid in stopped:
+        send(pid, signal.SIGCONT)
+    return trees
+
+
+def members(root):
+    """Those below *root* and those in a session of one of them, in whatever generation."""
+    rows = [row for pid in os.listdir("/proc") if pid.isdigit() and (row := read_stat(pid))]
+    pids, sessions, before = {root}, {root}, 0
+    while len(pids) > before:
+        before = len(pids)
+        pids |= {pid for pid, parent, session in rows if parent in pids or session in sessions}
+        sessions |= {session for pid, _, session in rows if pid in pids}
+    return pids
+
+
+def read_stat(pid):
+    """The pid, the parent and the session of a process that is there."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            _, parent, _, session = file.read().rpartition(")")[2].split()[:4]
+    except OSError:
+        return None
+    return int(pid), int(parent), int(session)
+
+
+def command_line(pid):
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return file.read().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def send(pid, number):
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        pass
 
 
 Executor().run()

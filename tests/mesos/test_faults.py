@@ -136,6 +136,19 @@ def test_tasks_outlive_the_restart_of_their_agent(two_nodes, tasks):
         assert_success(run)
 
 
+def test_a_run_ends_well_although_its_tasks_end_while_their_agent_is_away(two_nodes, tasks):
+    """Mesos will say that the task has failed, for its executor could not tell of the end."""
+    with run_of_two(two_nodes, tasks) as run:
+        agent = agent_of(two_nodes, "node-1")
+        agent.kill()
+        two_nodes.master.wait_for("node-2")
+        tasks.release()
+        tasks.wait_until_done()
+        two_nodes.wait_until_no_task_runs()
+        agent.start()
+        assert_success(run)
+
+
 def test_an_agent_that_is_out_of_reach_for_a_while_is_waited_for(two_nodes, tasks):
     with run_of_two(two_nodes, tasks) as run:
         agent = agent_of(two_nodes, "node-1")
