@@ -19,19 +19,20 @@ import json
 import logging
 import sys
 
-from tfmesos import embedded  # noqa: F401
-from tfmesos import events as happened
-from tfmesos.config import make_config
-from tfmesos.console import Console
+from tfmesos.config.job import Job
+from tfmesos.core import events as happened
+from tfmesos.launcher import embedded  # noqa: F401
+from tfmesos.launcher.configuration import make_config
+from tfmesos.launcher.console import Console
+from tfmesos.launcher.run import Run
+from tfmesos.launcher.screen import Screen
 from tfmesos.local import LocalMesos
-from tfmesos.run import Run
-from tfmesos.screen import Screen
-from tfmesos.spec import Job
+from tfmesos.mesos import events as mesos
 
 PHASES = {  # what each of them ends with; the last such event counts
-    "subscribe": happened.Subscribed,
-    "offer": happened.OffersReceived,
-    "launch": happened.TaskUpdated,
+    "subscribe": mesos.Subscribed,
+    "offer": mesos.OffersReceived,
+    "launch": mesos.TaskUpdated,
     "register": happened.TaskRegistered,
     "start": happened.TaskReady,
     "run": happened.TaskExited,
@@ -55,7 +56,7 @@ class Diary(logging.Handler):
 
 def main(tasks: int, command: list[str]) -> None:
     diary = Diary()
-    logger = logging.getLogger("tfmesos.run")
+    logger = logging.getLogger("tfmesos.launcher.run")
     logger.addHandler(diary)
     logger.setLevel(logging.DEBUG)
     logger.propagate = False

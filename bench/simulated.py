@@ -15,8 +15,10 @@ from typing import Any
 
 from aiohttp import web
 
-from tfmesos import wire
-from tfmesos.recordio import encode
+from tfmesos.mesos.recordio import encode
+from tfmesos.node import wire
+from tfmesos.node.address import split_address
+from tfmesos.node.handshake import NONCE_BYTES, STUB_SETTINGS, RunnerHandshake
 
 Json = dict[str, Any]
 HEARTBEAT = 5.0  # seconds, as of a runner
@@ -63,12 +65,12 @@ class Mesos:
         variables = info["command"]["environment"]["variables"]
         environment = {variable["name"]: variable["value"] for variable in variables}
         words = environment["TFMESOS_RUNNER"].split()
-        settings = dict(zip(wire.STUB_SETTINGS, words, strict=True))
+        settings = dict(zip(STUB_SETTINGS, words, strict=True))
         secret = bytes.fromhex(environment["TFMESOS_SECRET"])
         runner = Runner(self, info["task_id"], settings, secret, self._tasks)
         self._runners.append(runner)
         loop = asyncio.get_running_loop()
-        await loop.create_connection(lambda: runner, *wire.split_address(settings["launcher"]))
+        await loop.create_connection(lambda: runner, *split_address(settings["launcher"]))
 
     async def beat(self) -> None:
         while True:
@@ -93,8 +95,8 @@ class Runner(asyncio.Protocol):
         self, mesos: Mesos, task_id: Json, settings: Json, secret: bytes, number: int
     ) -> None:
         self._mesos, self._id, self._number = mesos, task_id, number
-        nonce = os.urandom(wire.NONCE_BYTES)
-        self._handshake = wire.RunnerHandshake(secret, settings["run"], settings["task"], nonce)
+        nonce = os.urandom(NONCE_BYTES)
+        self._handshake = RunnerHandshake(secret, settings["run"], settings["task"], nonce)
         self._buffer = bytearray()
         self._is_welcome = False
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tfmesos.offers import Offer
-from tfmesos.spec import Job
+from tfmesos.config.job import Job
+from tfmesos.mesos.offers import Offer
 
 
 def workers(num=1, **fields):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tfmesos import recordio
+from tfmesos.mesos import recordio
 
 TRANSCRIPTS = Path(__file__).parent / "transcripts"
 STREAM_HEAD = (

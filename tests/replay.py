@@ -1,22 +1,26 @@
 """A run replayed from its events, with a clock of its own."""
 
 from tests.builders import an_offer
-from tfmesos import actions as do
-from tfmesos import events as happened
-from tfmesos.lifecycle import ClusterState
+from tfmesos.core import actions as do
+from tfmesos.core import events as happened
+from tfmesos.core.lifecycle import Lifecycle
+from tfmesos.launcher.deciders import Deciders
+from tfmesos.mesos import events as mesos
+from tfmesos.mesos.engine import MesosEngine
 
 
 class Run:
-    """A ClusterState with a clock, and short words for what can happen to it."""
+    """All that decides about a run on a Mesos, a clock, and short words for what can happen."""
 
-    def __init__(self, *jobs, **options):
+    def __init__(self, *jobs, jitter=lambda: 0.5, **options):
         self.now = 0.0
         self.tasks = [task for job in jobs for task in job.tasks]
-        self.state = ClusterState(self.tasks, "run", self.now, **options)
+        self.state = Lifecycle(self.tasks, "run", self.now, **options)
+        self.deciders = Deciders(self.state, MesosEngine(jitter))
         self.log = []
 
     def __call__(self, event):
-        todo = self.state.handle(event, self.now)
+        todo = self.deciders.handle(event, self.now)
         self.log += todo
         return todo
 
@@ -26,23 +30,25 @@ class Run:
     def wait(self, seconds):
         """Let time pass, ticking whenever the state asks for it."""
         end, todo = self.now + seconds, []
-        while (due := self.state.deadline()) is not None and due <= end:
+        while (due := self.deciders.deadline) is not None and due <= end:
             self.now = max(self.now, due)
             todo += self(happened.Ticked())
         self.now = end
         return todo
 
     def subscribe(self):
-        return self(happened.Subscribed("f-1", "m:5050"))
+        return self(mesos.Subscribed("f-1", "m:5050"))
 
     def offer(self, *offers):
-        return self(happened.OffersReceived(offers or (an_offer(cpus=64, mem=1e6),)))
+        return self(mesos.OffersReceived(offers or (an_offer(cpus=64, mem=1e6),)))
 
     def register(self, *names):
         return [
             action
             for n, name in enumerate(names or [task.name for task in self.tasks])
-            for action in self(happened.TaskRegistered(self.id(name), "10.0.0.1", 4000 + n))
+            for action in self(
+                happened.TaskRegistered(self.id(name), f"10.0.0.1:{4000 + n}", 4000 + n)
+            )
         ]
 
     def ready(self, *names):
@@ -57,12 +63,14 @@ class Run:
         return self(happened.TaskExited(self.id(name), code, reason, ("last words",)))
 
     def update(self, name, state, message="", reason=""):
-        return self(happened.TaskUpdated(self.id(name), state, message, reason))
+        return self(mesos.TaskUpdated(self.id(name), state, message, reason))
 
     def up(self):
         """Bring everything to the point where all commands run."""
         self.subscribe()
         self.offer()
+        for task in self.tasks:
+            self.update(task.name, "TASK_RUNNING")
         self.register()
         self.ready()
         return self

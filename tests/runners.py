@@ -12,8 +12,12 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tfmesos import events, payload, process, wire
-from tfmesos.rendezvous import Rendezvous
+from tfmesos.core import events
+from tfmesos.launcher import payload
+from tfmesos.launcher.listener import Listener
+from tfmesos.node import process
+from tfmesos.node.address import join_address
+from tfmesos.node.handshake import NOBODY, STUB_SETTINGS
 
 from .bounds import HANG
 
@@ -28,7 +32,7 @@ TOLD: dict[str, Any] = {}  # what the task learns from its launcher
 def settings(address: tuple[str, int], **changes: Any) -> dict[str, Any]:
     """All that a runner is told. Only a part of it is in its task; the launcher has the rest."""
     values = {
-        "launcher": wire.join_address(*address[:2]),
+        "launcher": join_address(*address[:2]),
         "run": RUN,
         "task": TASK,
         "job": "worker",
@@ -36,7 +40,7 @@ def settings(address: tuple[str, int], **changes: Any) -> dict[str, Any]:
         "port": None,
         "grace": 5,
         "connect_timeout": 5,
-        "owner": wire.NOBODY,
+        "owner": NOBODY,
     }
     TOLD.clear()
     TOLD.update(values | changes)
@@ -47,7 +51,7 @@ def environment(values: dict[str, Any], secret: bytes = SECRET, **extra: str) ->
     """What a task finds on a Mesos agent: a PATH and our variables."""
     return {
         "PATH": "/usr/local/bin:/usr/bin:/bin",
-        "TFMESOS_RUNNER": " ".join(str(values.get(name)) for name in wire.STUB_SETTINGS),
+        "TFMESOS_RUNNER": " ".join(str(values.get(name)) for name in STUB_SETTINGS),
         "TFMESOS_SECRET": secret.hex(),
         **extra,
     }
@@ -98,7 +102,7 @@ class Launcher:
     """Everything a rendezvous reports, and a way to wait for it."""
 
     def __init__(self, **options: Any) -> None:
-        self.rendezvous = Rendezvous(
+        self.rendezvous = Listener(
             RUN, self._emit, self._output, **{"runner": payload.runner(), **options}
         )
         self.address = ("", 0)

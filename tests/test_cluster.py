@@ -341,7 +341,7 @@ def test_a_master_whose_name_does_not_exist_ends_the_run_at_once(
     monkeypatch, unknown, master, advertise
 ):
     """Not after 8 seconds, and even less after these."""
-    monkeypatch.setattr("tfmesos.run.MASTER_PATIENCE", 300.0)
+    monkeypatch.setattr("tfmesos.launcher.run.MASTER_PATIENCE", 300.0)
     began = time.monotonic()
     with pytest.raises(MasterError, match=f"{unknown}.*: Name or service not known"):
         with cluster(

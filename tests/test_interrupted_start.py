@@ -23,8 +23,14 @@ class Finder:
 sys.meta_path.insert(0, Finder)
 """
 MODULES = [
-    *("gc", "tfmesos.errors", "tfmesos.flags", "tfmesos.config", "tfmesos.launch"),
-    *("argparse", "asyncio", "aiohttp", "tfmesos.console", "tfmesos.run"),
+    *(
+        "gc",
+        "tfmesos.errors",
+        "tfmesos.cli.flags",
+        "tfmesos.launcher.configuration",
+        "tfmesos.config.launch",
+    ),
+    *("argparse", "asyncio", "aiohttp", "tfmesos.launcher.console", "tfmesos.launcher.run"),
 ]
 
 

@@ -1,151 +1,125 @@
-"""Imports point one way: pure <- I/O <- shell. CONTRIBUTING.rst explains the map."""
+"""The folder of a module tells what it may import: lower rooms know nothing of higher ones."""
+
+from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import tfmesos
-from tfmesos.payload import NODE_MODULES
 
 PACKAGE = Path(tfmesos.__file__).parent
-FORBIDDEN_TO_PURE = {
+TOP = "tfmesos"  # what lies in no folder
+
+# Room -> rooms it may import from. The top is for all: errors, record and the like.
+ALLOWED = {
+    "config": {"config"},
+    "core": {"core", "config"},
+    "node": {"node"},
+    "mesos": {"mesos", "core", "config", "node"},
+    "local": {"local", "mesos", "node"},
+    "launcher": {"launcher", "mesos", "core", "config", "node", "local"},
+    "cli": {"cli", "launcher", "mesos", "core", "config", "node"},
+}
+PURE = {"config", "core"}
+IO = {
     *("asyncio", "socket", "subprocess", "os", "time", "random", "threading", "logging"),
     *("aiohttp", "selectors", "signal", "sys"),
 }
-
-# Layers from the bottom; a module imports only from its own and lower ones.
-PURE = {
-    *(
-        "errors",
-        "version",
-        "spec",
-        "launch",
-        "offers",
-        "actions",
-        "events",
-        "roster",
-        "gang",
-        "lifecycle",
-    ),
-    *(
-        "command",
-        "recordio",
-        "wire",
-        "task_info",
-        "translate",
-        "payload",
-        "outbox",
-        "record",
-        "undelivered",
-        "bare",
-        "json_reader",
-    ),
-    *(
-        "containers",
-        "messages",
-        "preview",
-        "stopwatch",
-        "story",
-        "hints",
-        "reconciliation",
-        "terminal",
-        "shapes",
-        "sizes",
-        "secret",
-    ),
-    *("witnesses", "silence", "gathering", "nodes", "words", "restarts", "home", "placing"),
-    *("constraints", "seating", "placement", "wait", "census", "inquiry", "notices"),
-}
-IO = {
-    *(
-        "process",
-        "spawn",
-        "stub",
-        "importer",
-        "system",
-        "loop",
-        "child",
-        "link",
-        "examine",
-        "output",
-        "servant",
-        "serve",
-        "epitaph",
-        "reservation",
-        "scratch",
-    ),  # of the runner
-    *("masters", "client", "client_answers", "client_calls", "client_patience"),
-    *(
-        "rendezvous",
-        "console",
-        "screen",
-        "here",
-        "interruption",
-        "captivity",
-        "coordinator",
-        "access",
-        "farewell",
-        "sandbox",
-        "limits",
-        "acceptor",
-    ),
-}
-SHELL = {
-    *("config", "embedded", "run", "scheduler", "server", "parser", "flags", "tfrun"),
-    *("__init__", "__main__"),
-}
+FRONTS = {"__init__", "__main__", "tfrun", "scheduler", "server"}
+WORDS_OF_AN_ENGINE = (
+    *("offer", "agent", "framework", "decline", "revive", "suppress", "reconcile", "master", "pod"),
+)
 
 
-def modules():
-    return sorted(path.stem for path in PACKAGE.glob("*.py"))
+def modules(room: str) -> list[Path]:
+    return sorted(PACKAGE.joinpath(*([] if room == TOP else [room])).glob("*.py"))
 
 
-def imports(path):
-    """Modules that *path* imports: those of this package with a dot before their name."""
+def dotted(path: Path) -> str:
+    return ".".join(("tfmesos", *path.relative_to(PACKAGE).with_suffix("").parts))
+
+
+def imports(path: Path) -> Iterator[str]:
+    """The dotted names of all that *path* imports, its own package's relative ones made whole."""
+    package = dotted(path).split(".")[:-1]
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.level and node.module:
-            yield "." * node.level + node.module.split(".")[0]
-        elif isinstance(node, ast.ImportFrom) and node.level:
-            yield from ("." * node.level + alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            yield node.module
+            base = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            yield from (f"{module}.{alias.name}" for alias in node.names)
 
 
-def ours(path):
-    return {name[1:] for name in imports(path) if name.startswith(".") and name[1] != "."}
+def rooms_of(path: Path) -> set[str]:
+    """The rooms that *path* imports from."""
+    ours = [name.split(".") for name in imports(path) if name.split(".")[0] == "tfmesos"]
+    return {parts[1] for parts in ours if parts[1] in ALLOWED}
 
 
-def test_every_module_has_its_layer():
-    assert set(modules()) == PURE | IO | SHELL
+def test_every_folder_is_a_room_and_states_its_rule():
+    folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    assert folders == set(ALLOWED)
+    for folder in folders:
+        assert ast.get_docstring(ast.parse((PACKAGE / folder / "__init__.py").read_text()))
 
 
-@pytest.mark.parametrize("name", sorted(PURE))
-def test_a_pure_module_imports_pure_modules_and_no_io(name):
-    found = set(imports(PACKAGE / f"{name}.py"))
-    assert ours(PACKAGE / f"{name}.py") <= PURE
-    assert not {module.split(".")[0] for module in found} & FORBIDDEN_TO_PURE
+@pytest.mark.parametrize("room", sorted(ALLOWED))
+def test_a_room_imports_only_from_the_rooms_below(room):
+    for path in modules(room):
+        assert rooms_of(path) <= ALLOWED[room], path.name
 
 
-@pytest.mark.parametrize("name", sorted(IO))
-def test_an_io_module_does_not_know_the_shell(name):
-    assert ours(PACKAGE / f"{name}.py") <= PURE | IO
+def test_what_lies_at_the_top_is_a_front_or_for_all():
+    for path in modules(TOP):
+        assert path.stem in FRONTS or not rooms_of(path), path.name
 
 
-@pytest.mark.parametrize("name", NODE_MODULES)
-def test_a_node_module_imports_only_what_travels_with_it(name):
-    assert ours(PACKAGE / f"{name}.py") <= set(NODE_MODULES)
+@pytest.mark.parametrize("room", sorted(PURE))
+def test_a_pure_room_does_no_io(room):
+    for path in modules(room):
+        assert not {name.split(".")[0] for name in imports(path)} & IO, path.name
+
+
+def test_the_engine_decides_without_io():
+    """All that mesos/engine.py imports of ours, and what that imports, is pure."""
+    waiting, seen = ["tfmesos.mesos.engine"], set()
+    while waiting:
+        name = waiting.pop()
+        path = PACKAGE.joinpath(*name.split(".")[1:]).with_suffix(".py")
+        if name in seen or not path.is_file():
+            continue
+        seen.add(name)
+        found = set(imports(path))
+        assert not {name.split(".")[0] for name in found} & IO, name
+        waiting += [n for one in found for n in (one, one.rpartition(".")[0])]
+    assert len(seen) > 10
+
+
+def test_the_node_imports_nothing_that_does_not_travel():
+    for path in modules("node"):
+        ours = {name for name in imports(path) if name.startswith("tfmesos.")}
+        assert all(n.startswith(("tfmesos.node.", "tfmesos.errors.")) for n in ours), path.name
 
 
 def test_the_embedded_mesos_shares_no_decision_with_the_launcher():
-    for path in (PACKAGE / "local").glob("*.py"):
-        shared = {name[2:] for name in imports(path) if name.startswith("..")}
-        common = {"recordio", "json_reader", "process", "scratch", "errors", "record", "acceptor"}
-        assert shared <= common, path.name
+    shared = {"mesos.recordio", "node.process", "node.json_reader", "node.scratch"}
+    for path in modules("local"):
+        ours = {name.removeprefix("tfmesos.") for name in imports(path) if "tfmesos." in name}
+        foreign = {name for name in ours if name.split(".")[0] in ALLOWED.keys() - {"local"}}
+        used = {".".join(name.split(".")[:2]) for name in foreign}
+        assert used <= shared, path.name
 
 
 def test_only_one_module_knows_the_embedded_mesos():
-    knowing = {name for name in modules() if "local" in ours(PACKAGE / f"{name}.py")}
-    assert knowing == {"embedded"}
+    launcher = [path.stem for path in modules("launcher") if "local" in rooms_of(path)]
+    assert launcher == ["embedded"]
+
+
+def test_the_core_has_no_word_of_an_engine():
+    for path in modules("core"):
+        text = path.read_text().lower()
+        assert not [word for word in WORDS_OF_AN_ENGINE if word in text], path.name

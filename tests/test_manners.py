@@ -4,14 +4,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import an_offer, servers, workers
+from tests.core.test_lifecycle import any_event
 from tests.replay import Run, only
-from tests.test_lifecycle import any_event
-from tfmesos import actions as do
-from tfmesos import events as happened
-from tfmesos.gang import AWAY, HOLD, LONG_REFUSAL
-from tfmesos.launch import RestartPolicy
-from tfmesos.lifecycle import Phase
-from tfmesos.roster import Stage
+from tfmesos.config.launch import RestartPolicy
+from tfmesos.core import events as happened
+from tfmesos.core.lifecycle import Phase
+from tfmesos.core.tasks import Stage
+from tfmesos.mesos import actions as calls
+from tfmesos.mesos import events as mesos
+from tfmesos.mesos.gang import AWAY, HOLD, LONG_REFUSAL
 
 
 class Ledger:
@@ -23,20 +24,20 @@ class Ledger:
         self.declined = []
 
     def __call__(self, event):
-        if isinstance(event, happened.Subscribed | happened.Disconnected):
+        if isinstance(event, mesos.Subscribed | mesos.Disconnected):
             self.wants_offers, self.held = True, {}
-        if isinstance(event, happened.OffersReceived):
-            event = happened.OffersReceived(tuple(map(self._fresh, event.offers)))
+        if isinstance(event, mesos.OffersReceived):
+            event = mesos.OffersReceived(tuple(map(self._fresh, event.offers)))
             self.held |= {offer.id: self._run.now for offer in event.offers}
         for action in self._run(event):
             match action:
-                case do.Suppress():
+                case calls.Suppress():
                     self.wants_offers = False
-                case do.Revive():
+                case calls.Revive():
                     self.wants_offers = True
-                case do.Launch():
+                case calls.Launch():
                     self._give_back(action.offer_ids)
-                case do.Decline():
+                case calls.Decline():
                     self._give_back(action.offer_ids)
                     self.declined.append(action)
 
@@ -50,7 +51,7 @@ class Ledger:
 
 
 def is_waiting(run):
-    there = run.state.phase in (Phase.GATHERING, Phase.RUNNING)
+    there = run.state.phase in (Phase.STARTING, Phase.RUNNING)
     return there and any(m.stage is Stage.WAITING for m in run.state.members)
 
 
@@ -63,16 +64,16 @@ histories = st.lists(st.tuples(any_event, st.floats(0, 20)), max_size=40)
 def test_offers_are_wanted_exactly_while_a_task_waits_for_a_place(history, policy, is_up):
     run = Run(workers(2), servers(2), restarts=policy)
     ledger = Ledger(run)
-    ledger(happened.Subscribed("f", "m"))
+    ledger(mesos.Subscribed("f", "m"))
     if is_up:
-        ledger(happened.OffersReceived((an_offer(),)))
+        ledger(mesos.OffersReceived((an_offer(),)))
         run.register()
         run.ready()
     is_subscribed = True
     for event, pause in history:
         ledger(event)
-        if isinstance(event, happened.Subscribed | happened.Disconnected):
-            is_subscribed = isinstance(event, happened.Subscribed)
+        if isinstance(event, mesos.Subscribed | mesos.Disconnected):
+            is_subscribed = isinstance(event, mesos.Subscribed)
         if run.state.phase is Phase.FINISHED:
             break
         if is_subscribed:
@@ -86,10 +87,10 @@ def test_every_offer_is_used_or_given_back_once_and_none_is_sat_upon(history, po
     run = Run(workers(2, cpus=3), servers(1, cpus=3), restarts=policy)
     ledger = Ledger(run)
     for event, _ in history:
-        if isinstance(event, happened.OfferRescinded):
+        if isinstance(event, mesos.OfferRescinded):
             continue  # of these there are none left, under their new names
         ledger(event)
-        while (due := run.state.deadline()) is not None and due <= run.now:
+        while (due := run.deciders.deadline) is not None and due <= run.now:
             ledger(happened.Ticked())
         if run.state.phase is Phase.FINISHED:
             break
@@ -104,18 +105,18 @@ def test_useless_offers_are_refused_for_long_and_those_that_do_not_suffice_for_s
     run.subscribe()
     run.offer(an_offer("small", cpus=1), an_offer("one", cpus=4))
     run.wait(HOLD[1])
-    refused = {a.offer_ids: a.refuse_seconds for a in only(do.Decline, run.log)}
+    refused = {a.offer_ids: a.refuse_seconds for a in only(calls.Decline, run.log)}
     assert refused[("small",)] == LONG_REFUSAL
     assert AWAY[0] <= refused[("one",)] <= AWAY[1]
     run.wait(AWAY[1])
     todo = run.offer(*(an_offer(f"o{i}", cpus=4) for i in range(3)))
-    assert only(do.Decline, todo) == [do.Decline(("o2",), LONG_REFUSAL, "no task is waiting")]
+    assert only(calls.Decline, todo) == [calls.Decline(("o2",), LONG_REFUSAL, "no task is waiting")]
 
 
 def test_nothing_is_asked_for_if_every_task_runs_beside_the_launcher():
     (task,) = workers(1).tasks
-    run = Run(workers(1), here=(task, "id", "127.0.0.1:1"))
-    assert do.Suppress() in run.subscribe()
+    run = Run(workers(1), local=(task, "id", "127.0.0.1:1"))
+    assert calls.Suppress() in run.subscribe()
 
 
 def test_nothing_is_asked_for_any_more_by_a_run_that_is_being_stopped():
@@ -123,5 +124,5 @@ def test_nothing_is_asked_for_any_more_by_a_run_that_is_being_stopped():
     run.subscribe()
     run.offer()
     run.update("worker:0", "TASK_FAILED")  # and waits for a place again
-    assert run.log[-1] == do.Revive()
-    assert do.Suppress() in run(happened.StopRequested("stop", 130))
+    assert run.log[-1] == calls.Revive()
+    assert calls.Suppress() in run(happened.StopRequested("stop", 130))

@@ -11,7 +11,7 @@ import docutils.core
 import pytest
 
 from tests.commands import environment
-from tfmesos.parser import build_parser
+from tfmesos.cli.arguments import build_parser
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.rst").read_text()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.mesos.conftest import unavailable
+from tests.mesos.genuine.conftest import unavailable
 
 REPOSITORY = Path(__file__).parents[1]
 IP = ("--ip", "10.0.0.7")

@@ -19,7 +19,7 @@ from tests.commands import (
     standing_mesos,
     tfrun,
 )
-from tfmesos.run import STARTS
+from tfmesos.launcher.run import STARTS
 from tfmesos.version import __version__
 
 

@@ -9,7 +9,8 @@ from .version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .actions import Outcome
+    from .config.job import Job
+    from .core.outcome import Outcome
     from .errors import (
         MasterError,
         ResourcesError,
@@ -19,13 +20,12 @@ if TYPE_CHECKING:
         TFMesosError,
     )
     from .scheduler import TFMesosScheduler, cluster
-    from .spec import Job
 
 _HOMES = {
     "cluster": "scheduler",
     "TFMesosScheduler": "scheduler",
-    "Job": "spec",
-    "Outcome": "actions",
+    "Job": "config.job",
+    "Outcome": "core.outcome",
     "MasterError": "errors",
     "ResourcesError": "errors",
     "SpecError": "errors",

@@ -35,10 +35,14 @@ class HandshakeError(TFMesosError):
     """The other side could not prove that it belongs to this run."""
 
 
-class MasterError(TFMesosError):
-    """The Mesos master cannot be reached, refused us or went away."""
+class EngineError(TFMesosError):
+    """What gives us nodes cannot be reached, refused us or went away."""
 
     exit_code = 69  # EX_UNAVAILABLE
+
+
+class MasterError(EngineError):
+    """The Mesos master cannot be reached, refused us or went away."""
 
 
 class ResourcesError(TFMesosError):
@@ -75,3 +79,28 @@ class TaskFailed(TFMesosError):
     def __init__(self, task: str, reason: str, exit_code: int = 1) -> None:
         super().__init__("{} {}".format(task, reason))
         self.task, self.reason, self.exit_code = task, reason, exit_code
+
+
+MAX_CODE = 255  # of exit codes: an exit status holds eight bits of them
+
+# The runner's own exit codes, outside of what commands and signals usually give.
+CANNOT_REACH_LAUNCHER = 211
+HANDSHAKE_FAILED = 212
+LAUNCHER_LOST = 213
+BAD_SETTINGS = 214
+PORT_TAKEN = 215
+RUNNER_BROKEN = 216
+NODE_REFUSED = 217
+
+EVICTED = "was ended by its agent"  # what the runner reports of itself then
+DRAINED = EVICTED + ", which the operator is draining"
+
+RUNNER_EXITS = {
+    CANNOT_REACH_LAUNCHER: "could not reach the launcher from its node",
+    HANDSHAKE_FAILED: "could not agree on its secret with the launcher",
+    LAUNCHER_LOST: "lost touch with the launcher and stopped",
+    BAD_SETTINGS: "was started with settings its runner does not understand",
+    PORT_TAKEN: "could not have its port: another program on the node uses it",
+    RUNNER_BROKEN: "was ended by a fault in the tfmesos runner; its sandbox has the traceback",
+    NODE_REFUSED: "was refused by its node what its runner needs; its sandbox says what",
+}

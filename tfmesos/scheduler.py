@@ -17,20 +17,21 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
-from .actions import ClusterSpec, Outcome
-from .captivity import Captivity
-from .command import by_index
-from .config import make_config
-from .console import STALLED, Console
-from .coordinator import give_up
+from .config.job import Job
+from .config.launch import LaunchConfig
+from .core.actions import ClusterSpec
+from .core.outcome import Outcome
 from .errors import Interrupted, TFMesosError
-from .interruption import Interruption
-from .launch import LaunchConfig
-from .reservation import family_of, reserve
-from .run import Run
-from .screen import Screen
-from .spec import Job
-from .wire import join_address
+from .launcher.configuration import make_config
+from .launcher.console import STALLED, Console
+from .launcher.coordinator import give_up
+from .launcher.interrupt import Interrupt
+from .launcher.run import Run
+from .launcher.screen import Screen
+from .launcher.stuck_session import StuckSession
+from .node.address import join_address
+from .node.command import by_index
+from .node.port import family_of, reserve
 
 logging.getLogger("tfmesos").addHandler(logging.NullHandler())  # the program decides
 
@@ -94,10 +95,10 @@ class TFMesosScheduler:
         self._stop_wanted: tuple[str, int] | None = None
         self._reservation: socket.socket | None = None  # of this process's own address
         self._told = False  # has the caller seen how it ended?
-        self._captivity = Captivity(())
+        self._captivity = StuckSession(())
         self._is_free = False  # was the main thread not in a session when we looked?
         self._owner = 0  # the thread that started it
-        self.interruption = Interruption()
+        self.interruption = Interrupt()
 
     def start(self, wait: bool = True) -> None:
         """Bring the cluster up; returns when every task runs. Raises what went wrong.
@@ -289,7 +290,7 @@ class TFMesosScheduler:
         if self._ready.done():
             self._ready = Future()
         self._ready.set_result(cluster)
-        self._captivity = Captivity(self.targets.values())
+        self._captivity = StuckSession(self.targets.values())
 
     async def _break_news(self, console: Console, outcome: Outcome) -> None:
         """Let the caller know, and come out of TensorFlow while the dead servers answer."""

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import NoReturn
 
-    from .actions import Outcome
-    from .console import Console
-    from .launch import LaunchConfig
-    from .run import Run
+    from .config.launch import LaunchConfig
+    from .core.outcome import Outcome
+    from .launcher.console import Console
+    from .launcher.run import Run
 else:
     import _signal as signal  # without the enums
 
@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     _open_standard_streams()
     try:
-        from . import flags
+        from .cli import flags
 
         return run(flags.parse(sys.argv[1:] if argv is None else argv))
     except SpecError as error:
@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _complain("interrupted", Interrupted.exit_code)
     except Exception as error:
-        from . import process
+        from .node import process
 
         if process.is_limit(error):
             return _complain(process.AT_LIMIT, _EX_OSERR)
@@ -79,9 +79,9 @@ def _end_at_once(*_: object) -> NoReturn:
 
 
 def run(args: argparse.Namespace) -> int:
-    from . import flags
-    from .config import make_config
-    from .launch import Access
+    from .cli import flags
+    from .config.launch import Access
+    from .launcher.configuration import make_config
 
     config = make_config(flags.jobs_of(args), **flags.settings_of(args))
     if config.is_local and config.access == Access():
@@ -116,7 +116,7 @@ def _named(error: BaseException) -> str:
 
 
 def _complain(text: str, code: int) -> int:
-    from .terminal import plain_all
+    from .sanitize import plain_all
 
     try:
         print(f"tfrun: {plain_all(text)}", file=sys.stderr)
@@ -129,10 +129,10 @@ def _dry_run(config: LaunchConfig) -> int:
     import json
     import socket
 
+    from .cli.dry_run import preview
     from .errors import TFMesosError
-    from .preview import preview
-    from .run import NOBODY_READS
-    from .screen import Screen
+    from .launcher.run import NOBODY_READS
+    from .launcher.screen import Screen
 
     text = json.dumps(preview(config, socket.gethostname()), indent=2)
     try:
@@ -148,10 +148,10 @@ def _launch(config: LaunchConfig, *, level: str) -> int:
     import asyncio
     import gc
 
-    from .console import STALLED, Console, log_to
-    from .flags import flag_of
-    from .run import Run, unwritten
-    from .screen import Screen, unread_input
+    from .cli.flags import flag_of
+    from .launcher.console import STALLED, Console, log_to
+    from .launcher.run import Run, unwritten
+    from .launcher.screen import Screen, unread_input
 
     gc.freeze()
     gc.enable()
@@ -184,8 +184,8 @@ async def _go(run: Run, console: Console) -> Outcome:
     import asyncio
     from functools import partial
 
-    from .console import STALLED
     from .errors import Interrupted
+    from .launcher.console import STALLED
 
     loop = asyncio.get_running_loop()
     console.on_failure = partial(_tell, loop, run)

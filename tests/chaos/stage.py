@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tests.local.wire import Scheduler, framework
-from tfmesos import wire
 from tfmesos.local import AgentConfig, LocalMesos
+from tfmesos.node.handshake import STUB_SETTINGS
 
 T = TypeVar("T")
 SMALL = "cpus:2;mem:2048"
@@ -126,7 +126,7 @@ def runners_through(directory: Path, address: tuple[str, int], **changes: Any) -
     """For ``--python``: runners that find their launcher at *address*, with these settings."""
     changed = {"launcher": "{}:{}".format(*address), **changes}
     edit = "; ".join(
-        f'${wire.STUB_SETTINGS.index(name) + 1} = "{value}"' for name, value in changed.items()
+        f'${STUB_SETTINGS.index(name) + 1} = "{value}"' for name, value in changed.items()
     )
     return python_wrapper(
         directory, f"export TFMESOS_RUNNER=\"$(echo $TFMESOS_RUNNER | awk '{{{edit}; print}}')\""

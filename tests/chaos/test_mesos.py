@@ -20,15 +20,15 @@ from tests.fake_masters import (
     ServerThatIsNotMesos,
 )
 from tests.runners import Proxy
-from tfmesos import wire
+from tfmesos.node.address import split_address
 
 from .stage import Mesos, background
 
 # A launcher is looked for for a second, not for half a minute, and a master for two, not for eight.
 IMPATIENT = (
-    "import sys, tfmesos.messages, tfmesos.run\n"
-    "tfmesos.messages.RUNNER_GRACE = 1.0\n"
-    "tfmesos.run.MASTER_PATIENCE = 2.0\n"
+    "import sys, tfmesos.launcher.messages, tfmesos.launcher.run\n"
+    "tfmesos.launcher.messages.RUNNER_GRACE = 1.0\n"
+    "tfmesos.launcher.run.MASTER_PATIENCE = 2.0\n"
     "from tfmesos.tfrun import main\n"
     "sys.exit(main())"
 )
@@ -139,7 +139,7 @@ def test_a_run_that_waits_outlives_a_restart_of_the_master(here, mesos, bound):
 
 @pytest.mark.bound(20)
 def test_a_run_ends_well_although_its_master_hangs(here, mesos, tasks, bound):
-    address = wire.split_address(mesos.url.removeprefix("http://"))
+    address = split_address(mesos.url.removeprefix("http://"))
     proxy = here.enter(Proxy(address).running())
     url = "http://{}:{}".format(*proxy.address)
     with run_of_two(url, tasks) as run:
@@ -151,7 +151,7 @@ def test_a_run_ends_well_although_its_master_hangs(here, mesos, tasks, bound):
 
 @pytest.mark.bound(20)
 def test_a_run_whose_master_is_gone_can_be_interrupted(here, mesos, tasks, bound):
-    address = wire.split_address(mesos.url.removeprefix("http://"))
+    address = split_address(mesos.url.removeprefix("http://"))
     proxy = here.enter(Proxy(address).running())
     url = "http://{}:{}".format(*proxy.address)
     with run_of_two(url, tasks) as run:

@@ -14,7 +14,7 @@ import pytest
 from tests.commands import finish, read_until, running_tfrun, tfrun
 from tests.ports import free_port
 from tests.runners import Proxy
-from tfmesos import wire
+from tfmesos.errors import HANDSHAKE_FAILED
 
 from .stage import background, runners_through
 
@@ -132,7 +132,7 @@ def test_a_runner_of_another_run_is_turned_away_and_fails_in_clear_words(tmp_pat
         python = runners_through(tmp_path, address, connect_timeout=1)
         bound.struck()
         lost = tfrun("--python", python, "-w", 1, "--", "true", timeout=bound.left)
-        assert lost.returncode == wire.HANDSHAKE_FAILED
+        assert lost.returncode == HANDSHAKE_FAILED
         assert "could not agree on its secret with the launcher" in lost.stderr
         assert_unharmed(run, go, bound)
 

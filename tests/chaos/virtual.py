@@ -1,6 +1,6 @@
 """Many runs on one master in virtual time: all that decides is real, all that waits is not.
 
-The launchers' ClusterState and the embedded master's MasterState exchange their real actions,
+The launchers' Lifecycle and the embedded master's MasterState exchange their real actions,
 calls and events; only the network, the processes and the clock are made up.
 """
 
@@ -15,15 +15,16 @@ from typing import Any
 from uuid import UUID
 
 from tests.builders import workers
-from tfmesos import actions as do
-from tfmesos import events as happened
-from tfmesos.launch import LaunchConfig
-from tfmesos.lifecycle import ClusterState
+from tfmesos.config.launch import LaunchConfig
+from tfmesos.core import actions as do
+from tfmesos.core import events as happened
+from tfmesos.core.lifecycle import Lifecycle
 from tfmesos.local import Timing, resources
 from tfmesos.local.effects import End, Kill, Launch, Send
 from tfmesos.local.state import MasterState
-from tfmesos.task_info import command_info, framework_info, task_info
-from tfmesos.translate import translate
+from tfmesos.mesos import actions as calls
+from tfmesos.mesos.decode import translate
+from tfmesos.mesos.task_info import command_info, framework_info, task_info
 
 INFO = {"id": "M", "port": 5050, "address": {"hostname": "h", "ip": "127.0.0.1", "port": 5050}}
 
@@ -129,7 +130,7 @@ class VirtualRun:
 
     def begin(self) -> None:
         world, clock = self._world, self._world.clock
-        self._state = ClusterState(
+        self._state = Lifecycle(
             self._config.tasks, self._name, clock.now, jitter=world.random.random
         )
         info = framework_info(self._config, self._name, "here")
@@ -161,7 +162,7 @@ class VirtualRun:
 
         def start() -> None:
             world.input(world.master.task_started(task.container_id, 7, clock.now))
-            self._events.send(lambda: self.handle(happened.TaskRegistered(task.id, "h", 1)))
+            self._events.send(lambda: self.handle(happened.TaskRegistered(task.id, "h:1", 1)))
 
         world.wire().send(start)
 
@@ -197,7 +198,7 @@ class VirtualRun:
 
     def _do(self, action: do.Action) -> None:
         match action:
-            case do.Launch(agent_id, _, offer_ids, seats):
+            case calls.Launch(agent_id, _, offer_ids, seats):
                 infos = [
                     task_info(self._config, task_id, agent_id, seat, command_info("x", {}))
                     for task_id, seat in seats
@@ -209,12 +210,12 @@ class VirtualRun:
                     operations=[operation],
                     filters={"refuse_seconds": 3600.0},
                 )
-            case do.Decline(offer_ids, seconds, _):
+            case calls.Decline(offer_ids, seconds, _):
                 offers = [{"value": each} for each in offer_ids]
                 self._call("DECLINE", offer_ids=offers, filters={"refuse_seconds": seconds})
-            case do.Suppress():
+            case calls.Suppress():
                 self._call("SUPPRESS")
-            case do.Revive():
+            case calls.Revive():
                 self._call("REVIVE")
             case do.Start(tasks):
                 self.started = self._world.clock.now

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.mesos.conftest import unavailable
+from tests.mesos.genuine.conftest import unavailable
 
 from . import engine as real
 

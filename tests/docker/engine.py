@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.bounds import HANG
-from tests.mesos.build import cache_directory, one_at_a_time
+from tests.mesos.genuine.build import cache_directory, one_at_a_time
 
 BASE = "tfmesos-tests/base"
 IMAGE = "tfmesos/tfmesos"

@@ -15,10 +15,11 @@ import psutil
 import pytest
 
 from tests.commands import finish, read_until, running_tfrun, standing_mesos, tfrun
-from tests.mesos.cluster import wait_until
+from tests.mesos.genuine.cluster import wait_until
 from tests.ports import offered_ports
 from tests.runners import environment, launcher, settings
-from tfmesos import payload, wire
+from tfmesos.launcher import payload
+from tfmesos.node.handshake import NOBODY
 
 from .registry import running_registry
 
@@ -189,7 +190,7 @@ def test_a_runner_in_a_container_is_told_of_no_process_and_no_directory_of_the_h
         process.send_signal(signal.SIGINT)
         finish(process)
     variables = dict(v.split("=", 1) for v in found["Config"]["Env"])
-    assert variables["TFMESOS_RUNNER"].split()[-1] == wire.NOBODY
+    assert variables["TFMESOS_RUNNER"].split()[-1] == NOBODY
 
 
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -10,18 +10,20 @@ from hypothesis import strategies as st
 
 from tests.builders import scalar, servers, workers
 from tests.fake_masters import transcript
-from tests.test_offers import amounts_of
-from tfmesos import census, json_reader, masters, recordio, wire
-from tfmesos.client import MesosClient
-from tfmesos.client_answers import event_of
+from tests.mesos.test_offers import amounts_of
+from tfmesos.core.lifecycle import Lifecycle
 from tfmesos.errors import FrameError, HandshakeError, MasterError
-from tfmesos.lifecycle import ClusterState
-from tfmesos.offers import Offer
-from tfmesos.placement import place
-from tfmesos.recordio import RecordDecoder
-from tfmesos.shapes import NONSENSE, read_json
-from tfmesos.terminal import tidy
-from tfmesos.translate import translate
+from tfmesos.mesos import feasibility, masters, recordio
+from tfmesos.mesos.answers import event_of
+from tfmesos.mesos.client import MesosClient
+from tfmesos.mesos.decode import translate
+from tfmesos.mesos.offers import Offer
+from tfmesos.mesos.placement import place
+from tfmesos.mesos.recordio import RecordDecoder
+from tfmesos.mesos.shapes import NONSENSE, read_json
+from tfmesos.node import json_reader, wire
+from tfmesos.node.handshake import LauncherHandshake, RunnerHandshake
+from tfmesos.sanitize import tidy
 
 from .strategies import JSON, nearly, pieces
 
@@ -73,7 +75,7 @@ def _decoded(data: list[bytes]) -> tuple[list[bytes], bool]:
 # The wire between runner and launcher
 
 SECRET, RUN, TASK = b"s" * 32, "run-1", "worker-0"
-_HANDSHAKE = wire.RunnerHandshake(SECRET, RUN, TASK, bytes(16))
+_HANDSHAKE = RunnerHandshake(SECRET, RUN, TASK, bytes(16))
 _MESSAGES = [
     _HANDSHAKE.hello(),
     {"type": "proof", "proof": "0" * 64, "received": 0},
@@ -104,10 +106,10 @@ def _secret_of(task: str, again: bool) -> bytes | None:
 
 def check_wire(cut: list[bytes]) -> None:
     """Nothing but a FrameError or a HandshakeError, and nobody without the secret gets in."""
-    launcher = wire.LauncherHandshake(
+    launcher = LauncherHandshake(
         RUN, b"n" * 16, lambda task, again: SECRET if task == TASK else None
     )
-    runner = wire.RunnerHandshake(SECRET, RUN, TASK, b"r" * 16)
+    runner = RunnerHandshake(SECRET, RUN, TASK, b"r" * 16)
     decoder = wire.FrameDecoder()
     try:
         for piece in cut:
@@ -152,9 +154,9 @@ def check_offers(given: list[Any]) -> None:
         offers[offer.id] = offer
     tasks = [*workers(3, cpus=0.5, mem=64).tasks, *servers(1, gpus=1).tasks]
     placement = place(tasks, list(offers.values()))
-    used = [offer.id for found in placement.places for offer in found.offers]
+    used = [offer.id for found in placement.loads for offer in found.offers]
     assert sorted([*used, *(offer.id for offer in placement.unused)]) == sorted(offers)
-    for found in placement.places:
+    for found in placement.loads:
         offered = amounts_of(_countable(e.json for o in found.offers for e in o.entries))
         taken = amounts_of(_countable(part for seat in found.seats for part in seat.resources))
         assert all(amount <= offered[key] for key, amount in taken.items())
@@ -187,7 +189,7 @@ class CallsThatGoNowhere:
 
 def check_events(given: list[Any]) -> None:
     """A run lives through whatever a master says, or refuses it as nonsense."""
-    state = ClusterState([*workers(2).tasks, *servers(1).tasks], "run", 0.0)
+    state = Lifecycle([*workers(2).tasks, *servers(1).tasks], "run", 0.0)
     passed_on: list[Any] = []
     client = MesosClient(masters.parse("master:5050"), {}, passed_on.append)
     for value in given:
@@ -262,12 +264,14 @@ _AGENT = {
 def check_agents(body: Any) -> None:
     """What is not refused as nonsense can be reckoned with."""
     try:
-        agents = census.parse(read_json(json.dumps(body).encode()), "ml")
+        agents = feasibility.parse(read_json(json.dumps(body).encode()), "ml")
     except NONSENSE:
         return
     constraints = ["rack:UNIQUE", "hostname:CLUSTER"]
     for jobs in ([workers(3, gpus=1)], [workers(2, constraints=constraints), servers(1)]):
-        assert isinstance(census.never([task for job in jobs for task in job.tasks], agents), str)
+        assert isinstance(
+            feasibility.never([task for job in jobs for task in job.tasks], agents), str
+        )
 
 
 # The terminal

@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, given, settings
 
 from tests.local.test_endpoints import NODE, ask
 from tests.local.wire import Connection, Scheduler, framework, task
-from tfmesos.client_answers import event_of
 from tfmesos.errors import FrameError
 from tfmesos.local import LocalMesos
-from tfmesos.offers import Offer
-from tfmesos.shapes import NONSENSE
-from tfmesos.translate import translate
+from tfmesos.mesos.answers import event_of
+from tfmesos.mesos.decode import translate
+from tfmesos.mesos.offers import Offer
+from tfmesos.mesos.shapes import NONSENSE
 
 from .endpoints import fuzzed_endpoints
 from .targets import EVENTS, OFFERS, TARGETS, check_events

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.commands import tfrun
-from tfmesos import scratch
 from tfmesos.local.workdir import WorkDir, remove_abandoned
+from tfmesos.node import scratch
 
 NAME = "tfmesos-0123456789abcdef"
 HOLDER = (

@@ -1,150 +1,161 @@
-"""Constraints, and what can never be placed, on each kind of master."""
+"""tfrun with constraints and with wishes that cannot be met, on an embedded Mesos of three."""
 
-from __future__ import annotations
-
-import json
 import re
+import time
 
 import pytest
 
-from tests.commands import finish, read_until, running_tfrun, tfrun
+from tests.commands import finish, read_until, running_tfrun, standing_mesos, tfrun
+from tfmesos import ResourcesError, cluster
+from tfmesos.mesos.feasibility import ASK_AFTER
 
-from .cluster import QUICK_LOSS, wait_until
-from .conftest import Node
-
-NODES = (
-    Node("node-1", "cpus:2;mem:2048;disk:512", "rack:r1;weight:1.5;span:[1-3]"),
-    Node("node-2", "cpus:2;mem:2048;disk:512", "rack:r2;weight:2;span:[1-3,7-9]"),
-    Node("node-3", "cpus:2;mem:2048;disk:512", "rack:r2;weight:3"),
-)
+NODES = {"node-1": "rack:r1;weight:1", "node-2": "rack:r2;weight:2", "node-3": "rack:r2;span:[1-3]"}
 
 
-@pytest.fixture
-def nodes(start_master) -> str:
-    return start_master(NODES)
+@pytest.fixture(scope="module")
+def mesos():
+    flags = ["--agents=3", "--resources=cpus:3;mem:4096"]
+    for hostname, attributes in NODES.items():
+        flags += [f"--hostname={hostname}", f"--attributes={attributes}"]
+    with standing_mesos(*flags) as url:
+        yield url
 
 
-def places(master, *flags):
-    """Host name -> how many tasks were launched there."""
-    done = tfrun("-m", master, "-v", "-Mw", 256, *flags, "--", "true")
+def places(done):
+    """Host name -> the tasks launched there, as -v tells."""
     assert done.returncode == 0, done.stderr
     found = re.findall(r"launching (.*) on (\S+)$", done.stderr, re.M)
-    return {host: len(names.split(", ")) for names, host in found}
+    return {host: sorted(names.split(", ")) for names, host in found}
 
 
-def test_constraints_hold(nodes):
-    constraint = "--constraint"
-    assert places(nodes, "-w", 3, constraint, "hostname:UNIQUE") == dict.fromkeys(
-        ("node-1", "node-2", "node-3"), 1
-    )
-    found = places(nodes, "-w", 3, constraint, "rack:CLUSTER")
-    assert sorted(found) == ["node-2", "node-3"] and sum(found.values()) == 3
-    assert places(nodes, "-w", 4, constraint, "rack:GROUP_BY:2")["node-1"] == 2
-    assert list(places(nodes, "-w", 1, constraint, "weight:IS:1.5")) == ["node-1"]
-    both = (constraint, "rack:LIKE:r[2-9]", constraint, "hostname:UNLIKE:.*2")
-    assert list(places(nodes, "-w", 1, *both)) == ["node-3"]
-    assert list(places(nodes, "-w", 1, constraint, "weight:LIKE:3")) == ["node-3"]
+def run(mesos, *flags):
+    return tfrun("-m", mesos, "-v", "-Mw", 256, "-Ms", 256, *flags, "--", "true")
 
 
-def test_ranges_are_written_as_mesos_shows_them(mesos):
-    """Only the genuine Mesos has several in one attribute."""
-    master = mesos.start_master()
-    for node in NODES:
-        mesos.start_agent(node.hostname, node.with_ports, node.attributes)
-    master.wait_for(*(node.hostname for node in NODES))
-    found = places(master.address, "-w", 1, "--constraint", "span:IS:[1-3, 7-9]")
-    assert list(found) == ["node-2"]
-    done = tfrun("-m", master.address, "-w", 1, "--constraint", "span:IS:[5-6]", "--", "true")
-    assert (done.returncode, done.stderr) == (
-        75,
-        "tfrun: this cannot be placed: worker:0: no agent meets span:IS:[5-6] "
-        "(span: [1-3,7-9], [1-3])\n",
-    )
+def test_unique_hosts(mesos):
+    done = run(mesos, "-w", 3, "--constraint", "hostname:UNIQUE")
+    assert sorted(places(done)) == ["node-1", "node-2", "node-3"]
+
+
+def test_all_in_one_rack_the_one_with_room(mesos):
+    assert sorted(places(run(mesos, "-w", 5, "--constraint", "rack:CLUSTER"))) == [
+        "node-2",
+        "node-3",
+    ]
+
+
+def test_spread_over_racks(mesos):
+    found = places(run(mesos, "-w", 4, "--constraint", "rack:GROUP_BY:2"))
+    assert len(found["node-1"]) == 2 and sum(map(len, found.values())) == 4
+
+
+def test_at_most_so_many_on_a_host(mesos):
+    found = places(run(mesos, "-w", 5, "--constraint", "hostname:MAX_PER:2"))
+    assert sorted(map(len, found.values())) == [1, 2, 2]
+
+
+@pytest.mark.parametrize(
+    "constraint, host",
+    [
+        ("hostname:LIKE:node-[13]", "node-1"),
+        ("hostname:UNLIKE:node-[12]", "node-3"),
+        ("weight:IS:2", "node-2"),
+        ("span:IS:[1-3]", "node-3"),
+    ],
+)
+def test_hosts_are_chosen_by_name_and_by_every_kind_of_attribute(mesos, constraint, host):
+    assert list(places(run(mesos, "-w", 1, "--constraint", constraint))) == [host]
+
+
+def test_constraints_of_one_job_leave_the_other_alone(mesos):
+    flags = ("--constraint", "worker=rack:IS:r2", "--constraint", "worker=hostname:UNIQUE")
+    found = places(run(mesos, "-w", 2, "-s", 2, *flags))
+    assert "worker:0" in found["node-2"] and "worker:1" in found["node-3"]
+    assert found["node-1"] == ["ps:0", "ps:1"]
+
+
+def test_the_library_takes_the_same_words(mesos):
+    jobs = [{"name": "worker", "num": 2, "cmd": "true", "constraints": ["rack:IS:r9"]}]
+    with pytest.raises(ResourcesError, match=r"no agent meets rack:IS:r9 \(rack: r1, r2\)"):
+        with cluster(jobs, master=mesos, quiet=True):
+            pass
+    jobs = [{"name": "worker", "num": 1, "cmd": "sleep 60"}]
+    with cluster(jobs, master=mesos, quiet=True, constraints=["worker=hostname:IS:node-3"]) as c:
+        assert len(c.cluster_def["worker"]) == 1
 
 
 @pytest.mark.parametrize(
     "flags, reason",
     [
-        (["-w", 1, "-Cw", 64], "worker:0 needs cpus 64, mem 1024; no agent has more than cpus 2 ("),
-        (["-w", 4, "--constraint", "hostname:UNIQUE"], "worker:3: no further host for hostname"),
-        (["-w", 1, "--constraint", "rack:IS:r9"], "worker:0: no agent meets rack:IS:r9 (rack: r"),
-        (["-w", 4, "-s", 3], "all 7 tasks together need more than the 3 agents have: cpus 6 < 7"),
+        (
+            ["-w", 1, "-Cw", 64],
+            "worker:0 needs cpus 64, mem 1024; no agent has more than cpus 3 (node-1)",
+        ),
+        (
+            ["-w", 1, "-Gw", 1],
+            "worker:0 needs cpus 1, mem 1024, gpus 1; no agent has more than gpus 0 (node-1)",
+        ),
+        (
+            ["-w", 4, "--constraint", "hostname:UNIQUE"],
+            "worker:3: no further host for hostname:UNIQUE; hosts used: node-1, node-2, node-3 "
+            "(each needs cpus 1, mem 1024)",
+        ),
+        (
+            ["-w", 1, "--constraint", "rack:IS:r9"],
+            "worker:0: no agent meets rack:IS:r9 (rack: r1, r2)",
+        ),
+        (
+            ["-w", 6, "-s", 6],
+            "all 12 tasks together need more than the 3 agents have: cpus 9 < 12",
+        ),
     ],
 )
-def test_what_can_never_be_placed_is_said_at_once(nodes, flags, reason):
-    done = tfrun("-m", nodes, *flags, "--", "true")
+def test_what_can_never_be_placed_is_said_at_once_with_the_numbers(mesos, flags, reason):
+    done = tfrun("-m", mesos, *flags, "--", "true")
+    assert (done.returncode, done.stdout) == (75, "")
+    assert done.stderr == f"tfrun: this cannot be placed: {reason}\n"
+
+
+def test_a_machine_alone_is_one_host(mesos):
+    done = tfrun("-w", 2, "--constraint", "hostname:UNIQUE", "--", "true")
     assert done.returncode == 75
-    assert done.stderr.startswith(f"tfrun: this cannot be placed: {reason}")
+    assert "worker:1: no further host for hostname:UNIQUE; hosts used: " in done.stderr
 
 
-def test_what_others_use_now_is_waited_for(nodes):
-    with running_tfrun("-m", nodes, "-w", 3, "-Cw", 2, "--", "echo up; exec sleep 600") as first:
-        read_until(first.stdout, "[worker:0]", "[worker:1]", "[worker:2]")
-        with running_tfrun("-m", nodes, "-w", 1, "-Cw", 2, "--", "true") as second:
+def test_a_run_that_is_placed_at_once_does_not_ask_for_the_agents(mesos):
+    done = tfrun("-m", mesos, "-v", "-w", 1, "--", "sleep", ASK_AFTER + 0.5)
+    assert done.returncode == 0 and "CountAgents" not in done.stderr
+
+
+def test_a_wait_for_what_others_use_says_so_and_ends_well(mesos):
+    """Two thirds and two thirds: the second one waits for the first."""
+    two_thirds = ("-m", mesos, "-w", 2, "-Cw", 3)
+    with running_tfrun(*two_thirds, "--", "echo up; exec sleep 600") as first:
+        read_until(first.stdout, "[worker:0]", "[worker:1]")
+        with running_tfrun(*two_thirds, "--", "true") as second:
             read_until(
                 second.stderr,
-                "(cpus 6, mem 3072, for ",
+                "1 of 2 tasks placed; worker:1 needs cpus 3, mem 1024; missing 3 cpus; "
+                "largest offer seen: cpus 3, mem 4096 on node-",
             )
             first.terminate()
             _, err = finish(second)
-        assert (second.returncode, first.wait()) == (0, 143), err
+            assert second.returncode == 0, err
+        assert first.wait() == 143
 
 
-def test_a_run_that_has_its_places_holds_no_offer(mesos):
-    """What it does not use is left to others, and is not even offered to it."""
-    master = mesos.start("node-1", "node-2")
-    with running_tfrun("-m", master.address, "-w", 1, "--", "echo up; exec sleep 600") as run:
-        read_until(run.stdout, "[worker:0]")
-
-        def offered() -> float:
-            agents = master.get("/master/slaves")["slaves"]
-            return sum(agent["offered_resources"]["cpus"] for agent in agents)
-
-        wait_until("nothing is on offer", lambda: offered() == 0)
-        log = master.log.read_text()
-        assert "Suppressed offers for roles { * } of framework" in log
-        run.terminate()
-        assert run.wait() == 143
-
-
-def test_agents_that_a_new_master_has_yet_to_hear_of_are_waited_for(mesos):
-    master = mesos.start_master(**QUICK_LOSS)
-    mesos.start_agent("node-1")
-    away = mesos.start_agent("node-2")
-    master.wait_for("node-1", "node-2")
-    away.kill()
-    master.restart()
-    master.wait_for("node-1")
-    assert len(master.get("/master/slaves")["recovered_slaves"]) == 1
-    with running_tfrun("-m", master.address, "-w", 2, "-Cw", 4, "--", "echo", "done") as run:
-        read_until(run.stderr, "1 of 2 tasks placed")
-        away.start()
-        out, err = finish(run)
-    assert (run.returncode, out.count("done")) == (0, 2), err
-
-
-def test_what_is_reserved_for_others_can_never_be_had(mesos):
-    master = mesos.start_master()
-    mesos.start_agent("node-1", "cpus(ml):2;mem(ml):1024;cpus:2;mem:4096")
-    master.wait_for("node-1")
-    size = ("-w", 1, "-Cw", 4)
-    done = tfrun("-m", master.address, "-r", "etl", *size, "--", "true")
-    assert (done.returncode, done.stderr) == (
-        75,
-        "tfrun: this cannot be placed: worker:0 needs cpus 4, mem 1024; "
-        "no agent has more than cpus 2 (node-1)\n",
-    )
-    done = tfrun("-m", master.address, "-r", "ml/vision", *size, "--", "echo", "x")
-    assert (done.returncode, done.stdout) == (0, "[worker:0] x\n"), done.stderr
-
-
-def test_a_master_that_shows_its_agents_to_nobody_is_waited_for(mesos, tmp_path):
-    """Frameworks need no credentials there, readers do."""
-    credentials = tmp_path / "credentials"
-    credentials.write_text(json.dumps({"credentials": [{"principal": "a", "secret": "b"}]}))
-    flags = {"authenticate_http_readonly": "true", "credentials": str(credentials)}
-    master = mesos.start_master(**flags)
-    mesos.start_agent("node-1")
-    done = tfrun("-m", master.address, "-w", 1, "-Cw", 64, "--start-timeout", 4, "--", "true")
+def test_the_start_timeout_ends_a_wait_with_the_same_words(mesos):
+    with running_tfrun("-m", mesos, "-w", 3, "-Cw", 3, "--", "echo up; exec sleep 600") as first:
+        read_until(first.stdout, "[worker:0]", "[worker:1]", "[worker:2]")
+        began = time.monotonic()
+        done = tfrun("-m", mesos, "-w", 1, "-Cw", 3, "--start-timeout", 2, "--", "true")
+        assert 2 <= time.monotonic() - began < 6
+        first.terminate()
+        assert first.wait() == 143
     assert done.returncode == 75
-    assert "not started after 4 s: 0 of 1 task placed; worker:0 needs cpus 64" in done.stderr
+    assert re.fullmatch(
+        "tfrun: not started after 2 s: 0 of 1 task placed; worker:0 needs cpus 3, mem 1024; "
+        "no offer seen that is big enough, though 3 of 3 agents have that much: others use it now; "
+        r"held by '\[tensorflow\] .*' of \S+ \(cpus 9, mem 3072, for \d+ s\)\n",
+        done.stderr,
+    )

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from .. import process
+from ..node import process
 from .pace import Pace
 from .processes import Refusal, exit_message, launch_failed, start_process
 from .records import Task

@@ -6,7 +6,7 @@ import base64
 import json
 from typing import Any
 
-from .. import json_reader
+from ..node import json_reader
 
 Json = dict[str, Any]
 

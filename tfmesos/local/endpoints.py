@@ -7,7 +7,7 @@ from urllib.parse import parse_qs
 
 from aiohttp import web
 
-from .. import recordio
+from ..mesos import recordio
 from . import answers, views
 from .admission import Admission
 from .answers import JSON, as_json, text

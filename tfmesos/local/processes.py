@@ -8,7 +8,7 @@ import signal
 import subprocess
 from pathlib import Path
 
-from .. import process
+from ..node import process
 from .records import Task
 from .resources import Json
 

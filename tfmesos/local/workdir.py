@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from .. import scratch
+from ..node import scratch
 
 _NAME = re.compile(r"tfmesos-[0-9a-f]{16}")
 

@@ -1,0 +1,159 @@
+import pytest
+
+from tfmesos.config.job import Job, Resources, parse_jobs
+from tfmesos.config.launch import (
+    LaunchConfig,
+    LogChoice,
+    Volume,
+    parse_address,
+    parse_extra_config,
+    parse_volumes,
+)
+from tfmesos.errors import SpecError
+
+
+@pytest.mark.parametrize(
+    "fields, message",
+    [
+        ({"num": -1}, "job 'worker': num must not be negative, got -1"),
+        ({"num": 1.5}, "job 'worker': num must be a whole number, got 1.5"),
+        ({"num": "2"}, "job 'worker': num must be a number, got '2'"),
+        ({"num": 1, "cpus": 0}, "job 'worker': cpus must be above 0, got 0"),
+        ({"num": 1, "cpus": float("nan")}, "job 'worker': cpus must be a number, got nan"),
+        ({"num": 1, "mem": 1}, "job 'worker': mem must be at least 32 (MiB), got 1"),
+        ({"num": 1, "gpus": -2}, "job 'worker': gpus must not be negative, got -2"),
+        ({"num": 1, "gpus": 0.5}, "job 'worker': gpus must be a whole number, got 0.5"),
+        ({"num": 1, "start": 2}, "job 'worker': start must be from 0 to num, got 2"),
+        ({"num": 1, "cmd": " "}, "job 'worker': cmd must not be empty"),
+        ({"num": 1, "cmd": [1]}, "job 'worker': cmd must be a string or a list of strings"),
+    ],
+)
+def test_a_job_that_cannot_be_says_which_field_and_which_value(fields, message):
+    with pytest.raises(SpecError) as caught:
+        Job("worker", **fields)
+    assert str(caught.value) == message
+
+
+def test_a_job_name_must_be_one_that_tensorflow_accepts():
+    with pytest.raises(SpecError, match="must be letters, digits and _ only"):
+        Job("my-worker", 1)
+
+
+def test_tensorflow_knows_only_one_chief():
+    with pytest.raises(SpecError, match="num must be 0 or 1"):
+        Job("chief", 2)
+
+
+def test_start_leaves_out_the_first_indices():
+    assert [task.name for task in Job("worker", 3, start=1).tasks] == ["worker:1", "worker:2"]
+
+
+@pytest.mark.parametrize("given", [{"name": "ps", "num": 1}, [{"name": "ps", "num": 1}]])
+def test_jobs_may_be_given_as_tfmesos_took_them(given):
+    assert parse_jobs(given) == [Job("ps", 1)] == parse_jobs(Job("ps", 1))
+
+
+@pytest.mark.parametrize(
+    "jobs, message",
+    [
+        ([], "jobs ask for no task at all"),
+        ([Job("ps", 0)], "jobs ask for no task at all"),
+        ([Job("ps", 1), Job("ps", 1)], "job 'ps': name is given to two jobs"),
+        ({"name": "ps", "num": 1, "cpu": 3}, "job 'ps': cpu is not a field of a job: name, num"),
+        ({"name": "ps"}, "job 'ps': num is missing"),
+        (["ps"], "jobs must hold Job objects or dicts, got 'ps'"),
+    ],
+)
+def test_wrong_jobs_are_refused_by_name(jobs, message):
+    with pytest.raises(SpecError) as caught:
+        parse_jobs(jobs)
+    assert message in str(caught.value)
+
+
+def test_a_shortage_names_only_what_is_lacking():
+    assert Resources.of(2, 100).shortage(Resources.of(4, 64, 1)) == "cpus 2 < 4, gpus 0 < 1"
+    assert Resources.of(2, 100).shortage(Resources.of(2, 100)) == ""
+
+
+@pytest.mark.parametrize(
+    "text, volume",
+    [
+        ("/a:/b", Volume("/a", "/b", False)),
+        ("/a:/b:rw", Volume("/a", "/b", False)),
+        ("/a:/b:ro", Volume("/a", "/b", True)),
+    ],
+)
+def test_a_volume_may_say_whether_it_can_be_written(text, volume):
+    assert Volume.parse(text) == volume
+
+
+@pytest.mark.parametrize("text", ["/a", "/a:/b:x", "/a:b", "a:/b", "", ":", "/a:/b:ro:rw"])
+def test_a_malformed_volume_is_refused_with_its_text(text):
+    with pytest.raises(SpecError) as caught:
+        Volume.parse(text)
+    assert caught.value.field == "volumes" and repr(text) in str(caught.value)
+
+
+def test_the_same_host_path_can_be_mounted_twice():
+    assert len(parse_volumes(["/a:/b", "/a:/c"])) == 2
+    assert parse_volumes({"/a": "/b:ro"}) == (Volume("/a", "/b", True),)
+
+
+def test_a_volume_at_another_place_needs_an_image():
+    LaunchConfig(jobs=(Job("ps", 1),), volumes=(Volume("/a", "/a"),))
+    with pytest.raises(SpecError, match="needs an image"):
+        LaunchConfig(jobs=(Job("ps", 1),), volumes=(Volume("/a", "/b"),))
+
+
+TASKS = (*Job("worker", 2).tasks, *Job("ps", 2).tasks)
+
+
+@pytest.mark.parametrize(
+    "text, shown",
+    [
+        ("all", ["worker:0", "worker:1", "ps:0", "ps:1"]),
+        ("none", []),
+        ("worker:0,ps:*", ["worker:0", "ps:0", "ps:1"]),
+        ("ps", ["ps:0", "ps:1"]),
+    ],
+)
+def test_logs_choose_tasks_by_name(text, shown):
+    choice = LogChoice.parse(text, TASKS)
+    assert [task.name for task in TASKS if task in choice] == shown
+
+
+@pytest.mark.parametrize("text", ["chief", "worker:2", "worker:x", "x:*", ","])
+def test_logs_of_a_task_that_is_not_there_are_refused(text):
+    with pytest.raises(SpecError, match="names no"):
+        LogChoice.parse(text, TASKS)
+
+
+@pytest.mark.parametrize("value", [[], "x", 3, None, {"init": "x"}, {"initializer": 3}])
+def test_an_extra_config_that_is_not_one_is_refused(value):
+    with pytest.raises(SpecError, match="extra_config"):
+        parse_extra_config(value)
+
+
+def test_an_extra_config_holds_an_initializer_and_a_finalizer():
+    assert parse_extra_config({"initializer": "a", "finalizer": "b"}) == ("a", "b")
+    assert parse_extra_config({}) == (None, None)
+
+
+@pytest.mark.parametrize(
+    "text, pair",
+    [
+        ("h", ("h", 0)),
+        ("h:80", ("h", 80)),
+        ("h:65535", ("h", 65535)),
+        ("[::1]:80", ("::1", 80)),
+        ("10.0.0.1", ("10.0.0.1", 0)),
+    ],
+)
+def test_an_address_is_a_host_and_perhaps_a_port(text, pair):
+    assert parse_address("advertise", text) == pair
+
+
+@pytest.mark.parametrize("text", ["", ":80", "h:65536", "h:99999", "h:x", "http://h", "::1"])
+def test_a_malformed_address_is_refused(text):
+    with pytest.raises(SpecError, match="advertise must be HOST or HOST:PORT"):
+        parse_address("advertise", text)

@@ -1,0 +1,127 @@
+"""Tasks that run and say nothing: who is named and when, and how a hung run ends."""
+
+import re
+import sys
+
+import pytest
+
+from tests.builders import servers, workers
+from tests.commands import tfrun
+from tests.replay import Run, only
+from tfmesos.config.job import Job
+from tfmesos.config.launch import RestartPolicy
+from tfmesos.core import actions as do
+from tfmesos.core import events as happened
+from tfmesos.core.hangs import NOTICE, TOGETHER
+
+
+def silent(run, name, seconds):
+    return run(happened.TaskFellSilent(run.id(name), seconds))
+
+
+def said(todo):
+    return [action.text for action in only(do.Say, todo)]
+
+
+def test_a_silent_task_is_named_after_five_minutes_and_then_ever_more_rarely():
+    run = Run(workers(2)).up()
+    silent(run, "worker:1", 60.0)
+    words = []
+    for minute in range(1, 60):
+        words += [(minute, text) for text in said(run.wait(60))]
+    assert words == [
+        (5, "worker:1: no output for 5 min, still running on host-of-o1"),
+        (10, "worker:1: no output for 10 min, still running on host-of-o1"),
+        (20, "worker:1: no output for 20 min, still running on host-of-o1"),
+        (40, "worker:1: no output for 40 min, still running on host-of-o1"),
+    ]
+    assert run.outcome is None
+
+
+def test_those_that_fall_silent_together_share_a_line():
+    run = Run(workers(3)).up()
+    for name in ("worker:0", "worker:1", "worker:2"):
+        silent(run, name, 60.0)
+        run.wait(2)
+    (text,) = said(run.wait(NOTICE))
+    assert text == "worker:0, worker:1, worker:2: no output for 5 min, still running"
+
+
+def test_a_task_that_speaks_again_is_not_named():
+    run = Run(workers(1)).up()
+    silent(run, "worker:0", 60.0)
+    run.wait(100)
+    silent(run, "worker:0", 0.0)
+    assert run.wait(10 * NOTICE) == []
+
+
+def test_a_ps_and_a_bare_server_may_be_silent_for_ever():
+    run = Run(workers(1), servers(1), Job("storage", 1), hang_timeout=100.0).up()
+    silent(run, "ps:0", 60.0)
+    silent(run, "storage:0", 60.0)
+    assert run.wait(10 * NOTICE) == []
+
+
+def test_a_run_is_hung_when_all_that_it_waits_for_have_been_silent_too_long():
+    run = Run(workers(3), servers(1), hang_timeout=100.0).up()
+    run.exit("worker:2", 0)
+    silent(run, "worker:0", 50.0)
+    assert only(do.StopRunner, run.wait(60)) == []  # worker:1 speaks
+    silent(run, "worker:1", 50.0)
+    assert only(do.StopRunner, run.wait(49)) == []
+    todo = run.wait(1)
+    assert said(todo) == ["no output of worker:0, worker:1 for 100 s; what they are doing:"]
+    assert {(stop.task_id, stop.examine) for stop in only(do.StopRunner, todo)} == {
+        (run.id(name), True) for name in ("worker:0", "worker:1", "ps:0")
+    }
+    run.wait(60)
+    assert run.outcome.exit_code == 124
+    assert str(run.outcome.error) == "no task wrote anything for 100 s: taken for hung, and ended"
+
+
+def test_a_task_that_is_started_again_begins_with_a_clean_slate():
+    run = Run(workers(2), restarts=RestartPolicy(after_start="task")).up()
+    silent(run, "worker:0", NOTICE - 1)
+    run.exit("worker:0", 137)
+    run.wait(1)
+    run.offer()
+    run.register("worker:0")
+    run.ready("worker:0")
+    assert run.wait(TOGETHER + 1) == []
+
+
+HANGS = """
+import socket, sys, time
+def wait_for_godot():
+    time.sleep(1000)
+host, port = sys.argv[1].rsplit(":", 1)
+listener = socket.socket()
+listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+if sys.argv[2] == "0":
+    listener.bind((host, int(port)))
+    listener.listen()
+wait_for_godot()
+"""
+
+
+@pytest.mark.parametrize("logs", ["all", "none"])
+def test_a_hung_run_shows_where_its_code_stands_and_whom_it_reaches(tmp_path, logs):
+    (tmp_path / "hangs.py").write_text(HANGS)
+    command = (
+        f"hosts={{worker_hosts}}; exec {sys.executable} {tmp_path}/hangs.py "
+        "${hosts%%,*} {task_index}"
+    )
+    done = tfrun("-w", 2, "--logs", logs, "--hang-timeout", 1, "--", command)
+    assert done.returncode == 124
+    assert re.search(r"^\[worker:1\] tfmesos: reaches worker:0 at 127", done.stderr, re.M)
+    assert "[worker:0] tfmesos: cannot reach worker:1 at 127.0.0.1:" in done.stderr
+    for name in ("worker:0", "worker:1"):
+        where = rf'^\[{name}\]   File ".*hangs.py", line 4 in wait_for_godot$'
+        assert re.search(where, done.stderr, re.M), done.stderr
+    assert "taken for hung, and ended" in done.stderr.splitlines()[-1]
+
+
+def test_a_run_that_writes_now_and_then_is_not_hung():
+    command = "for i in 1 2 3 4 5 6 7 8; do sleep 1; echo $i; done"
+    done = tfrun("-w", 1, "--hang-timeout", 4, "--", command)
+    assert (done.returncode, done.stdout.count("\n")) == (0, 8)

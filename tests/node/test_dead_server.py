@@ -1,0 +1,97 @@
+"""A dead server's address, asked by a real client of gRPC and by strangers."""
+
+import socket
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tfmesos.node.dead_server import LARGEST, Epitaph
+from tfmesos.node.loop import READ, Loop
+from tfmesos.node.port import reserve
+
+grpc = pytest.importorskip("grpc", reason="comes with TensorFlow: pip install tfmesos[tf]")
+
+TEXT = "ps:0 was killed by SIGKILL (signal 9)"
+MASTER = "/tensorflow.MasterService/"
+
+
+def at_a_grave(ask):
+    """What ``ask(port)`` returns of a place where a server has died."""
+    reservation = reserve(socket.AF_INET)
+    bell, ringer = socket.socketpair()
+    with Loop() as loop, ThreadPoolExecutor(1) as pool, bell, ringer:
+        epitaph = Epitaph(loop, reservation, TEXT)
+        loop.watch(bell.fileno(), READ, lambda: None)
+        answer = pool.submit(ask, reservation.getsockname()[1])
+        answer.add_done_callback(lambda _: ringer.send(b"!"))
+        loop.run_until(answer.done)
+        epitaph.close()
+    reservation.close()
+    return answer.result()
+
+
+def call(channel, method, request=b""):
+    return channel.unary_unary(MASTER + method)(request, wait_for_ready=True, timeout=20)
+
+
+@pytest.mark.parametrize("size", [0, 10_000, 1_000_000])
+def test_a_call_is_aborted_with_the_end_of_the_server(size):
+    def ask(port):
+        with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+            with pytest.raises(grpc.RpcError) as raised:
+                call(channel, "RunStep", bytes(size))
+            return raised.value.code(), raised.value.details()
+
+    assert at_a_grave(ask) == (grpc.StatusCode.ABORTED, TEXT)
+
+
+def test_many_calls_share_a_connection_and_each_is_answered():
+    def ask(port):
+        codes = []
+        with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+            for method in 10 * ["RunStep", "ExtendSession"]:
+                with pytest.raises(grpc.RpcError) as raised:
+                    call(channel, method)
+                codes.append(raised.value.code())
+        return codes
+
+    assert at_a_grave(ask) == 20 * [grpc.StatusCode.ABORTED]
+
+
+def test_sessions_may_be_closed():
+    def ask(port):
+        with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+            return [call(channel, "CloseSession") for _ in range(3)]
+
+    assert at_a_grave(ask) == [b"", b"", b""]
+
+
+@pytest.mark.parametrize("noise", [b"\xff" * LARGEST, 4 * b"GET / HTTP/1.1\r\n\r\n"], ids=len)
+def test_who_does_not_speak_http_2_is_left(noise):
+    def ask(port):
+        with socket.create_connection(("127.0.0.1", port), 20) as stranger:
+            stranger.sendall(noise)
+            try:
+                while stranger.recv(1024):
+                    pass
+            except ConnectionResetError:
+                pass
+        return "left"
+
+    assert at_a_grave(ask) == "left"
+
+
+def test_an_address_that_somebody_else_has_taken_is_theirs():
+    reservation = reserve(socket.AF_INET)
+    address = ("127.0.0.1", reservation.getsockname()[1])
+    other = reserve(socket.AF_INET, address[1])
+    other.listen()
+    with Loop() as loop:
+        epitaph = Epitaph(loop, reservation, TEXT)
+        with socket.create_connection(address, 20) as client:
+            theirs = socket.socket(fileno=other._accept()[0])
+            assert theirs.getpeername() == client.getsockname()
+            theirs.close()
+        epitaph.close()
+    reservation.close()
+    other.close()

@@ -1,0 +1,1 @@
+"""The command line: arguments in, settings out. The only place that knows flags."""

@@ -1,0 +1,239 @@
+"""What to run: jobs, their tasks and the resources they need, checked.
+
+Errors name the *field*; tfrun translates it into the flag.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ..errors import SpecError
+from ..record import Record
+from .constraints import parse as parse_constraint
+from .constraints import parse_all, parse_for_job
+from .sizes import long_argument
+
+DEFAULT_CPUS = 1.0
+DEFAULT_MEM = 1024.0  # MiB, as Mesos counts it
+MIN_MEM = 32.0  # what Mesos asks for at least, with its own executor
+MAX_NAME = 63  # characters
+SINGLE_JOBS = ("chief", "master", "evaluator")  # TensorFlow knows at most one of each
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")  # what TensorFlow accepts as a job name
+
+
+DECIDING_JOBS = ("chief", "master", "worker")  # the first of them that there is
+
+
+class Resources(NamedTuple):
+    """Amounts in thousandths, as exact as Mesos itself counts scalars."""
+
+    cpus: int = 0
+    mem: int = 0
+    gpus: int = 0
+    disk: int = 0
+
+    @classmethod
+    def of(cls, cpus: float = 0, mem: float = 0, gpus: float = 0, disk: float = 0) -> Resources:
+        return cls(*(round(amount * 1000) for amount in (cpus, mem, gpus, disk)))
+
+    @classmethod
+    def sum(cls, amounts: Iterable[Resources]) -> Resources:
+        return cls(*map(sum, zip(*amounts, strict=True)))
+
+    def minus(self, other: Resources) -> Resources:
+        return Resources(*(mine - theirs for mine, theirs in zip(self, other, strict=True)))
+
+    def times(self, needs: Resources) -> int:
+        """How many times these hold *needs*."""
+        pairs = zip(self, needs, strict=True)
+        return min((have // need for have, need in pairs if need > 0), default=0)
+
+    def named(self) -> Iterable[tuple[str, int]]:
+        return zip(self._fields, self, strict=True)
+
+    def shortage(self, needs: Resources) -> str:
+        """What these resources lack of *needs*, in words; empty when they suffice."""
+        lacking = (
+            f"{name} {have / 1000:g} < {need / 1000:g}"
+            for (name, have), need in zip(self.named(), needs, strict=True)
+            if have < need
+        )
+        return ", ".join(lacking)
+
+    def __str__(self) -> str:
+        return self.shown(Resources())
+
+    def shown(self, wanted: Resources) -> str:
+        """With a zero for what there is none of, if it is *wanted*."""
+        pairs = zip(self.named(), wanted, strict=True)
+        found = (
+            f"{name} {amount / 1000:.10g}"
+            for (name, amount), want in pairs
+            if amount or want or name in ("cpus", "mem")
+        )
+        return ", ".join(found)
+
+
+class Job(Record):
+    """A group of identical tasks: the ``ps`` tasks, or the ``worker`` tasks.
+
+    ``num`` counts from index 0; ``start`` leaves out the first indices, for tasks that run
+    elsewhere. Without ``cmd`` the tasks are bare TensorFlow servers. A ``cmd`` that is a
+    list is executed as it is; a string goes to a shell.
+    """
+
+    name: str
+    num: int
+    cpus: float = DEFAULT_CPUS
+    mem: float = DEFAULT_MEM
+    gpus: int = 0
+    cmd: str | Sequence[str] | None = None
+    start: int = 0
+    disk: float = 0.0  # MiB
+    constraints: Sequence[Any] = ()  # texts such as "hostname:UNIQUE"; kept as Constraint
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
+            raise SpecError(str(self.name), "name", "must be letters, digits and _ only")
+        length = len(self.name)  # it is a part of the task's id, and has to fit in there
+        problem = f"must have at most {MAX_NAME} characters, got {length}"
+        self._require(length <= MAX_NAME, "name", problem)
+        for name in ("num", "cpus", "mem", "gpus", "start", "disk"):
+            self._require_number(name)
+        for name in ("num", "gpus", "start"):
+            value = getattr(self, name)
+            self._require(value == int(value), name, f"must be a whole number, got {value:g}")
+            object.__setattr__(self, name, int(value))
+        self._require(self.num >= 0, "num", f"must not be negative, got {self.num}")
+        self._require(self.cpus > 0, "cpus", f"must be above 0, got {self.cpus:g}")
+        self._require(
+            self.mem >= MIN_MEM, "mem", f"must be at least {MIN_MEM:g} (MiB), got {self.mem:g}"
+        )
+        self._require(self.gpus >= 0, "gpus", f"must not be negative, got {self.gpus}")
+        self._require(self.disk >= 0, "disk", f"must not be negative, got {self.disk:g}")
+        self._require(
+            0 <= self.start <= self.num, "start", f"must be from 0 to num, got {self.start}"
+        )
+        self._require(
+            self.name not in SINGLE_JOBS or self.num <= 1,
+            "num",
+            f"must be 0 or 1 (TensorFlow knows one {self.name}), got {self.num}",
+        )
+        self._check_cmd()
+        self._parse_constraints()
+
+    def _require(self, ok: bool, field: str, problem: str) -> None:
+        if not ok:
+            raise SpecError(self.name, field, problem)
+
+    def _require_number(self, name: str) -> None:
+        value = getattr(self, name)
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        self._require(
+            is_number and abs(value) < float("inf"), name, f"must be a number, got {value!r}"
+        )
+
+    def _check_cmd(self) -> None:
+        if self.cmd is None:
+            return
+        if isinstance(self.cmd, str):
+            self._require(bool(self.cmd.strip()), "cmd", "must not be empty")
+            self._require_short(self.cmd)
+            return
+        is_list = isinstance(self.cmd, Sequence) and all(isinstance(a, str) for a in self.cmd)
+        self._require(is_list and bool(self.cmd), "cmd", "must be a string or a list of strings")
+        self._require_short(*self.cmd)
+        object.__setattr__(self, "cmd", tuple(self.cmd))
+
+    def _require_short(self, *arguments: str) -> None:
+        problem = long_argument(*arguments)
+        self._require(not problem, "cmd", problem)
+
+    def _parse_constraints(self) -> None:
+        try:
+            parsed = tuple(parse_constraint(given) for given in parse_all(self.constraints))
+        except SpecError as error:
+            raise SpecError(self.name, error.field, error.problem) from None
+        object.__setattr__(self, "constraints", parsed)
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        return tuple(Task(self, index) for index in range(self.start, self.num))
+
+    @property
+    def size(self) -> int:
+        """The number of its tasks."""
+        return self.num - self.start
+
+    @property
+    def needs(self) -> Resources:
+        return Resources.of(self.cpus, self.mem, self.gpus, self.disk)
+
+
+class Task(Record):
+    job: Job
+    index: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.job.name}:{self.index}"
+
+    @property
+    def mesos_name(self) -> str:
+        return f"/job:{self.job.name}/task:{self.index}"
+
+
+def parse_jobs(jobs: Job | Mapping[str, Any] | Iterable[Job | Mapping[str, Any]]) -> list[Job]:
+    """The jobs of a run, given as TFMesos took them: a Job, a dict, or a list of either."""
+    if not isinstance(jobs, Iterable) and not isinstance(jobs, Job):
+        raise SpecError(None, "jobs", f"must be a Job, a dict, or a list of these, got {jobs!r}")
+    given = [jobs] if isinstance(jobs, (Job, Mapping)) else list(jobs)
+    parsed = [job if isinstance(job, Job) else _job_from_dict(job) for job in given]
+    names = [job.name for job in parsed]
+    for name in names:
+        if names.count(name) > 1:
+            raise SpecError(name, "name", "is given to two jobs")
+    if not any(job.tasks for job in parsed):
+        raise SpecError(None, "jobs", "ask for no task at all: give at least one job a num of 1")
+    return parsed
+
+
+def _job_from_dict(job: Mapping[str, Any]) -> Job:
+    known = Job.__match_args__
+    if not isinstance(job, Mapping):
+        raise SpecError(None, "jobs", f"must hold Job objects or dicts, got {job!r}")
+    for key in job:
+        if key not in known:
+            raise SpecError(
+                str(job.get("name")), key, f"is not a field of a job: {', '.join(known)}"
+            )
+    for key in ("name", "num"):
+        if key not in job:
+            raise SpecError(str(job.get("name")), key, "is missing")
+    return Job(**job)
+
+
+def constrained(jobs: Sequence[Job], given: Any) -> list[Job]:
+    """The jobs with constraints for the whole run: for a job that is named, or for each one."""
+    added: dict[str, list[Any]] = {job.name: list(job.constraints) for job in jobs}
+    for text in parse_all(given):
+        name, constraint = parse_for_job(text)
+        if name is not None and name not in added:
+            there = ", ".join(added)
+            problem = f"names no job of this run: {name!r} in {text!r} (there is {there})"
+            raise SpecError(None, "constraints", problem)
+        for job in added if name is None else [name]:
+            added[job].append(constraint)
+    return [job.but(constraints=added[job.name]) for job in jobs]
+
+
+def deciding(tasks: Sequence[Task]) -> set[Task]:
+    """Those whose success is the success of the run: the chief, else the workers, else all."""
+    commands = {task for task in tasks if task.job.cmd is not None}
+    for name in DECIDING_JOBS:
+        if chosen := {task for task in commands if task.job.name == name}:
+            return chosen
+    return commands

@@ -1,0 +1,326 @@
+"""Everything a run is told besides its jobs, checked.
+
+Errors name the *field*; tfrun translates it into the flag.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from ..errors import MAX_CODE, SpecError
+from ..record import NOTHING, Record
+from ..text import shortened
+from .job import Job, Task
+from .secret import Secret
+from .sizes import large_environment, long_argument
+
+CONTAINERIZERS = ("MESOS", "DOCKER")
+RETRY_CODES = frozenset({130, 137, 143})  # ended by SIGINT, SIGKILL, SIGTERM: from outside
+TF_CONFIG = ("auto", "always")
+RESTARTED = ("never", "task", "all")
+
+_ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_NO_TEXT = re.compile("[\ud800-\udfff]")  # what Python makes of bytes that are not UTF-8
+# These reach a task as they are, bytes that are no text included: only our own link has them.
+_MAY_BE_BYTES = {"jobs", "access", "env", "inherited_env", "cwd", "initializer", "finalizer"}
+
+
+class Volume(Record):
+    """A directory of the node, shown to the task at another (or the same) place."""
+
+    host: str
+    container: str
+    read_only: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> Volume:
+        parts = text.split(":")
+        if len(parts) not in (2, 3) or (len(parts) == 3 and parts[2] not in ("ro", "rw")):
+            raise SpecError(None, "volumes", f"must be HOST:CONTAINER[:ro|rw], got {text!r}")
+        volume = cls(parts[0], parts[1], parts[2:] == ["ro"])
+        for path in (volume.host, volume.container):
+            if not path.startswith("/"):
+                raise SpecError(
+                    None, "volumes", f"must name absolute paths, got {path!r} in {text!r}"
+                )
+        return volume
+
+
+def parse_volumes(volumes: Mapping[str, str] | Iterable[str | Volume]) -> tuple[Volume, ...]:
+    """Volumes as TFMesos's dict of host path to container path, or as HOST:CONTAINER texts."""
+    if isinstance(volumes, str) or not isinstance(volumes, Iterable):
+        problem = f"must be a dict or a list of HOST:CONTAINER[:ro|rw], got {volumes!r}"
+        raise SpecError(None, "volumes", problem)
+    if isinstance(volumes, Mapping):
+        volumes = [f"{host}:{container}" for host, container in volumes.items()]
+    return tuple(v if isinstance(v, Volume) else Volume.parse(v) for v in volumes)
+
+
+class LogChoice(Record):
+    """Which tasks' output is brought home: pairs of job name and index, ``*`` for every one."""
+
+    chosen: frozenset[tuple[str, str]]
+
+    @classmethod
+    def parse(cls, text: str, tasks: Sequence[Task]) -> LogChoice:
+        """Read ``all``, ``none`` or a list such as ``worker:0,ps:*``."""
+        if text in ("all", "*"):
+            return cls(frozenset({("*", "*")}))
+        if text in ("none", ""):
+            return cls(frozenset())
+        return cls(frozenset(cls._parse_one(part.strip(), tasks) for part in text.split(",")))
+
+    @staticmethod
+    def _parse_one(part: str, tasks: Sequence[Task]) -> tuple[str, str]:
+        job, colon, index = part.partition(":")
+        indices = {str(task.index) for task in tasks if task.job.name == job}
+        if not indices:
+            jobs = ", ".join(sorted({task.job.name for task in tasks}))
+            raise SpecError(None, "logs", f"names no job of this run: {part!r} (there is {jobs})")
+        if not colon:
+            index = "*"
+        if index != "*" and index not in indices:
+            raise SpecError(None, "logs", f"names no task of this run: {part!r}")
+        return job, index
+
+    def __contains__(self, task: Task) -> bool:
+        job = task.job.name
+        return not self.chosen.isdisjoint({("*", "*"), (job, "*"), (job, str(task.index))})
+
+
+EVERY_LOG = LogChoice(frozenset({("*", "*")}))
+
+
+class Access(Record):
+    """How we prove to a master who we are, and how it proves it to us."""
+
+    principal: str | None = None
+    secret: Secret | None = None
+    token: Secret | None = None
+    ca_file: str | None = None
+    cert_file: str | None = None
+    key_file: str | None = None
+
+    @property
+    def speaks_tls(self) -> bool:
+        """To masters whose address does not say http or https."""
+        return bool(self.ca_file or self.cert_file)
+
+    def __post_init__(self) -> None:
+        if self.principal and (":" in self.principal or not self.principal.isprintable()):
+            problem = f"must be text on one line, without a colon, got {self.principal!r}"
+            raise SpecError(None, "principal", problem)
+        if self.principal and self.secret is None:
+            raise SpecError(None, "principal", f"{self.principal!r} needs a secret file, too")
+        if self.secret is not None and not self.principal:
+            raise SpecError(None, "secret_file", "needs a principal, too")
+        if self.token and self.principal:
+            raise SpecError(None, "token_file", "and a principal exclude each other: give one")
+        if self.key_file and not self.cert_file:
+            raise SpecError(None, "key_file", "needs a certificate file, too")
+
+
+class RestartPolicy(Record):
+    """What is done about tasks that end before their time.
+
+    Before the cluster has started any task is launched again; after it, by ``after_start``:
+    ``never``, the ``task`` alone, or ``all`` tasks with a fresh cluster spec, and only for ends
+    that are not the command's own fault: a lost node, or one of ``codes``.
+    """
+
+    limit: int = 3
+    after_start: str = "never"
+    codes: frozenset[int] = RETRY_CODES
+
+    def __post_init__(self) -> None:
+        if isinstance(self.limit, bool) or not isinstance(self.limit, int) or self.limit < 0:
+            problem = f"must be a whole number from 0 on, got {self.limit!r}"
+            raise SpecError(None, "restarts", problem)
+        if self.after_start not in RESTARTED:
+            problem = f"must be one of {', '.join(RESTARTED)}, got {self.after_start!r}"
+            raise SpecError(None, "restart_policy", problem)
+
+    @classmethod
+    def given(
+        cls,
+        limit: int | None = None,
+        after_start: str | None = None,
+        codes: str | Iterable[int] | None = None,
+    ) -> RestartPolicy:
+        """The policy of a user who left out what is None."""
+        return cls(
+            USUAL_RESTARTS.limit if limit is None else limit,
+            USUAL_RESTARTS.after_start if after_start is None else after_start,
+            USUAL_RESTARTS.codes if codes is None else cls.parse_codes(codes),
+        )
+
+    @staticmethod
+    def parse_codes(given: str | Iterable[int]) -> frozenset[int]:
+        """Exit codes from a text such as ``137,143``, or from a list of numbers."""
+        try:
+            codes = _numbers_in(given) if isinstance(given, str) else list(given)
+        except TypeError:
+            codes = [None]
+        parsed = frozenset(code for code in codes if type(code) is int and 0 < code <= MAX_CODE)
+        if not all(code in parsed and type(code) is int for code in codes):
+            problem = "must be exit codes from 1 to 255, as in 137,143, got"
+            raise SpecError(None, "retry_codes", f"{problem} {shortened(repr(given), 80)}")
+        return parsed
+
+
+def _numbers_in(text: str) -> Sequence[object]:
+    """The numbers of a list such as ``137,143``; None for what is none, or too long for a code."""
+    parts = [part.strip() for part in text.split(",")]
+    return [int(p) if p.isdecimal() and p.isascii() and len(p) < 4 else None for p in parts if p]
+
+
+USUAL_RESTARTS = RestartPolicy()
+
+
+class LaunchConfig(Record):
+    """Everything a run is told, merged once from flags, environment and defaults."""
+
+    jobs: tuple[Job, ...]
+    master: str = "local"
+    name: str = "tfmesos"
+    access: Access = Access()
+    role: str = "*"
+    user: str = ""  # who launches
+    task_user: str | None = None  # who the tasks run as, if it was said
+    image: str | None = None
+    containerizer: str | None = None
+    force_pull_image: bool = False
+    volumes: tuple[Volume, ...] = ()
+    env: Mapping[str, str] = NOTHING  # set for the tasks by the user
+    inherited_env: Mapping[str, str] = NOTHING  # the launcher's own
+    cwd: str | None = None  # of the command, where the node has it
+    cwd_is_given: bool = False  # by the user: then the node must have it
+    python: str = "python3"
+    initializer: str | None = None
+    finalizer: str | None = None
+    protocol: str = "grpc"
+    forward_addresses: Mapping[str, str] = NOTHING
+    logs: LogChoice = EVERY_LOG
+    start_timeout: float | None = None
+    restarts: RestartPolicy = USUAL_RESTARTS
+    hang_timeout: float | None = None  # seconds of silence of every task that end the run
+    advertise: tuple[str, int] | None = None
+    tf_config: str = "auto"  # for every task of a run of several; "always": of one task, too
+    local_chief: bool = False  # run the chief, or worker 0, as a child of the launcher
+    remark: str = ""  # what the user should know about these settings
+
+    def __post_init__(self) -> None:
+        if self.containerizer not in (None, *CONTAINERIZERS):
+            raise SpecError(
+                None, "containerizer_type", f"must be MESOS or DOCKER, got {self.containerizer!r}"
+            )
+        if self.tf_config not in TF_CONFIG:
+            problem = f"must be {' or '.join(TF_CONFIG)}, got {self.tf_config!r}"
+            raise SpecError(None, "tf_config", problem)
+        self._check_texts()
+        self._check_timeout("start_timeout", self.start_timeout)
+        self._check_timeout("hang_timeout", self.hang_timeout)
+        self._check_image()
+        self._check_user()
+        if self.local_chief and self.chief.job.cmd is None:
+            problem = f"needs a command, and {self.chief.name} is a bare server"
+            raise SpecError(None, "local_chief", problem)
+        if self.local_chief and self.hang_timeout is not None:
+            problem = "cannot be combined with a local chief: nobody sees what that one writes"
+            raise SpecError(None, "hang_timeout", problem)
+        if self.local_chief and self.restarts.after_start == "all":
+            problem = "'all' cannot be combined with a local chief: it is not started again"
+            raise SpecError(None, "restart_policy", problem)
+        for key in self.env:
+            if not _ENV_NAME.fullmatch(key):
+                raise SpecError(None, "env", f"needs a variable name before =, got {key!r}")
+        if problem := large_environment(self.env):
+            raise SpecError(None, "env", problem)
+        for volume in self.volumes:
+            if self.image is None and volume.host != volume.container:
+                raise SpecError(
+                    None,
+                    "volumes",
+                    f"{volume.host}:{volume.container} needs an image: "
+                    "without one a task sees the node's own files",
+                )
+
+    def _check_texts(self) -> None:
+        """Mesos takes UTF-8 only."""
+        for name, value in self._values().items():
+            for text in () if name in _MAY_BE_BYTES else _texts_in(value):
+                if _NO_TEXT.search(text):
+                    raise SpecError(None, name, f"must be UTF-8, got {text!r}")
+
+    def _check_timeout(self, name: str, timeout: float | None) -> None:
+        if timeout is None:
+            return
+        if not isinstance(timeout, (int, float)) or not 0 < timeout < float("inf"):
+            raise SpecError(None, name, f"must be above 0, got {timeout!r}")
+
+    def _check_image(self) -> None:
+        if self.image is None:
+            return
+        if any(char.isspace() for char in self.image) or self.image.startswith("-"):
+            raise SpecError(None, "image", f"must be the name of an image, got {self.image!r}")
+
+    def _check_user(self) -> None:
+        if self.task_user in (None, self.user) or self.image or not self.is_local:
+            return
+        problem = f"{self.task_user!r} needs an image or a Mesos master: here you are {self.user!r}"
+        raise SpecError(None, "user", problem)
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        return tuple(task for job in self.jobs for task in job.tasks)
+
+    @property
+    def chief(self) -> Task:
+        """The task that leads: the chief's, else worker 0, else the first of all."""
+        by_name = {task.name: task for task in reversed(self.tasks)}
+        named = (by_name.get(name) for name in ("chief:0", "worker:0"))
+        return next((task for task in named if task), self.tasks[0])
+
+    @property
+    def has_servers(self) -> bool:
+        return any(job.cmd is None for job in self.jobs)
+
+    @property
+    def is_local(self) -> bool:
+        return self.master == "local"
+
+
+def _texts_in(value: object) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case Mapping():
+            yield from _texts_in((*value.keys(), *value.values()))
+        case Record():
+            yield from _texts_in(tuple(value._values().values()))
+        case tuple() | frozenset():
+            for one in value:
+                yield from _texts_in(one)
+
+
+def parse_extra_config(value: object) -> tuple[str | None, str | None]:
+    """The initializer and finalizer of TFMesos's extra_config object."""
+    if not isinstance(value, Mapping):
+        raise SpecError(None, "extra_config", f"must be a JSON object, got {value!r}")
+    for key, command in value.items():
+        if key not in ("initializer", "finalizer"):
+            raise SpecError(None, "extra_config", f"knows initializer and finalizer, not {key!r}")
+        if command is not None and not isinstance(command, str):
+            raise SpecError(None, "extra_config", f"{key} must be a shell command, got {command!r}")
+        if problem := long_argument(command or ""):
+            raise SpecError(None, "extra_config", f"{problem} ({key})")
+    return value.get("initializer"), value.get("finalizer")
+
+
+def parse_address(field_name: str, text: str) -> tuple[str, int]:
+    """``HOST[:PORT]`` as a pair, port 0 when none is given; ``[::1]:80`` for IPv6."""
+    found = re.fullmatch(r"(\[[0-9A-Fa-f:.]{2,45}\]|[\w.%-]{1,253})(?::(\d{1,5}))?", text, re.A)
+    if not found or int(found[2] or 0) > 65535:
+        raise SpecError(None, field_name, f"must be HOST or HOST:PORT, got {text!r}")
+    return found[1].strip("[]"), int(found[2] or 0)

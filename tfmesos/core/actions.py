@@ -1,0 +1,94 @@
+"""What a run wants done (imperative). A ``Request`` goes to its engine, the rest to the shell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..config.job import Task
+from ..record import NOTHING, Record
+from .outcome import Outcome
+
+ClusterSpec = Mapping[str, Sequence[str]]
+
+
+class Request(Record):
+    """Goes to the engine."""
+
+
+class Near(Record):
+    """Where a task was before: the others still look for it there."""
+
+    node: str
+    port: int
+    until: float  # the time when any other place will do as well
+
+
+class Wanted(Record):
+    """A task that needs a place."""
+
+    task_id: str
+    task: Task
+    near: Near | None = None
+
+
+class Place(Request):
+    """Find places for all of these tasks, and start them. Replaces the last such request."""
+
+    tasks: tuple[Wanted, ...]
+    avoid: Mapping[str, float] = NOTHING  # nodes that are to be left alone, and until when
+
+
+class StopPlacing(Request):
+    """No task needs a place."""
+
+    reason: str
+
+
+class Kill(Request):
+    """Have the engine end a task, whatever its runner does."""
+
+    task_id: str
+
+
+class Prepare(Record):
+    """Have the runner of a bare server import TensorFlow while the others register."""
+
+    task_id: str
+    task: Task
+
+
+class Start(Record):
+    """Everybody is in: tell the runners who the others are and let them begin."""
+
+    tasks: tuple[tuple[str, Task], ...]
+    cluster: ClusterSpec
+
+
+class StopRunner(Record):
+    """Have the runner end its command: SIGTERM, and after *grace* seconds SIGKILL.
+
+    To *examine* it is to have it tell before what it is doing.
+    """
+
+    task_id: str
+    grace: float
+    reason: str
+    examine: bool = False
+
+
+class AnnounceReady(Record):
+    """Every command runs, every server listens."""
+
+    cluster: ClusterSpec
+
+
+class Say(Record):
+    text: str
+    level: str = "info"  # or "debug", "notice", "warning"
+
+
+class Finish(Record):
+    outcome: Outcome
+
+
+Action = Request | Prepare | Start | StopRunner | AnnounceReady | Say | Finish

@@ -1,0 +1,30 @@
+"""What waits for a time: each deadline stands beside what is done when it has come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+Output = TypeVar("Output")
+
+
+class Clocks(Generic[Output]):
+    """Pairs of a deadline (None: no hurry) and what is done at that time."""
+
+    def __init__(
+        self, *pairs: tuple[Callable[[], float | None], Callable[[float], Sequence[Output]]]
+    ) -> None:
+        self._pairs = pairs
+
+    @property
+    def deadline(self) -> float | None:
+        times = (deadline() for deadline, _ in self._pairs)
+        return min((time for time in times if time is not None), default=None)
+
+    def tick(self, now: float) -> list[Output]:
+        """Do what is due, in the order of the pairs; one may put off the next."""
+        todo: list[Output] = []
+        for deadline, tick in self._pairs:
+            if (time := deadline()) is not None and now >= time:
+                todo += tick(now)
+        return todo

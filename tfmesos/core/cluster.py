@@ -1,0 +1,51 @@
+"""The cluster that the tasks make up: who has joined it, and who is told of whom."""
+
+from __future__ import annotations
+
+from .actions import Action, AnnounceReady, ClusterSpec, Prepare, Say, Start
+from .events import TaskRegistered
+from .tasks import Member, Stage, Tasks
+
+
+class Cluster:
+    def __init__(self, members: Tasks) -> None:
+        self._members = members
+        self.spec: ClusterSpec = {}
+        self.is_ready = False  # does every command run, and every server listen?
+
+    def register(self, member: Member, event: TaskRegistered) -> list[Action]:
+        self._members.move(member, Stage.REGISTERED)
+        member.address, member.port = event.address, event.port
+        is_server = member.task.job.cmd is None
+        return [Prepare(member.task_id, member.task)] if is_server else []
+
+    @property
+    def is_complete(self) -> bool:
+        return self._members.with_runner == len(self._members)
+
+    def start(self) -> list[Action]:
+        """Everybody is told of everybody."""
+        self.spec, self.is_ready = self._members.cluster(), False
+        for member in self._members:
+            self._members.move(member, Stage.STARTED)
+            member.told_address = member.address
+        return [Start(tuple((m.task_id, m.task) for m in self._members), self.spec)]
+
+    def rejoin(self, member: Member) -> list[Action]:
+        """One task joins the others, who have gone on without it."""
+        self._members.move(member, Stage.STARTED)
+        self.spec = self._members.cluster()
+        text = f"{member.task.name} is back on {member.hostname}"
+        if member.told_address not in ("", member.address):
+            text += f", at {member.address}; the others look for it at {member.told_address}"
+        start = Start(((member.task_id, member.task),), self.spec)
+        return [Say(text, "warning"), start]
+
+    def ready(self, member: Member, now: float) -> list[Action]:
+        """Its command runs; is it the last one?"""
+        self._members.move(member, Stage.READY)
+        member.ready_at = now
+        if self.is_ready or not self._members.all_at_least(Stage.READY):
+            return []
+        self.is_ready = True
+        return [AnnounceReady(self.spec)]

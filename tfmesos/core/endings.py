@@ -1,0 +1,260 @@
+"""How a task ended, out of what its engine and its runner say of it.
+
+Both tell of an end, in any order, and the runner knows more (the exit code, the last lines):
+so whoever comes first is believed only after a while.
+"""
+
+from __future__ import annotations
+
+from ..errors import DRAINED, EVICTED, LAUNCHER_LOST, RUNNER_EXITS
+from ..record import Record
+from ..text import some
+from . import events as happened
+from .actions import Action, Kill, Say
+from .outcome import Ending
+from .tasks import Member, Stage, Tasks
+
+SECOND_REPORT = 3.0  # seconds that engine and runner give each other to report an end
+NO_SUCH_PROGRAM = (126, 127)  # a shell's codes: here it is the interpreter that is missing
+OUT_OF_TOUCH = 60.0  # seconds in which a runner out of touch is surely found or given up
+UNREACHABLE_GRACE = 90.0  # seconds before a task behind a lost network counts as lost
+
+
+class End(Record):
+    """How the present attempt of a task ended."""
+
+    member: Member
+    code: int
+    reason: str
+    at: float
+    tail: tuple[str, ...] = ()
+    is_lost: bool = False  # its node failed it, not its command
+    is_hopeless: bool = False  # another attempt would end the same
+    is_passing: bool = False  # its node will be able to take it in a moment
+    was_stopped: bool = False  # by us
+    is_reported: bool = False  # by its runner, who knows best
+
+    def for_report(self) -> Ending:
+        member = self.member
+        return Ending(
+            member.task,
+            member.hostname,
+            self.code,
+            self.reason,
+            self.tail,
+            self.at,
+            member.task_id,
+            was_stopped=self.was_stopped,
+            is_reported=self.is_reported,
+        )
+
+
+Heard = tuple[End | None, list[Action]]
+NOTHING: Heard = (None, [])
+
+
+class Unconfirmed(Record):
+    """An end that one side has reported and the other has not confirmed yet."""
+
+    end: End
+    until: float | None  # None: until the other side reports
+    is_partition: bool = False  # the task may be well, only out of reach
+    is_held_back: bool = False  # it is sure, but may be the consequence of another's end
+
+
+class Endings:
+    def __init__(self, members: Tasks, nodes_alike: bool) -> None:
+        self._members = members
+        self._nodes_alike = nodes_alike  # do all nodes lack what one of them lacks?
+        self._unconfirmed: dict[Member, Unconfirmed] = {}
+        self._out_of_touch: dict[Member, float] = {}  # and since when
+        self._drained: set[Member] = set()  # on nodes that an operator empties
+
+    @property
+    def deadline(self) -> float | None:
+        times = (one.until for one in self._unconfirmed.values())
+        return min((time for time in times if time is not None), default=None)
+
+    def handle(self, event: happened.Event, now: float) -> Heard:
+        """Take in what engine or runner says; return the end of a task that is sure now."""
+        match event:
+            case happened.TaskSeen(task_id):
+                return None, self._task_seen(task_id)
+            case happened.TaskUnreachable(task_id):
+                return None, self._task_unreachable(task_id, now)
+            case happened.NodeDrained(task_id):
+                if member := self._members.live(task_id):
+                    self._drained.add(member)
+            case happened.TaskEnded():
+                return self._task_ended(event, now)
+            case happened.TaskExited():
+                return self._task_exited(event, now)
+            case happened.RunnerOutOfTouch(task_id):
+                self._runner_out_of_touch(task_id, now)
+            case happened.RunnerBack(task_id):
+                self._runner_back(task_id)
+            case happened.RunnerLost():
+                return self._runner_lost(event, now)
+        return NOTHING
+
+    def due(self, now: float) -> list[End]:
+        """The ends that nobody has contradicted in time, the earliest first."""
+        known = self._unconfirmed.items()
+        return self._take([m for m, one in known if one.until is not None and now >= one.until])
+
+    def earlier_than(self, time: float) -> list[End]:
+        """Ends that came before and are only waiting to be confirmed, the earliest first."""
+        known = self._unconfirmed.items()
+        return self._take([m for m, one in known if not one.is_partition and one.end.at <= time])
+
+    def _take(self, members: list[Member]) -> list[End]:
+        ends = [self._unconfirmed.pop(member).end for member in members]
+        return sorted((end for end in ends if end.member.is_live), key=lambda end: end.at)
+
+    def forget(self, member: Member) -> None:
+        """Its end is settled, or it has proved to be alive."""
+        self._unconfirmed.pop(member, None)
+        self._drained.discard(member)
+        self._found(member)
+
+    def _runner_out_of_touch(self, task_id: str, now: float) -> None:
+        member = self._members.live(task_id)
+        if member and not self._is_reported(member):
+            self._out_of_touch.setdefault(member, now)
+
+    def _runner_back(self, task_id: str) -> None:
+        if member := self._members.live(task_id):
+            self._found(member)
+
+    def _is_reported(self, member: Member) -> bool:
+        one = self._unconfirmed.get(member)
+        return one is not None and not one.is_partition
+
+    def _found(self, member: Member) -> None:
+        """It is known what became of *member*; what was held back for its sake is due."""
+        if self._out_of_touch.pop(member, None) is None or self._out_of_touch:
+            return
+        for other, one in self._unconfirmed.items():
+            if one.is_held_back:
+                self._unconfirmed[other] = one.but(until=one.end.at)
+
+    def hold_back(self, end: End, now: float) -> Say | None:
+        """Let a failure wait that a task out of touch may be the cause of, and say so."""
+        member = end.member
+        missed = [m for m in self._out_of_touch if m is not member]
+        if end.code == 0 or end.is_lost or not missed:
+            return None
+        self._unconfirmed[member] = Unconfirmed(end, now + OUT_OF_TOUCH, is_held_back=True)
+        names = some([f"{m.task.name} on {m.hostname}" for m in missed])
+        text = f"{member.task.name} {end.reason} while {names} is out of touch"
+        return Say(f"{text}: waiting to see who failed first", "warning")
+
+    # What the engine says
+
+    def _task_seen(self, task_id: str) -> list[Action]:
+        """It lives; an attempt that was given up, or a task of nobody, must not go on."""
+        member = self._members.live(task_id)
+        if member is None:
+            return [Kill(task_id)] if self._members.is_stray(task_id) else []
+        one = self._unconfirmed.get(member)
+        if one and one.is_partition:
+            self.forget(member)
+        return []
+
+    def _task_unreachable(self, task_id: str, now: float) -> list[Action]:
+        member = self._members.live(task_id)
+        if member is None or member in self._unconfirmed:
+            return self._task_seen(task_id) if member is None else []
+        # As long as its runner is heard the task is well, whatever became of its node.
+        until = None if member.has_runner else now + UNREACHABLE_GRACE
+        end = End(member, 1, "was out of reach too long", now, is_lost=True)
+        self._unconfirmed[member] = Unconfirmed(end, until, is_partition=True)
+        where = f"{member.task.name} on {member.hostname} is out of reach of the cluster"
+        if member in self._out_of_touch:
+            return [Say(f"{where}, and its runner of the launcher", "warning")]
+        hope = "its runner answers" if until is None else f"waiting {UNREACHABLE_GRACE:g} s"
+        return [Say(f"{where}; {hope}", "warning")]
+
+    def _task_ended(self, event: happened.TaskEnded, now: float) -> Heard:
+        member = self._members.live(event.task_id)
+        if member is None:
+            return NOTHING
+        one = self._unconfirmed.get(member)
+        end = self._end(member, event, self._out_of_touch.get(member, now))
+        self._found(member)
+        if one and one.is_held_back:
+            return NOTHING
+        if member.has_runner and one is None:
+            # The runner knows more (exit code, last lines) and its report is on its way.
+            self._unconfirmed[member] = Unconfirmed(end, now + SECOND_REPORT)
+            return NOTHING
+        if one and (event.was_killed or one.end.is_reported):
+            return self._explained(one.end), []  # we know better why, or the runner does
+        return end, []
+
+    def _explained(self, end: End) -> End:
+        """The end with what the engine alone knows: that an operator is behind it."""
+        if end.member not in self._drained or not end.reason.startswith(EVICTED):
+            return end
+        return end.but(reason=DRAINED, is_lost=True)
+
+    def _end(self, member: Member, event: happened.TaskEnded, at: float) -> End:
+        code, reason = event.code, event.reason
+        if code == LAUNCHER_LOST:  # which of the two notices first is chance
+            return End(member, 1, RUNNER_EXITS[code], at, is_lost=True)
+        if code in RUNNER_EXITS:
+            reason = f"{reason}: {RUNNER_EXITS[code]}"
+        no_program = not member.has_runner and code in NO_SUCH_PROGRAM
+        return End(
+            member,
+            code,
+            reason,
+            at,
+            is_lost=event.is_lost,
+            is_hopeless=self._nodes_alike and no_program,
+            is_passing=event.is_passing,
+            was_stopped=event.was_killed and member not in self._drained,
+        )
+
+    # What the runner says
+
+    def _task_exited(self, event: happened.TaskExited, now: float) -> Heard:
+        member = self._members.live(event.task_id)
+        if member is None:
+            return NOTHING
+        # If the runner did its part and the task cannot, another attempt would end the same.
+        is_hopeless = member.stage < Stage.STARTED and event.code not in RUNNER_EXITS
+        one = self._unconfirmed.get(member)
+        at = one.end.at if one and not one.is_partition else now
+        self._found(member)
+        end = End(
+            member,
+            event.code,
+            event.reason,
+            at,
+            event.tail,
+            is_hopeless=is_hopeless,
+            was_stopped=event.was_stopped,
+            is_reported=True,
+        )
+        if event.reason.startswith(EVICTED) and one is None and member not in self._drained:
+            self._unconfirmed[member] = Unconfirmed(end, now + SECOND_REPORT)  # it may say why
+            return NOTHING
+        return self._explained(end), []
+
+    def _runner_lost(self, event: happened.RunnerLost, now: float) -> Heard:
+        member = self._members.live(event.task_id)
+        if member is None:
+            return NOTHING
+        one = self._unconfirmed.get(member)
+        at = self._out_of_touch.get(member, now)
+        if one and one.is_partition:
+            reason = f"is out of reach of the cluster and of the launcher ({event.reason})"
+            return End(member, one.end.code, reason, at, is_lost=True), []
+        if one:
+            return one.end, []
+        # The engine may be about to say why; if it says nothing the task must go all the same.
+        reason = f"lost touch with the launcher ({event.reason})"
+        end = End(member, 1, reason, at, is_lost=True)
+        self._unconfirmed[member] = Unconfirmed(end, now + SECOND_REPORT)
+        return None, [Kill(member.task_id)]

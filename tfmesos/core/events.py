@@ -1,0 +1,170 @@
+"""What can happen to a run (past tense), told by its engine, its runners and its user."""
+
+from __future__ import annotations
+
+from ..errors import TFMesosError
+from ..record import Record
+
+
+class Event(Record):
+    """Goes to the lifecycle."""
+
+
+# From the engine
+
+
+class EngineReady(Event):
+    """It can be asked for places; said again whenever it is back after a while."""
+
+
+class EngineTrouble(Event):
+    """It is not ready yet, for this reason; it goes on trying."""
+
+    text: str
+
+
+class EngineGaveUp(Event):
+    """It will place nothing (more): it has tried what it can."""
+
+    error: TFMesosError
+
+
+class Placed(Record):
+    """The place that a task was given."""
+
+    task_id: str
+    node: str  # the engine's name for it
+    hostname: str
+
+
+class TasksPlaced(Event):
+    """These tasks have places and are being started there."""
+
+    places: tuple[Placed, ...]
+
+
+class TasksNotPlaced(Event):
+    """The places of these tasks were refused after all."""
+
+    task_ids: tuple[str, ...]
+
+
+class Waiting(Event):
+    """There are not places for all; so many of those asked for could have one now."""
+
+    placed: int
+    reason: str
+
+
+class Impossible(Event):
+    """There never will be places for all."""
+
+    reason: str
+
+
+class TaskSeen(Event):
+    """The engine has the task, and it has not ended."""
+
+    task_id: str
+
+
+class TaskUnreachable(Event):
+    """The engine has lost sight of the task, which may be well."""
+
+    task_id: str
+
+
+class TaskEnded(Event):
+    """The engine says how a task ended; its runner may know more."""
+
+    task_id: str
+    code: int
+    reason: str  # the rest of a sentence about the task
+    is_lost: bool = False  # did its node fail it, whatever its command did?
+    was_killed: bool = False  # because we asked for it, most likely
+    is_passing: bool = False  # its node will be able to take it in a moment
+
+
+class NodeDrained(Event):
+    """The operator is emptying the node of this task."""
+
+    task_id: str
+
+
+class NodeLost(Event):
+    """The engine has lost the node of these tasks."""
+
+    task_ids: tuple[str, ...]
+
+
+class NodeWanted(Event):
+    """Its operator wants the node of these tasks back."""
+
+    task_ids: tuple[str, ...]
+
+
+# From the runners
+
+
+class TaskRegistered(Event):
+    """A runner proved the secret and says at which address its task will listen."""
+
+    task_id: str
+    address: str  # host:port
+    port: int
+
+
+class TaskReady(Event):
+    """The command runs, or the TensorFlow server listens."""
+
+    task_id: str
+
+
+class TaskFellSilent(Event):
+    """A command has written nothing for so many seconds; 0: it has begun to write again."""
+
+    task_id: str
+    seconds: float
+
+
+class TaskExited(Event):
+    """The runner reports how its command ended, after the last line of its output."""
+
+    task_id: str
+    code: int  # as a shell counts: 137 for SIGKILL
+    reason: str  # "exited with 3", "was killed by SIGKILL", "its initializer exited with 1"
+    tail: tuple[str, ...] = ()  # the last lines of its output
+    was_stopped: bool = False  # by us, before it ended
+
+
+class RunnerOutOfTouch(Event):
+    """The runner's connection ended; it may come back within the grace time."""
+
+    task_id: str
+
+
+class RunnerBack(Event):
+    """A runner that was out of touch is connected again."""
+
+    task_id: str
+
+
+class RunnerLost(Event):
+    """The runner's connection ended, and it did not come back within the grace time."""
+
+    task_id: str
+    reason: str
+
+
+# From the user and the clock
+
+
+class StopRequested(Event):
+    reason: str
+    exit_code: int
+
+
+class Ticked(Record):
+    """A deadline has come; every decider is told."""
+
+    is_output_held: bool = False  # do tasks wait for us to take their output?

@@ -1,0 +1,81 @@
+"""Tasks that run and say nothing: named after a while, and ended when that is wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..errors import Hung
+from ..text import some
+from .actions import Say
+from .tasks import Member
+
+NOTICE = 300.0  # seconds of silence before a task is first named; then twice as many, and so on
+TOGETHER = 6.0  # seconds within which those that fell silent together are heard of
+
+
+class Hangs:
+    def __init__(self, timeout: float | None, awaited: Callable[[], list[Member]]) -> None:
+        """*awaited* returns those whose output and end the run is waiting for."""
+        self._timeout, self._awaited = timeout, awaited
+        self._since: dict[Member, float] = {}
+        self._named: dict[Member, float] = {}  # after how many seconds it was named last
+
+    def heard(self, member: Member, seconds: float, now: float) -> None:
+        """*member* has been silent for so long; 0: it has just said something."""
+        if seconds > 0:
+            self._since[member] = now - seconds
+        else:
+            self.forget(member)
+
+    def forget(self, member: Member) -> None:
+        self._since.pop(member, None)
+        self._named.pop(member, None)
+
+    @property
+    def deadline(self) -> float | None:
+        """When the next notice is due, or the end of all."""
+        if not self._since:
+            return None
+        awaited = self._awaited()
+        silent = [member for member in awaited if member in self._since]
+        times = [self._since[m] + self._next_notice(m) + TOGETHER for m in silent]
+        if self._timeout is not None and silent and len(silent) == len(awaited):
+            times.append(max(self._since[m] for m in silent) + self._timeout)
+        return min(times, default=None)
+
+    def tick(self, now: float) -> tuple[list[Say], Hung | None]:
+        """Name those that are silent, or find that all of them have been so too long."""
+        awaited = self._awaited()
+        if not self._is_too_long(awaited, now):
+            return self._notice(awaited, now), None
+        names, how_long = some([member.task.name for member in awaited]), f"{self._timeout:g} s"
+        said = Say(f"no output of {names} for {how_long}; what they are doing:", "warning")
+        return [said], Hung(f"no task wrote anything for {how_long}: taken for hung, and ended")
+
+    def _is_too_long(self, awaited: list[Member], now: float) -> bool:
+        if self._timeout is None:
+            return False
+        since = [self._since.get(member, now) for member in awaited]
+        return bool(since) and now - max(since) >= self._timeout
+
+    def _notice(self, awaited: list[Member], now: float) -> list[Say]:
+        if not (silent := self._to_be_named(awaited, now)):
+            return []
+        (first, seconds), *others = silent
+        names = some([member.task.name for member, _ in silent])
+        where = "" if others else f" on {first.hostname}"
+        text = f"{names}: no output for {seconds // 60:g} min, still running{where}"
+        return [Say(text, "notice")]
+
+    def _to_be_named(self, awaited: list[Member], now: float) -> list[tuple[Member, float]]:
+        """Those whose silence is worth a word now, with its seconds; each once in a while."""
+        silent = [(m, now - self._since[m]) for m in awaited if m in self._since]
+        if not any(seconds >= self._next_notice(m) + TOGETHER for m, seconds in silent):
+            return []
+        due = [(m, seconds) for m, seconds in silent if seconds >= self._next_notice(m)]
+        for member, _ in due:
+            self._named[member] = self._next_notice(member)
+        return due
+
+    def _next_notice(self, member: Member) -> float:
+        return 2 * self._named[member] if member in self._named else NOTICE

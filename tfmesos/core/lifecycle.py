@@ -1,0 +1,390 @@
+"""The whole life of a run: everything that decides about it is here; nothing here does I/O.
+
+``Lifecycle.handle(event, now)`` changes the state and returns what is to be done. A run passes
+through the phases of ``Phase`` in their order, and back to STARTING only when all tasks are
+started again; each task passes through the stages of ``tasks.Stage``, and back to WAITING when it
+is launched again. Places for the tasks come from an engine, which has a decider of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+
+from ..config.job import Task, deciding
+from ..config.launch import USUAL_RESTARTS, RestartPolicy
+from ..errors import Interrupted, ResourcesError, TaskFailed, TFMesosError
+from ..text import some
+from . import actions as do
+from . import events as happened
+from .actions import Action
+from .clocks import Clocks
+from .cluster import Cluster
+from .endings import End, Endings, Heard
+from .hangs import Hangs
+from .outcome import Ending, Outcome
+from .restarts import Restart, Restarts, UnluckyNodes
+from .stopping import Stopping
+from .tasks import Member, Stage, Tasks
+from .timings import Stopwatch
+from .waiting import Wait
+
+MIN_LIFE = 1.0  # seconds a task may run although those that decide have finished
+OLD_PLACE_ONLY = 10.0  # seconds for which only its old place will do for a restarted task
+
+
+class Phase(IntEnum):
+    STARTING = 1  # until every task has registered
+    RUNNING = 2
+    RESTARTING = 3  # all tasks are stopped, to be started again
+    STOPPING = 4
+    FINISHED = 5
+
+
+class Lifecycle:
+    def __init__(
+        self,
+        tasks: Sequence[Task],
+        run_id: str,
+        now: float,
+        *,
+        start_timeout: float | None = None,
+        restarts: RestartPolicy = USUAL_RESTARTS,
+        hang_timeout: float | None = None,
+        nodes_alike: bool = False,
+        local: tuple[Task, str, str] | None = None,  # a task beside us, its id and address
+    ) -> None:
+        self.members = Tasks(tasks, run_id)
+        if local is not None:
+            self.members.add_local(*local)
+        self.phase = Phase.STARTING
+        self._cluster = Cluster(self.members)
+        self._stopping = Stopping(self.members, now)
+        self._endings = Endings(self.members, nodes_alike)
+        self._restarts = Restarts(restarts)
+        self._unlucky_nodes = UnluckyNodes()
+        self._restarted: list[Ending] = []
+        self._hangs = Hangs(hang_timeout, self._commands_awaited)
+        self._tasks, self._undecided = tasks, deciding(tasks)
+        self._wait = Wait(self.members, start_timeout, now)
+        self._restart_at = now
+        self._stopping_with = Outcome()
+        self._linger_until: float | None = None
+        self._stopwatch = Stopwatch(now)
+        self._clocks: Clocks[Action] = Clocks(
+            (lambda: self._restarts.deadline, self._launch_again),
+            (lambda: self._wait.deadline if self._is_waited_for else None, self._tick_wait),
+            (lambda: self._endings.deadline, self._tick_endings),
+            (lambda: self._linger_until, lambda now: self._stop(Outcome(), now)),
+            (lambda: self._hangs.deadline, self._tick_hangs),
+            (self._restart_deadline, self._start_again_when_stopped),
+            (self._stop_deadline, self._finish),
+        )
+
+    @property
+    def deadline(self) -> float | None:
+        """When ``Ticked`` is due at the latest."""
+        return None if self.phase is Phase.FINISHED else self._clocks.deadline
+
+    def handle(self, event: happened.Event | happened.Ticked, now: float) -> Sequence[Action]:
+        """Take in what happened; return what is to be done, in this order."""
+        if self.phase is Phase.FINISHED:
+            return []
+        match event:
+            case happened.EngineReady():
+                return self._engine_ready(now)
+            case happened.EngineTrouble(text):
+                self._wait.trouble = text
+                return [do.Say(text, "notice")]
+            case happened.EngineGaveUp(error):
+                return self._engine_gave_up(error, now)
+            case happened.TasksPlaced(places):
+                return self._placed(places, now)
+            case happened.TasksNotPlaced(task_ids):
+                self.members.not_launched(task_ids)
+                return self._finish_when_stopped(now) if self.phase is Phase.STOPPING else []
+            case happened.Waiting(placed, reason):
+                self._wait.placed, self._wait.reason = placed, reason
+                return []
+            case happened.Impossible(reason):
+                error = ResourcesError(f"this cannot be placed: {reason}")
+                return self._stop(Outcome(error=error), now) if self._is_waited_for else []
+            case happened.NodeLost(task_ids):
+                return self._warn_of("the node of {} is lost to the cluster", task_ids)
+            case happened.NodeWanted(task_ids):
+                wanted = "the operator wants to take down the node of {}; we go on there"
+                return self._warn_of(wanted, task_ids)
+            case happened.TaskRegistered():
+                return self._register(event)
+            case happened.TaskReady(task_id):
+                return self._ready(task_id, now)
+            case happened.TaskFellSilent(task_id, seconds):
+                if member := self.members.live(task_id):
+                    self._hangs.heard(member, seconds, now)
+                return []
+            case happened.StopRequested(reason, exit_code):
+                return self._stop_requested(reason, exit_code, now)
+            case happened.Ticked(is_output_held):
+                if is_output_held and not isinstance(self._stopping_with.error, Interrupted):
+                    self._stopping.wait_for_output(now)
+                return self._clocks.tick(now)
+        return self._heard(self._endings.handle(event, now), now)
+
+    @property
+    def is_failing(self) -> bool:
+        """Has the run failed, though some of it may still be stopping?"""
+        return self.phase >= Phase.STOPPING and self._stopping_with.error is not None
+
+    def summary(self) -> str:
+        """Where a wait stands, in one line; empty when nobody waits."""
+        if self.phase is Phase.STOPPING:
+            live = [m.task.name for m in self.members if m.is_live]
+            return f"stopping {some(live)}" if live else ""
+        if not self._is_waited_for:
+            return ""
+        done = f"{self.members.with_runner} of {len(self.members)} tasks registered"
+        return f"{done}; {self._wait.text()}"
+
+    # Getting the tasks placed and started
+
+    def _engine_ready(self, now: float) -> list[Action]:
+        again, self._wait.is_engine_ready = self._wait.is_engine_ready, True
+        if again:
+            return [self._request()]
+        self._stopwatch.lap("finding the cluster", now)
+        return [self._request(), *self._start_when_complete()]  # if all are here nobody waits
+
+    @property
+    def _is_waited_for(self) -> bool:
+        """Is there a task that the others cannot begin or go on without?"""
+        if self.phase is Phase.STARTING:
+            return True
+        return self.phase is Phase.RUNNING and not self.members.all_at_least(Stage.STARTED)
+
+    def _request(self) -> do.Place | do.StopPlacing:
+        """Ask for places for all that wait; what was asked for before no longer counts."""
+        wanted = self.members.wanted() if self._is_waited_for else ()
+        if not wanted:
+            return do.StopPlacing("no task is waiting")
+        return do.Place(wanted, self._unlucky_nodes.avoided)
+
+    def _placed(self, places: Sequence[happened.Placed], now: float) -> list[Action]:
+        for place in places:
+            self.members.launch(place)
+        if self.phase is Phase.STARTING and not self.members.waiting():
+            is_first = all(member.attempt == 1 for member in self.members)
+            self._stopwatch.lap("waiting for places" if is_first else "launching again", now)
+        return []
+
+    def _register(self, event: happened.TaskRegistered) -> list[Action]:
+        member = self.members.live(event.task_id)
+        if member is None or member.stage is not Stage.LAUNCHED:
+            return []
+        self._unlucky_nodes.worked(member.node)
+        registered = self._cluster.register(member, event)
+        if self.phase is Phase.STARTING:
+            return [*registered, *self._start_when_complete()]
+        if self.phase is Phase.RUNNING:
+            return [*registered, *self._cluster.rejoin(member)]
+        return [do.StopRunner(member.task_id, 0, "the run is ending")]
+
+    def _start_when_complete(self) -> list[Action]:
+        if not self._cluster.is_complete:
+            return []
+        self.phase = Phase.RUNNING
+        return self._cluster.start()
+
+    def _ready(self, task_id: str, now: float) -> list[Action]:
+        member = self.members.live(task_id)
+        if member is None or member.stage is not Stage.STARTED:
+            return []
+        announced = self._cluster.ready(member, now)
+        if not announced or self.phase is not Phase.RUNNING:
+            return []
+        self._stopwatch.lap("starting the tasks", now)
+        return announced
+
+    def _tick_wait(self, now: float) -> Sequence[Action]:
+        if self._wait.is_over(now):
+            return self._stop(Outcome(error=self._wait.error()), now)
+        return self._wait.notice(now)
+
+    # Ends of tasks
+
+    def _heard(self, heard: Heard, now: float) -> list[Action]:
+        end, todo = heard
+        if end is None:
+            return todo
+        if self.phase is Phase.RUNNING and (said := self._endings.hold_back(end, now)):
+            return [*todo, said]
+        return [*todo, *self._end(end, now)]
+
+    def _tick_endings(self, now: float) -> list[Action]:
+        todo: list[Action] = []
+        for end in self._endings.due(now):
+            if end.member.is_live:
+                todo += self._end(end, now)
+        return todo
+
+    def _end(self, end: End, now: float) -> list[Action]:
+        member = end.member
+        had_started = member.stage >= Stage.STARTED
+        self._endings.forget(member)
+        self._hangs.forget(member)
+        member.ending = end.for_report()
+        self.members.move(member, Stage.ENDED)
+        if self.phase is Phase.STOPPING:
+            return self._finish_when_stopped(now)
+        if self.phase is Phase.RESTARTING:
+            return self._start_again_when_stopped(now)
+        # A server serves until it is stopped.
+        if had_started and end.code == 0 and member.task.job.cmd is not None:
+            self._undecided.discard(member.task)
+            return self._finish_when_decided(now)
+        return self._end_badly(end, had_started, now)
+
+    def _end_badly(self, end: End, had_started: bool, now: float) -> list[Action]:
+        """A task ended that should not have: start again what may be, or end the run."""
+        todo: list[Action] = []
+        for earlier in self._endings.earlier_than(end.at) if had_started else ():
+            # It was only waiting to be confirmed: what it may have caused does not hide it.
+            todo += self._end(earlier, now)
+        if self.phase not in (Phase.STARTING, Phase.RUNNING):
+            return todo
+        restart = self._restarts.grant(end, had_started)
+        if restart is None:
+            return [*todo, *self._fail(end.member, now)]
+        return [*todo, *self._restart(end, restart, had_started, now)]
+
+    # Restarts
+
+    def _restart(self, end: End, restart: Restart, had_started: bool, now: float) -> list[Action]:
+        member = end.member
+        assert member.ending is not None
+        when = "" if had_started else " before the cluster started"
+        text = f"{member.task.name} on {member.hostname} {end.reason}{when}; {restart}"
+        said = do.Say(text, "warning")
+        if had_started:
+            self._restarted.append(member.ending)
+        if restart.of_all:
+            return [said, *self._restart_all(restart.pause, now)]
+        if (not had_started or end.is_lost) and not end.is_passing:
+            self._unlucky_nodes.failed(member.node, now)
+        is_near = had_started and not end.is_lost  # or its node is what failed
+        until = now + restart.pause + OLD_PLACE_ONLY
+        member.near = do.Near(member.node, member.port, until) if is_near else None
+        self.members.move(member, Stage.PAUSING)
+        self._restarts.schedule(member, now + restart.pause)
+        if self.phase is Phase.RUNNING:
+            self._wait.begin(now)
+        return [said, *self._launch_again(now)]
+
+    def _launch_again(self, now: float) -> list[Action]:
+        due = self._restarts.due(now)
+        for member in due:
+            self.members.retry(member)
+        return [self._request()] if due else []
+
+    def _restart_all(self, pause: float, now: float) -> list[Action]:
+        """Stop everybody; when the last one has ended all are started again."""
+        self._stopwatch.lap("running", now)
+        self.phase, self._linger_until = Phase.RESTARTING, None
+        self._restart_at = now + pause
+        stopped = self._stopping.begin("all tasks are started again", now)
+        return [*stopped, *self._start_again_when_stopped(now)]
+
+    def _restart_deadline(self) -> float | None:
+        if self.phase is not Phase.RESTARTING:
+            return None
+        live_until = self._stopping.deadline if self.members.any_live else self._restart_at
+        return max(self._restart_at, live_until)
+
+    def _start_again_when_stopped(self, now: float) -> list[Action]:
+        if now < self._restart_at or not self._stopping.is_over(now):
+            return []
+        left = [do.Kill(m.task_id) for m in self.members if m.is_live]
+        self._restarts.cancel()
+        for member in self.members:
+            self._endings.forget(member)
+            self._hangs.forget(member)
+            self.members.retry(member)
+        self.phase = Phase.STARTING
+        self._undecided = deciding(self._tasks)
+        self._stopwatch.lap("stopping to start again", now)
+        self._wait.begin(now)
+        return [*left, self._request()]
+
+    # Hangs
+
+    def _commands_awaited(self) -> list[Member]:
+        """Those that run, and whose end the run is waiting for."""
+        if self.phase is not Phase.RUNNING:
+            return []
+        return [m for m in self.members if m.stage is Stage.READY and m.task in self._undecided]
+
+    def _tick_hangs(self, now: float) -> list[Action]:
+        said, error = self._hangs.tick(now)
+        return [*said, *(self._stop(Outcome(error=error), now, examine=True) if error else [])]
+
+    # Ends of the run
+
+    def _warn_of(self, text: str, task_ids: Sequence[str]) -> list[Action]:
+        names = self.members.named(task_ids)
+        return [do.Say(text.format(some(names)), "warning")] if names else []
+
+    def _fail(self, member: Member, now: float) -> list[Action]:
+        ending = member.ending
+        assert ending is not None
+        where = f" on {ending.hostname}" if ending.hostname else ""
+        error = TaskFailed(member.task.name, f"{ending.reason}{where}", ending.code or 1)
+        return self._stop(Outcome(error=error, cause=ending), now)
+
+    def _finish_when_decided(self, now: float) -> list[Action]:
+        if self._undecided:
+            return []
+        # A ps that has hardly begun may be about to say something: let it live a moment.
+        born = [m.ready_at if m.stage is Stage.READY else now for m in self.members if m.is_live]
+        self._linger_until = max((at + MIN_LIFE for at in born), default=now)
+        if now < self._linger_until:
+            return []
+        return self._stop(Outcome(), now)
+
+    def _engine_gave_up(self, error: TFMesosError, now: float) -> list[Action]:
+        if self.phase is Phase.STOPPING:
+            return []  # the runners still hear us; the engine's confirmation is not needed
+        return self._stop(Outcome(error=error), now)
+
+    def _stop_requested(self, reason: str, exit_code: int, now: float) -> list[Action]:
+        if self.phase is Phase.STOPPING:
+            return self._finish(now)
+        error = Interrupted(reason, exit_code) if exit_code else None
+        return self._stop(Outcome(error=error), now)
+
+    def _stop(self, outcome: Outcome, now: float, examine: bool = False) -> list[Action]:
+        """The one way down, for success, failure and interruption alike."""
+        self._stopwatch.lap("running" if self._cluster.is_ready else "starting the tasks", now)
+        self.phase, self._stopping_with = Phase.STOPPING, outcome
+        self._linger_until = None
+        self._restarts.cancel()
+        todo = self._stopping.begin(str(outcome.error or "the run is over"), now, examine)
+        return [*todo, *self._finish_when_stopped(now)]
+
+    def _stop_deadline(self) -> float | None:
+        return self._stopping.deadline if self.phase is Phase.STOPPING else None
+
+    def _finish_when_stopped(self, now: float) -> list[Action]:
+        return [] if self.members.any_live else self._finish(now)
+
+    def _finish(self, now: float) -> list[Action]:
+        self.phase = Phase.FINISHED
+        self._stopwatch.lap("stopping", now)
+        outcome = self._stopping_with
+        ends = Outcome(
+            outcome.error,
+            outcome.cause,
+            self.members.failures_besides(outcome.cause),
+            tuple(m.task.name for m in self.members if m.is_live),
+            self._stopwatch.laps,
+            tuple(self._restarted),
+        )
+        return [do.Finish(ends)]

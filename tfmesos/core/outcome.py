@@ -1,0 +1,41 @@
+"""How a run ended, and how each of its tasks did."""
+
+from __future__ import annotations
+
+from ..config.job import Task
+from ..errors import TFMesosError
+from ..record import Record
+
+
+class Ending(Record):
+    """How one task ended, for the report."""
+
+    task: Task
+    hostname: str
+    code: int
+    reason: str
+    tail: tuple[str, ...]
+    at: float
+    task_id: str
+    sandbox: str = ""  # where to look at it
+    was_stopped: bool = False  # by us
+    is_reported: bool = False  # by its runner, with all that it said last
+
+
+class Outcome(Record):
+    """How a run ended: well, or by ``error``; ``cause`` is the task that failed first."""
+
+    error: TFMesosError | None = None
+    cause: Ending | None = None
+    others: tuple[Ending, ...] = ()  # those that failed after the cause
+    unstopped: tuple[str, ...] = ()  # tasks that had not ended when we stopped waiting
+    times: tuple[tuple[str, float], ...] = ()  # what took how many seconds, in order
+    restarted: tuple[Ending, ...] = ()  # ends that were followed by a restart
+
+    @property
+    def ok(self) -> bool:
+        return self.error is None
+
+    @property
+    def exit_code(self) -> int:
+        return 0 if self.error is None else self.error.exit_code

@@ -1,0 +1,114 @@
+"""Which tasks are started again, how often and when; and which nodes are better left alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from ..config.launch import RestartPolicy
+from ..record import Record
+from .endings import End
+from .tasks import Member
+
+LONGEST_PAUSE = 30.0  # seconds
+AVOIDED_FOR = 30.0  # seconds a node is left alone when tasks keep failing to start there
+KEEPS_FAILING = 2  # failures in a row that make it so
+PASSING_FOR = 60.0  # seconds after which what should pass by itself is a failure after all
+PASSING_PAUSES = (1.0, 2.0, 4.0, 8.0)  # seconds; the last of them from then on
+
+
+class Restart(Record):
+    """A restart that was granted."""
+
+    of_all: bool  # everyone, or only the task that ended
+    number: int  # 1 for the first; 0 if it does not count
+    limit: int
+    pause: float  # seconds to wait before it
+
+    def __str__(self) -> str:
+        if not self.number:
+            return f"its GPUs are not free yet: trying again in {self.pause:g} s"
+        what = "restarting all tasks" if self.of_all else "restarting it"
+        when = f" in {self.pause:g} s" if self.pause else ""
+        return f"{what}{when} (restart {self.number} of {self.limit})"
+
+
+class Restarts:
+    def __init__(self, policy: RestartPolicy) -> None:
+        self._policy = policy
+        self._spent: Counter[str] = Counter()  # by task; under "" those of all tasks
+        self._due: dict[Member, float] = {}
+        self._passing: dict[str, list[float]] = {}  # by task: when it met what should pass
+
+    @property
+    def deadline(self) -> float | None:
+        return min(self._due.values(), default=None)
+
+    def grant(self, end: End, had_started: bool) -> Restart | None:
+        """A restart after this end of a task, or None if it is the end of the run."""
+        if end.is_passing and not had_started:
+            return self._wait_out(end)
+        of_all = had_started and self._policy.after_start == "all"
+        if end.is_hopeless or (had_started and not self._is_worth_it(end)):
+            return None
+        who, limit = "" if of_all else end.member.task.name, self._policy.limit
+        if self._spent[who] >= limit:
+            return None
+        if of_all:
+            self._spent = Counter({"": self._spent[""]})  # everybody begins anew
+        self._spent[who] += 1
+        return Restart(of_all, self._spent[who], limit, _pause(self._spent[who], had_started))
+
+    def _wait_out(self, end: End) -> Restart | None:
+        """Nobody is to blame as long as it does not go on."""
+        met = self._passing.setdefault(end.member.task.name, [])
+        if met and end.at - met[-1] > PASSING_FOR:
+            met.clear()  # that was another time
+        met.append(end.at)
+        if met[-1] - met[0] > PASSING_FOR:
+            return None
+        pause = PASSING_PAUSES[min(len(met), len(PASSING_PAUSES)) - 1]
+        return Restart(False, 0, self._policy.limit, pause)
+
+    def _is_worth_it(self, end: End) -> bool:
+        if self._policy.after_start == "never" or end.member.is_local:
+            return False
+        return end.is_lost or end.code in self._policy.codes
+
+    def schedule(self, member: Member, at: float) -> None:
+        self._due[member] = at
+
+    def due(self, now: float) -> list[Member]:
+        """Those whose pause is over; they are asked for once."""
+        due = [member for member, at in self._due.items() if now >= at]
+        for member in due:
+            del self._due[member]
+        return due
+
+    def cancel(self) -> None:
+        self._due.clear()
+
+
+def _pause(number: int, had_started: bool) -> float:
+    """Seconds before restart *number*; a first failure to start is often nobody's fault."""
+    if number == 1 and not had_started:
+        return 0.0
+    doublings = number - 1 if had_started else number - 2
+    return min(float(2**doublings), LONGEST_PAUSE)
+
+
+class UnluckyNodes:
+    """Nodes on which tasks keep failing to start: they are left alone for a while."""
+
+    def __init__(self) -> None:
+        self._failures: Counter[str] = Counter()
+        self.avoided: dict[str, float] = {}  # and until when
+
+    def worked(self, node: str) -> None:
+        self._failures.pop(node, None)
+
+    def failed(self, node: str, now: float) -> None:
+        """Note that a task did not start there."""
+        self._failures[node] += 1
+        if self._failures[node] >= KEEPS_FAILING:
+            del self._failures[node]
+            self.avoided[node] = now + AVOIDED_FOR

@@ -1,0 +1,150 @@
+"""The tasks of a run and how far each has come, counted so that no question costs a search."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+from ..config.job import Task
+from .actions import Near, Wanted
+from .events import Placed
+from .outcome import Ending
+
+
+class Stage(IntEnum):
+    PAUSING = 1  # until it is launched again
+    WAITING = 2  # for a place
+    LAUNCHED = 3
+    REGISTERED = 4
+    STARTED = 5  # was told the cluster spec
+    READY = 6  # its command runs
+    ENDED = 7
+
+
+_WITH_RUNNER = (Stage.REGISTERED, Stage.STARTED, Stage.READY)
+
+
+@dataclass(slots=True, eq=False)
+class Member:
+    """A task of the run and what became of it."""
+
+    task: Task
+    task_id: str  # of the present attempt
+    stage: Stage = Stage.WAITING
+    attempt: int = 1
+    node: str = ""  # the engine's name for it
+    hostname: str = ""
+    is_local: bool = False  # does it run beside the launcher?
+    address: str = ""
+    port: int = 0
+    ready_at: float = 0.0
+    ending: Ending | None = None
+    told_address: str = ""  # where the others look for it
+    near: Near | None = None  # the place to have it there again
+
+    @property
+    def is_live(self) -> bool:
+        return Stage.WAITING < self.stage < Stage.ENDED
+
+    @property
+    def has_runner(self) -> bool:
+        return self.stage in _WITH_RUNNER
+
+
+class Tasks:
+    def __init__(self, tasks: Sequence[Task], run_id: str) -> None:
+        self._run_id = run_id
+        self._members = [Member(task, self._task_id(task, 1)) for task in tasks]
+        self._by_id = {member.task_id: member for member in self._members}
+        self._count = Counter({Stage.WAITING: len(tasks)})
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def __iter__(self) -> Iterator[Member]:
+        return iter(self._members)
+
+    def _task_id(self, task: Task, attempt: int) -> str:
+        return f"{self._run_id}-{task.job.name}-{task.index}-{attempt}"
+
+    def live(self, task_id: str) -> Member | None:
+        """The member whose present attempt this is, unless it has ended."""
+        member = self._by_id.get(task_id)
+        if member is None or not member.is_live or member.task_id != task_id:
+            return None
+        return member
+
+    def is_stray(self, task_id: str) -> bool:
+        """Is this an attempt that was given up, or a task of nobody?"""
+        member = self._by_id.get(task_id)
+        return member is None or member.task_id != task_id
+
+    def move(self, member: Member, stage: Stage) -> None:
+        self._count[member.stage] -= 1
+        self._count[stage] += 1
+        member.stage = stage
+
+    def launch(self, place: Placed) -> None:
+        member = self._by_id[place.task_id]
+        member.node, member.hostname = place.node, place.hostname
+        self.move(member, Stage.LAUNCHED)
+
+    def not_launched(self, task_ids: Iterable[str]) -> None:
+        """Nobody has taken these: they wait for a place as before."""
+        for member in filter(None, map(self.live, task_ids)):
+            self.move(member, Stage.WAITING)
+
+    def add_local(self, task: Task, task_id: str, address: str) -> None:
+        """*task* runs beside the launcher: it needs no place, and is as good as registered."""
+        member = next(member for member in self if member.task == task)
+        member.task_id, member.is_local = task_id, True
+        member.hostname, member.address = "this machine", address
+        self._by_id[task_id] = member
+        self.move(member, Stage.REGISTERED)
+
+    def retry(self, member: Member) -> None:
+        """Have *member* wait for a place as another attempt, nothing of the last one left."""
+        member.attempt += 1
+        member.task_id = self._task_id(member.task, member.attempt)
+        member.ending = None
+        self._by_id[member.task_id] = member
+        self.move(member, Stage.WAITING)
+
+    def waiting(self) -> list[Member]:
+        if not self._count[Stage.WAITING]:
+            return []
+        return [member for member in self if member.stage is Stage.WAITING]
+
+    def wanted(self) -> tuple[Wanted, ...]:
+        """What the engine is asked for on behalf of those that wait."""
+        return tuple(Wanted(m.task_id, m.task, m.near) for m in self.waiting())
+
+    def named(self, task_ids: Iterable[str]) -> list[str]:
+        """The names of those among the tasks that live."""
+        return [member.task.name for member in filter(None, map(self.live, task_ids))]
+
+    @property
+    def with_runner(self) -> int:
+        return sum(self._count[stage] for stage in _WITH_RUNNER)
+
+    @property
+    def any_live(self) -> bool:
+        return bool(self._count[Stage.LAUNCHED] or self.with_runner)
+
+    def all_at_least(self, stage: Stage) -> bool:
+        return not any(self._count[earlier] for earlier in Stage if earlier < stage)
+
+    def failures_besides(self, cause: Ending | None) -> tuple[Ending, ...]:
+        """How the others ended that failed by themselves, the earliest first."""
+        endings = [m.ending for m in self if m.ending and m.ending.code]
+        others = [end for end in endings if end is not cause and not end.was_stopped]
+        return tuple(sorted(others, key=lambda ending: ending.at))
+
+    def cluster(self) -> dict[str, list[str]]:
+        """The cluster spec: job name to the addresses of its tasks."""
+        spec: dict[str, list[str]] = {}
+        for member in self:
+            spec.setdefault(member.task.job.name, []).append(member.address)
+        return spec

@@ -1,0 +1,66 @@
+"""The wait for all tasks: what it is for, how often that is said, when it has been too long."""
+
+from __future__ import annotations
+
+from ..errors import EngineError, ResourcesError, StartTimeout, TFMesosError
+from ..text import count, some
+from .actions import Say
+from .tasks import Stage, Tasks
+
+FIRST_NOTICE = 3.0  # seconds until the first word
+NOTICE_EVERY = 5.0  # seconds between two words, at least
+REPEAT_AFTER = 30.0  # seconds until the same is said again
+
+
+class Wait:
+    def __init__(self, members: Tasks, timeout: float | None, now: float) -> None:
+        self._members, self._timeout = members, timeout
+        self.is_engine_ready = False
+        self.trouble = "waiting for the cluster"  # or why its engine is not ready
+        self.placed, self.reason = 0, "no place has been seen yet"  # as the engine said last
+        self.begin(now)
+
+    def begin(self, now: float) -> None:
+        """Somebody has to be waited for, from now on."""
+        self._notice_at = now + FIRST_NOTICE
+        self._said, self._said_at = "", now
+        self._end_at = None if self._timeout is None else now + self._timeout
+
+    @property
+    def deadline(self) -> float:
+        return self._notice_at if self._end_at is None else min(self._notice_at, self._end_at)
+
+    def is_over(self, now: float) -> bool:
+        return self._end_at is not None and now >= self._end_at
+
+    def notice(self, now: float) -> list[Say]:
+        """What is waited for: when it changes, and not too often; when it does not, seldom."""
+        if now < self._notice_at:
+            return []
+        self._notice_at = now + NOTICE_EVERY
+        text = self.text()
+        if text == self._said and now < self._said_at + REPEAT_AFTER:
+            return []
+        self._said, self._said_at = text, now
+        return [Say(text, "notice")]
+
+    def error(self) -> TFMesosError:
+        """What a wait that is over has failed of."""
+        awaited = f"not started after {self._timeout:g} s: {self.text()}"
+        if not self.is_engine_ready:
+            return EngineError(awaited)
+        return ResourcesError(awaited) if self._members.waiting() else StartTimeout(awaited)
+
+    def text(self) -> str:
+        """What is waited for just now."""
+        if not self.is_engine_ready:
+            return self.trouble
+        if waiting := self._members.waiting():
+            total = len(self._members)
+            placed = total - len(waiting) + self.placed
+            return f"{placed} of {count(total, 'task')} placed; {self.reason}"
+        if pausing := [m.task.name for m in self._members if m.stage is Stage.PAUSING]:
+            return f"waiting a moment before {some(pausing)} is launched again"
+        launched = [m for m in self._members if m.stage is Stage.LAUNCHED]
+        missing = [f"{m.task.name} on {m.hostname}" for m in launched]
+        return f"waiting for {some(missing)} to report to the launcher"

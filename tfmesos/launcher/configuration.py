@@ -1,0 +1,275 @@
+"""Settings of the library's call -> LaunchConfig. Flags and defaults meet here, once."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..config.job import Job, constrained, parse_jobs
+from ..config.launch import (
+    Access,
+    LaunchConfig,
+    LogChoice,
+    RestartPolicy,
+    parse_address,
+    parse_extra_config,
+    parse_volumes,
+)
+from ..config.secret import Secret, without_password
+from ..errors import SpecError
+from ..mesos.masters import parse as parse_master
+from ..node.address import join_address
+from .messages import check_room
+
+# What a plain process on another node needs of ours; Mesos itself gives it a fixed PATH.
+_SHARED_WITH_NODES = ("PATH", "PYTHONPATH")
+_LONGEST_SECRET = 64 * 1024  # bytes
+
+
+def make_config(
+    jobs: Any,
+    *,
+    role: str | None = None,
+    master: str | None = None,
+    name: str | None = None,
+    volumes: Mapping[str, str] | Iterable[str] = (),
+    containerizer_type: str | None = None,
+    force_pull_image: bool = False,
+    forward_addresses: Mapping[str, Any] | None = None,
+    protocol: str | None = "grpc",
+    env: Mapping[str, str] | None = None,
+    extra_config: Mapping[str, str] | None = None,
+    image: str | None = None,
+    user: str | None = None,
+    cwd: str | None = None,
+    python: str | None = None,
+    logs: str | None = None,
+    start_timeout: float | None = None,
+    restarts: int | None = None,
+    restart_policy: str | None = None,
+    retry_codes: str | Iterable[int] | None = None,
+    hang_timeout: float | None = None,
+    tf_config: str | None = None,
+    advertise: str | None = None,
+    local_chief: bool = False,
+    constraints: Iterable[Any] = (),
+    principal: str | None = None,
+    secret_file: str | None = None,
+    token_file: str | None = None,
+    ca_file: str | None = None,
+    cert_file: str | None = None,
+    key_file: str | None = None,
+) -> LaunchConfig:
+    """Merge what the caller gave with the environment and the defaults; SpecError if wrong."""
+    _check_types(
+        text=dict(role=role, master=master, name=name, image=image, python=python, logs=logs)
+        | dict(user=user, cwd=cwd, tf_config=tf_config),
+        flag=dict(force_pull_image=force_pull_image, local_chief=local_chief),
+    )
+    parsed = tuple(constrained(parse_jobs(jobs), constraints))
+    master = master or os.environ.get("MESOS_MASTER") or "local"
+    image, remark = _image(image or None, is_local=master == "local")
+    if master != "local":
+        parse_master(master)
+    initializer, finalizer = parse_extra_config(extra_config or {})
+    tasks = [task for job in parsed for task in job.tasks]
+    config = LaunchConfig(
+        jobs=parsed,
+        master=master,
+        name=_clean(name or _default_name()),
+        access=Access(
+            principal=principal or os.environ.get("MESOS_PRINCIPAL") or None,
+            secret=_read_secret(
+                "secret_file", secret_file or os.environ.get("MESOS_SECRET_FILE") or None
+            ),
+            token=_read_secret("token_file", token_file),
+            ca_file=ca_file,
+            cert_file=cert_file,
+            key_file=key_file,
+        ),
+        role=role or "*",
+        user=_clean(_own_name()),
+        task_user=user or None,
+        image=image,
+        containerizer=_containerizer(containerizer_type),
+        force_pull_image=force_pull_image,
+        volumes=parse_volumes(volumes),
+        env=_checked_env(env or {}),
+        inherited_env=_inherited(python, is_local=master == "local", image=image),
+        cwd=_absolute(cwd) if cwd else _current_directory(),
+        cwd_is_given=bool(cwd),
+        python=python or ("python3" if image else sys.executable),
+        initializer=initializer,
+        finalizer=finalizer,
+        protocol=protocol or "grpc",
+        forward_addresses=_addresses(forward_addresses or {}),
+        logs=_logs(parsed) if logs is None else LogChoice.parse(logs, tasks),
+        start_timeout=start_timeout,
+        restarts=RestartPolicy.given(restarts, restart_policy, retry_codes),
+        hang_timeout=hang_timeout,
+        tf_config=tf_config or "auto",
+        advertise=parse_address("advertise", advertise) if advertise else None,
+        local_chief=local_chief,
+        remark=remark,
+    )
+    check_room(config)
+    return config
+
+
+def _image(given: str | None, *, is_local: bool) -> tuple[str | None, str]:
+    """The image, and what is to be said if it is none although one was named.
+
+    Inside a container of that very image a task without a container is in the right place.
+    """
+    own = os.environ.get("DOCKER_IMAGE") or None
+    image = given or own
+    if not is_local or image is None or image != own or _has_docker() or not _is_in_container():
+        return image, ""
+    return None, f"no Docker in this container: the tasks run in it, too, and not each in {image}"
+
+
+def _has_docker() -> bool:
+    """Whether there is a sign of an engine; whether it answers is seen later."""
+    is_named = "DOCKER_HOST" in os.environ or os.path.exists("/var/run/docker.sock")
+    return is_named and shutil.which("docker") is not None
+
+
+def _is_in_container() -> bool:
+    marks = ("/.dockerenv", "/run/.containerenv")  # of Docker and of Podman
+    variables = ("MESOS_SANDBOX", "KUBERNETES_SERVICE_HOST")
+    return any(map(os.path.exists, marks)) or any(name in os.environ for name in variables)
+
+
+def _check_types(text: Mapping[str, object], flag: Mapping[str, object]) -> None:
+    for name, value in text.items():
+        if value is not None and not isinstance(value, str):
+            raise SpecError(None, name, f"must be a text, got {value!r}")
+    for name, value in flag.items():
+        if not isinstance(value, bool):
+            raise SpecError(None, name, f"must be True or False, got {value!r}")
+
+
+def _clean(text: str) -> str:
+    """Bytes of a command line that are no text, made visible: Mesos takes only text."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _own_name() -> str:
+    """In a container a user often has a number only."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return str(os.getuid())
+
+
+def _absolute(cwd: str) -> str:
+    if not cwd.startswith("/"):
+        raise SpecError(None, "cwd", f"must be an absolute path, got {cwd!r}")
+    return cwd
+
+
+def _current_directory() -> str:
+    try:
+        return os.getcwd()
+    except OSError as error:
+        problem = "does not exist any more: change to another directory first"
+        raise SpecError(None, "the current directory", problem) from error
+
+
+def _default_name() -> str:
+    """As TFMesos named its frameworks; everybody who can ask the master sees it."""
+    command_line = " ".join([os.path.abspath(sys.argv[0]), *sys.argv[1:]])
+    return f"[tensorflow] {without_password(command_line)}"
+
+
+def _read_secret(field: str, path: str | None) -> Secret | None:
+    """Secrets come in files: a command line can be read by everybody on the machine."""
+    if path is None:
+        return None
+    try:
+        with open(path, "rb") as file:
+            content = file.read(_LONGEST_SECRET + 1)
+    except (OSError, ValueError) as error:  # a path with a zero byte is a ValueError
+        why = error.strerror if isinstance(error, OSError) else error
+        raise SpecError(None, field, f"cannot be read: {path}: {why}") from None
+    if len(content) > _LONGEST_SECRET:
+        raise SpecError(None, field, f"is longer than {_LONGEST_SECRET} bytes: {path}")
+    secret = content.decode(errors="replace").strip()
+    if not secret:
+        raise SpecError(None, field, f"is empty: {path}")
+    if "\ufffd" in secret or not secret.isprintable():
+        raise SpecError(None, field, f"must hold one line of text: {path}")
+    return Secret(secret)
+
+
+def _containerizer(given: str | None) -> str | None:
+    return given.upper() if isinstance(given, str) else given
+
+
+def _logs(jobs: Iterable[Job]) -> LogChoice:
+    """The output of every command; a bare server has nothing to say unless it fails."""
+    return LogChoice(frozenset((job.name, "*") for job in jobs if job.cmd is not None))
+
+
+def _checked_env(env: Mapping[str, str]) -> dict[str, str]:
+    for key, value in env.items():
+        if not isinstance(value, str):
+            raise SpecError(None, "env", f"must hold texts, got {value!r} for {key}")
+    return dict(env)
+
+
+def _inherited(python: str | None, *, is_local: bool, image: str | None) -> dict[str, str]:
+    """On this machine a task sees our whole environment, as from a shell; in an image nothing."""
+    if image:
+        return {}
+    names = os.environ if is_local else _SHARED_WITH_NODES
+    env = {name: os.environ[name] for name in names if _is_text(os.environ.get(name, "\udcff"))}
+    return {**env, "PATH": _path(env["PATH"], python)} if "PATH" in env else env
+
+
+def _path(path: str, given: str | None) -> str:
+    """Where the tasks look for commands: ``python`` is the Python that was named or called.
+
+    The latter is ours, as in ``/venv/bin/tfrun -- python``; but not where ``tfrun`` was installed
+    as a tool with an environment of its own: nobody means that one.
+    """
+    directory, listed = os.path.dirname(given or sys.executable), path.split(os.pathsep)
+    if given is None and (_is_tool() or directory in listed):
+        return path
+    is_there = os.path.isabs(directory) and listed[0] != directory and _is_text(directory)
+    return os.pathsep.join([directory, path]) if is_there else path
+
+
+def _is_tool() -> bool:
+    """Was this ``tfrun`` called from another place than that of its Python?"""
+    place, name = os.path.split(os.path.abspath(sys.argv[0]))
+    return name == "tfrun" and place != os.path.dirname(sys.executable)
+
+
+def _is_text(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _addresses(given: Mapping[str, Any]) -> dict[str, str]:
+    """TFMesos took pairs of host and port; a text is fine, too."""
+    return {task: _one_address(address) for task, address in given.items()}
+
+
+def _one_address(given: Any) -> str:
+    match given:
+        case str():
+            text = given
+        case (str(host), int(port)):
+            text = join_address(host, port)
+        case _:
+            problem = f"must be pairs of host and port, got {given!r}"
+            raise SpecError(None, "forward_addresses", problem)
+    return join_address(*parse_address("forward_addresses", text))

@@ -1,0 +1,47 @@
+"""The lifecycle of a run and its engine, joined: each gets what is for it, and decides alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+from ..core.actions import Request
+from ..core.events import Event, Ticked
+
+
+class Decider(Protocol):
+    """Whatever decides: pure, so that any run can be replayed from its events."""
+
+    @property
+    def deadline(self) -> float | None:
+        """When ``Ticked`` is due at the latest."""
+
+    def handle(self, event: Any, now: float) -> Sequence[Any]:
+        """Take in what happened; return what is to be done, in this order."""
+
+
+class Deciders:
+    """Itself a decider: what is left to be done is for the shell."""
+
+    def __init__(self, lifecycle: Decider, engine: Decider) -> None:
+        self._lifecycle, self._engine = lifecycle, engine
+
+    @property
+    def deadline(self) -> float | None:
+        times = (self._lifecycle.deadline, self._engine.deadline)
+        return min((time for time in times if time is not None), default=None)
+
+    def handle(self, event: Any, now: float) -> list[Any]:
+        if isinstance(event, Ticked):
+            both = (self._engine, self._lifecycle)
+            return [todo for one in both for todo in self._pass_on(one.handle(event, now), now)]
+        decider = self._lifecycle if isinstance(event, Event) else self._engine
+        return list(self._pass_on(decider.handle(event, now), now))
+
+    def _pass_on(self, outputs: Iterable[Any], now: float) -> Iterable[Any]:
+        """What one tells the other goes there; the rest is to be done."""
+        for output in outputs:
+            if isinstance(output, Event | Request):
+                yield from self.handle(output, now)
+            else:
+                yield output

@@ -1,0 +1,102 @@
+"""A task that runs as our own child, attached to the terminal, while the others are remote.
+
+It stays in our process group: so it can read the keyboard, and Ctrl-C and Ctrl-Z reach it. All
+that it starts is found by a variable in its environment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..config.job import Task
+from ..node import command, process
+from ..node.address import join_address
+from ..node.port import family_of, reserve
+
+Json = dict[str, Any]
+
+_HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+_GUARD = """
+import signal, sys, time
+sys.path.insert(0, sys.argv[1])
+from tfmesos.node.process import kill_marked, signal_marked
+name, value = sys.argv[2:]
+sys.stdin.read()
+signal_marked(name, [value], signal.SIGTERM)
+time.sleep(2)
+kill_marked(name, value)
+"""
+
+
+class LocalChief:
+    """The task, its address, and its process once it has been started."""
+
+    def __init__(self, task: Task, run_id: str, host: str, say: Callable[[str], None]) -> None:
+        self.task, self.task_id = task, f"{run_id}-{task.job.name}-{task.index}-here"
+        self._say = say
+        self._reservation = reserve(family_of(host))
+        self.address = join_address(host, self._reservation.getsockname()[1])
+        self._mark = {process.MARK: self.task_id}
+        self._guard = self._post_guard()
+        self._process: asyncio.subprocess.Process | None = None
+        self.is_stopping = False
+
+    def _post_guard(self) -> subprocess.Popen[bytes]:
+        """A process that ends the task if we are killed: its standard input ends with us."""
+        argv = [sys.executable, "-I", "-S", "-c", _GUARD, _HOME, process.MARK, self.task_id]
+        return process.start(argv, stdin=subprocess.PIPE)
+
+    def close(self) -> None:
+        self._reservation.close()
+        process.kill_marked(process.MARK, self.task_id)
+        self._guard.kill()  # whatever state it is in
+        self._guard.communicate()
+
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.returncode is None
+
+    async def run(self, start: Json) -> tuple[int, str]:
+        """Initializer, command and finalizer; returns the exit code and what to say of it."""
+        who = (start["cluster"], self.task.job.name, self.task.index)
+        values = command.placeholders(*who)
+        given = command.environment(
+            *who, is_whole=not start["starts"], always=start["tf_config"] == "always"
+        )
+        env = command.merged(os.environ, start["env"], given, start["user_env"], self._mark)
+        code, reason = 0, ""
+        if start["initializer"]:
+            code, reason = await self._step(command.argv(start["initializer"], values), env)
+            reason = f"its initializer {reason}"
+        if not code and not self.is_stopping:
+            code, reason = await self._step(command.argv(start["command"], values), env)
+        if start["finalizer"]:
+            await self._finalize(command.argv(start["finalizer"], values), env)
+        return code, reason or "was stopped before its command"
+
+    async def stop(self, grace: float) -> None:
+        self.is_stopping = True
+        process.signal_marked(process.MARK, [self.task_id], signal.SIGTERM)
+        await asyncio.sleep(grace)
+        process.kill_marked(process.MARK, self.task_id)
+
+    async def _finalize(self, argv: list[str], env: Mapping[str, str]) -> None:
+        code, reason = await self._step(argv, env)
+        if code:
+            self._say(f"the finalizer of {self.task.name} {reason}")
+
+    async def _step(self, argv: list[str], env: Mapping[str, str]) -> tuple[int, str]:
+        try:
+            self._process = await asyncio.create_subprocess_exec(*argv, env=env)
+        except (OSError, ValueError) as error:
+            return process.could_not_start(argv[0], error)
+        try:
+            return process.ending(await self._process.wait())
+        finally:
+            process.kill_marked(process.MARK, self.task_id)

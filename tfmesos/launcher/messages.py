@@ -1,0 +1,132 @@
+"""What the launcher tells its runners: in their task, and when they have registered."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import Any
+
+from ..config.job import Task
+from ..config.launch import LaunchConfig
+from ..config.secret import Secret
+from ..core.actions import ClusterSpec, StopRunner
+from ..errors import SpecError
+from ..mesos.offers import Seat
+from ..mesos.task_info import command_info
+from ..node.address import join_address
+from ..node.handshake import NOBODY
+from . import payload
+
+Json = dict[str, Any]
+
+RUNNER_GRACE = 30.0  # seconds a runner looks for a lost launcher before it gives up
+LOCAL_GRACE = 2.0  # the same on this machine, where a lost launcher has ended
+SILENT = 60.0  # seconds without output that are worth knowing of
+MAX_COMMAND = 3 * 1024  # bytes of a task's CommandInfo in JSON, whatever it is made of
+LONGEST_RUN, LONGEST_ADDRESS = "tfmesos-ffffffff", 45
+CONNECT_TIMEOUT = 20.0  # seconds a runner tries to reach the launcher at first
+
+
+def runner_grace(config: LaunchConfig) -> float:
+    """Seconds that runner and launcher look for each other when they have lost touch."""
+    return LOCAL_GRACE if config.is_local else RUNNER_GRACE
+
+
+def silent_after(config: LaunchConfig) -> float:
+    """Seconds without output after which a task counts as silent."""
+    return SILENT if config.hang_timeout is None else min(SILENT, config.hang_timeout / 2)
+
+
+def stub_settings(run_id: str, launcher: str, task_id: str, owner: int | None) -> str:
+    """What a task has to know before it can ask for more; *owner* is our pid if it can see us."""
+    seen = NOBODY if owner is None else owner
+    return f"{launcher} {run_id} {task_id} {CONNECT_TIMEOUT:g} {seen}"
+
+
+def runner_settings(config: LaunchConfig, seat: Seat) -> Json:
+    """What a runner is told when it has proved itself."""
+    # An agent that names its GPUs leaves it to us to keep tasks apart.
+    own_gpus = {"CUDA_VISIBLE_DEVICES": ",".join(seat.gpu_ids)} if seat.gpu_ids else {}
+    return {
+        "job": seat.task.job.name,
+        "index": seat.task.index,
+        "port": seat.port,
+        "env": own_gpus,
+        "grace": runner_grace(config),
+        "patient": config.is_local,
+    }
+
+
+def runner_command(config: LaunchConfig, settings: str, secret: Secret | str) -> Json:
+    """The CommandInfo that starts a runner."""
+    environment: dict[str, Secret | str] = {"TFMESOS_RUNNER": settings, "TFMESOS_SECRET": secret}
+    return command_info(payload.command(config.python), environment)
+
+
+def check_room(config: LaunchConfig) -> None:
+    """Refuse a path of an interpreter, all else being bounded, for which a task has no room."""
+    host, _ = config.advertise or ("f" * LONGEST_ADDRESS, 0)
+    longest = max(config.jobs, key=lambda job: len(job.name)).name
+    task_id = f"{LONGEST_RUN}-{longest}-{10**9}-{10**6}"
+    settings = stub_settings(LONGEST_RUN, join_address(host, 65535), task_id, 2**22)
+    excess = len(json.dumps(runner_command(config, settings, "0" * 64))) - MAX_COMMAND
+    if excess > 0:
+        size = len(json.dumps(shlex.quote(config.python))) - 2
+        room = f"the command of a task has room for {size - excess:,}"
+        raise SpecError(None, "python", f"is too long: it takes {size:,} bytes, and {room}")
+
+
+def prepare_message(config: LaunchConfig, task: Task) -> Json:
+    """In what surroundings a task runs."""
+    env = dict(config.inherited_env)
+    if task.job.gpus:
+        env.pop("CUDA_VISIBLE_DEVICES", None)  # which ones, the agent has said
+    else:
+        env["CUDA_VISIBLE_DEVICES"] = ""  # a ps must never grab a GPU that is not its own
+    if config.hang_timeout is not None:
+        env["PYTHONFAULTHANDLER"] = "1"  # prints the stack traces of a task that hangs
+    return {
+        "type": "prepare",
+        "env": env,
+        "user_env": dict(config.env),
+        "cwd": config.cwd,
+        "cwd_is_given": config.cwd_is_given,
+        "in_image": config.image is not None,
+        "no_gpu": _without_gpu(config) if task.job.gpus else None,
+    }
+
+
+def _without_gpu(config: LaunchConfig) -> str:
+    """What the runner says if it sees no GPU although its task was given one."""
+    if config.image is None:
+        return "no GPU is visible in this task: its node lacks the NVIDIA driver, or forbids it"
+    if config.containerizer == "DOCKER":
+        way_out = "its node needs the NVIDIA Container Toolkit"
+    else:
+        way_out = (
+            "the Mesos containerizer brings the driver only into an image that sets "
+            "NVIDIA_VISIBLE_DEVICES (ENV NVIDIA_VISIBLE_DEVICES=all in its Dockerfile), "
+            "and only on an agent with the isolator gpu/nvidia"
+        )
+    return f"no GPU is visible in this task: {way_out}"
+
+
+def start_message(config: LaunchConfig, task: Task, cluster: ClusterSpec) -> Json:
+    """What a runner is told when everybody is in."""
+    job = task.job
+    return {
+        **prepare_message(config, task),
+        "type": "start",
+        "cluster": cluster,
+        "starts": {job.name: job.start for job in config.jobs if job.start},
+        "command": job.cmd,
+        "tf_config": config.tf_config,
+        "serve": {"protocol": config.protocol, "cpus": job.cpus, "gpus": job.gpus},
+        "initializer": config.initializer,
+        "finalizer": config.finalizer,
+    }
+
+
+def stop_message(stop: StopRunner) -> Json:
+    grace, reason, examine = stop.grace, stop.reason, stop.examine
+    return {"type": "stop", "grace": grace, "reason": reason, "examine": examine}

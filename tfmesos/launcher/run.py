@@ -1,0 +1,402 @@
+"""One run: the loop that joins its deciders with the engine, the runners and the screen.
+
+It decides nothing. Whatever happens becomes an event; what the deciders answer is carried out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import secrets
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import AsyncExitStack
+from typing import Any, TypeVar
+
+from ..config.launch import LaunchConfig
+from ..config.secret import Secret
+from ..core import actions as do
+from ..core import events as happened
+from ..core.actions import ClusterSpec
+from ..core.lifecycle import Lifecycle, Phase
+from ..core.outcome import Outcome
+from ..errors import Interrupted, SpecError, TFMesosError
+from ..mesos.containers import choice
+from ..mesos.driver import MesosDriver
+from ..mesos.engine import MesosEngine
+from ..mesos.events import MesosEvent
+from ..mesos.offers import Seat
+from ..node import undelivered, wire
+from ..node.address import split_address
+from ..text import some
+from . import payload
+from .console import Console
+from .deciders import Deciders
+from .listener import Listener
+from .local_chief import LocalChief
+from .messages import (
+    prepare_message,
+    runner_command,
+    runner_grace,
+    runner_settings,
+    silent_after,
+    start_message,
+    stop_message,
+    stub_settings,
+)
+from .open_files import allow_tasks
+from .setup import Setup
+from .story import Story
+
+log = logging.getLogger(__name__)
+
+Json = dict[str, Any]
+AnyEvent = happened.Event | happened.Ticked | MesosEvent
+T = TypeVar("T")
+
+CTRL_C_TWICE = 2.0  # seconds within which a second Ctrl-C is meant for us
+LEAVE_WITHIN, HURRY_WITHIN = 3.0, 0.5  # seconds for the engine to let us go
+NOBODY_READS = 128 + 13  # as if by SIGPIPE
+EX_IOERR = 74
+FETCHES = 16  # sandboxes that are read at once, each up to 32 MiB
+STARTS, BETWEEN_STARTS = 32, 0.05  # tasks that begin at once, seconds until the next ones do
+STATUS_EVERY = 0.1  # seconds between two versions of the live line, at least
+
+
+class Run:
+    def __init__(
+        self,
+        config: LaunchConfig,
+        console: Console,
+        *,
+        on_ready: Callable[[ClusterSpec], None] = lambda cluster: None,
+        on_failure: Callable[[Outcome], Awaitable[None]] | None = None,
+    ) -> None:
+        """Servers that have ended answer for themselves until *on_failure* returns."""
+        self.config, self._console, self._on_ready = config, console, on_ready
+        self._on_failure = on_failure if config.has_servers else None
+        self.id = f"tfmesos-{secrets.token_hex(4)}"
+        self._names: dict[str, str] = {}  # task id -> name on the screen
+        self._events: asyncio.Queue[AnyEvent] = asyncio.Queue()
+        self._outcome: Outcome | None = None
+        self._stopped, self._stopped_with = asyncio.Event(), ("", 0)
+        self._cut = asyncio.Event()  # stopped, and nobody is waited for who reads the output
+        self._hurried = False
+        self._interrupted_at = float("-inf")
+        self._next_status = 0.0
+        self._story = Story(len(config.tasks))
+        self._shown_phase: Phase | None = None
+        self._chief: LocalChief | None = None  # the task in this terminal
+        self._side_work: list[asyncio.Task[None]] = []
+        self._group: asyncio.TaskGroup
+        self._setup: Setup
+        self._driver: MesosDriver
+        self._listener: Listener
+        self._lifecycle: Lifecycle | None = None
+        self._deciders: Deciders
+        self._launcher = ""  # where the runners find us
+
+    @property
+    def host(self) -> str:
+        """Under which the tasks can reach this process."""
+        return split_address(self._launcher)[0]
+
+    @property
+    def awaited(self) -> str:
+        """What the end of the run waits for just now, in words."""
+        if self._lifecycle is None:
+            return "it is being set up"
+        live = [member.task.name for member in self._lifecycle.members if member.is_live]
+        running = f"still running: {some(live)}" if live else "all its tasks have ended"
+        return self._lifecycle.summary() or running
+
+    def request_stop(self, reason: str, exit_code: int) -> None:
+        """End the run: in good order the first time, at once the second time."""
+        self._hurried = self._stopped.is_set()
+        self._stopped_with = reason, exit_code
+        self._stopped.set()
+        if exit_code:  # else its owner ends it, and wants all of its output
+            self._cut.set()
+            self._console.hurry()
+        self._events.put_nowait(happened.StopRequested(reason, exit_code))
+
+    @property
+    def is_stopped(self) -> bool:
+        """Was it told to end before it had?"""
+        return self._cut.is_set()
+
+    def output_failed(self, error: Exception) -> None:
+        """Nobody reads our output any more, or it cannot be written. An end is an end already."""
+        if not self._stopped.is_set():
+            self.request_stop(*unwritten(error))
+
+    def interrupt(self) -> None:
+        """Ctrl-C. A task in this terminal got it, too, and may go on; pressed twice it is ours."""
+        now = asyncio.get_running_loop().time()
+        is_repeated, self._interrupted_at = now - self._interrupted_at < CTRL_C_TWICE, now
+        if is_repeated or self._chief is None or not self._chief.is_running:
+            self.request_stop("interrupted", Interrupted.exit_code)
+
+    async def go(self) -> Outcome:
+        """Live the whole run, and return how it ended. Nothing is left of it then.
+
+        Raises SpecError if something was wrong before anything had started.
+        """
+        began_at = asyncio.get_running_loop().time()
+        async with AsyncExitStack() as stack:
+            try:
+                await self._open(stack, began_at)
+            except SpecError:
+                raise  # the caller's mistake, like those that are found before
+            except TFMesosError as error:
+                return Outcome(error=error)
+            outcome = await self._live()
+        self._console.status("")
+        return outcome
+
+    # Setting up
+
+    async def _open(self, stack: AsyncExitStack, began_at: float) -> None:
+        self._setup = Setup(self.config, self._console.say, self._unless_stopped)
+        await self._setup.find_masters(stack, self.id, lambda: self._hurried)
+        if said := choice(self.config, self._console.named):
+            self._console.say(said)
+        if not self.config.is_local:  # where the sandboxes go with us
+            self._console.kept = "; the sandbox has them all"
+        self._raise_limit()
+        self._listener = await stack.enter_async_context(self._new_listener())
+        self._launcher = await self._setup.listen(self._listener)
+        if self.config.local_chief:
+            self._chief = LocalChief(self.config.chief, self.id, self.host, self._console.say)
+            stack.callback(self._chief.close)
+        self._lifecycle = self._new_lifecycle(began_at)
+        engine = MesosEngine(secrets.SystemRandom().random)
+        self._deciders = Deciders(self._lifecycle, engine)
+        self._driver = self._new_driver(engine)
+
+    def _raise_limit(self) -> None:
+        wanted = len(self.config.tasks)
+        if (possible := allow_tasks(wanted)) < wanted:
+            text = f"open files are limited: enough for about {possible} of {wanted} tasks"
+            self._console.say(f"{text}; raise it with ulimit -n", "warning")
+
+    def _new_listener(self) -> Listener:
+        return Listener(
+            self.id,
+            self._events.put_nowait,
+            self._output,
+            grace=runner_grace(self.config),
+            silent_after=silent_after(self.config),
+            dismisses=self._on_failure is None,
+            runner=payload.runner(),
+        )
+
+    def _new_lifecycle(self, now: float) -> Lifecycle:
+        chief = self._chief
+        return Lifecycle(
+            self.config.tasks,
+            self.id,
+            now,
+            start_timeout=self.config.start_timeout,
+            restarts=self.config.restarts,
+            hang_timeout=self.config.hang_timeout,
+            nodes_alike=self.config.is_local or self.config.image is not None,
+            local=None if chief is None else (chief.task, chief.task_id, chief.address),
+        )
+
+    def _new_driver(self, engine: MesosEngine) -> MesosDriver:
+        return MesosDriver(
+            self.config,
+            self.id,
+            self._setup.masters,
+            engine,
+            self._events.put_nowait,
+            self._command_of,
+            self._console.say,
+            self._console.named,
+            credential=self._setup.credential,
+            tls=self._setup.tls,
+            timing=self._setup.timing,
+        )
+
+    def _command_of(self, task_id: str, seat: Seat) -> Json:
+        """What starts a task, whose runner is expected from now on."""
+        # Where a task can see this process: a container has pids and files of its own.
+        scratch = self._setup.scratch
+        is_near = scratch is not None and self.config.image is None
+        owner, more = (os.getpid(), {"scratch": scratch}) if is_near else (None, {})
+        self._names[task_id] = seat.task.name
+        settings = runner_settings(self.config, seat) | more
+        secret = Secret(self._listener.expect(task_id, settings=settings).hex())
+        told = stub_settings(self.id, self._launcher, task_id, owner)
+        return runner_command(self.config, told, secret)
+
+    async def _unless_stopped(self, work: Coroutine[Any, Any, T]) -> T:
+        """Names and ZooKeepers may take long to answer; a stop need not wait for them."""
+        return await self._unless(self._stopped, work)
+
+    async def unless_cut(self, work: Coroutine[Any, Any, T]) -> T:
+        """Readers may take long; an interrupt need not wait for them."""
+        return await self._unless(self._cut, work)
+
+    async def _unless(self, event: asyncio.Event, work: Coroutine[Any, Any, T]) -> T:
+        answer, stop = asyncio.ensure_future(work), asyncio.ensure_future(event.wait())
+        try:
+            await asyncio.wait({answer, stop}, return_when=asyncio.FIRST_COMPLETED)
+            if answer.done():
+                return answer.result()
+            raise Interrupted(*self._stopped_with)
+        finally:
+            answer.cancel()
+            stop.cancel()
+
+    # Living
+
+    async def _live(self) -> Outcome:
+        async with asyncio.TaskGroup() as self._group:
+            engine = self._spawn(self._driver.run())
+            outcome = await self._explained(await self._loop())
+            if self._on_failure is not None and outcome.error is not None:
+                await self._on_failure(outcome)
+                for task_id in self._names:
+                    self._listener.dismiss(task_id)
+            await self._driver.leave(HURRY_WITHIN if self._hurried else LEAVE_WITHIN)
+            outcome = await self._with_all_output(outcome)
+            for work in [engine, *self._side_work]:
+                work.cancel()
+        return outcome
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        return self._group.create_task(work)
+
+    async def _loop(self) -> Outcome:
+        assert self._lifecycle is not None
+        clock = asyncio.get_running_loop().time
+        while self._outcome is None:
+            event = await self._next_event()
+            log.debug("event: %s", event)
+            todo = self._deciders.handle(event, clock())
+            for line in self._story.tell(event, todo):
+                self._console.say(line, "info")
+            for action in todo:
+                log.debug("action: %s", action)
+                self._do(action)
+            if isinstance(event, happened.TaskExited) and not self._lifecycle.is_failing:
+                self._listener.dismiss(event.task_id)
+            self._show_status(self._lifecycle, clock())
+        return self._outcome
+
+    def _show_status(self, lifecycle: Lifecycle, now: float) -> None:
+        is_new_phase = lifecycle.phase is not self._shown_phase
+        if self._console.is_live and (is_new_phase or now >= self._next_status):
+            self._next_status, self._shown_phase = now + STATUS_EVERY, lifecycle.phase
+            self._console.status(lifecycle.summary())
+
+    async def _next_event(self) -> AnyEvent:
+        try:
+            async with asyncio.timeout_at(self._deciders.deadline):
+                return await self._events.get()
+        except TimeoutError:
+            return happened.Ticked(self._listener.is_busy)
+
+    async def _explained(self, outcome: Outcome) -> Outcome:
+        """The outcome with the place of the culprit's sandbox, and its end if we had none."""
+        if outcome.cause is None:
+            return outcome
+        return outcome.but(cause=await self._driver.explain(outcome.cause))
+
+    async def _with_all_output(self, outcome: Outcome) -> Outcome:
+        """Show what tasks have written that ended, or say that it is missing."""
+        try:
+            await self.unless_cut(self._bring_output())
+        except Interrupted as stop:
+            return outcome if outcome.error else outcome.but(error=stop)
+        return outcome
+
+    async def _bring_output(self) -> None:
+        await self._listener.drain()
+        shown = {task.name for task in self.config.tasks if task in self.config.logs}
+        at_once = asyncio.Semaphore(FETCHES)
+        async with asyncio.TaskGroup() as group:
+            for task_id, received in self._listener.unreported():
+                if self._names[task_id] in shown:
+                    group.create_task(self._fetch_or_say(task_id, received, at_once))
+
+    async def _fetch_or_say(self, task_id: str, received: int, turn: asyncio.Semaphore) -> None:
+        async with turn:
+            if not await self._fetch(task_id, received):
+                what = f"the last output of {self._names[task_id]} may be missing"
+                self._console.say(f"{what}: its runner could not report", "warning")
+
+    async def _fetch(self, task_id: str, received: int) -> bool:
+        """Show what the runner left in its sandbox; is it all that was missing?"""
+        text = await self._driver.read(task_id, undelivered.FILE)
+        messages, is_all = undelivered.unpack(text, received)
+        for message in messages:
+            if message["type"] == "output":
+                what = (message["stream"], message["text"], message["dropped"])
+                await self._output(task_id, *what)
+        return is_all
+
+    async def _output(self, task_id: str, stream: str, text: str, dropped: int) -> None:
+        await self._console.output(self._names.get(task_id, task_id), stream, text, dropped)
+
+    # Doing
+
+    def _do(self, action: Any) -> None:
+        match action:
+            case do.Prepare(task_id, task):
+                message = prepare_message(self.config, task)
+                self._listener.send(task_id, {**message, "forward": task in self.config.logs})
+            case do.Start():
+                self._start(action.but(tasks=action.tasks[:STARTS]))
+                self._side_work.append(self._spawn(self._start_rest(action)))
+            case do.StopRunner(task_id, grace) if self._chief and task_id == self._chief.task_id:
+                self._side_work.append(self._spawn(self._chief.stop(grace)))
+            case do.StopRunner():
+                self._listener.send(action.task_id, stop_message(action))
+            case do.AnnounceReady(cluster):
+                self._on_ready(cluster)
+            case do.Say(text, level):
+                self._console.say(text, level)
+            case do.Finish(outcome):
+                self._outcome = outcome
+            case _:
+                self._driver.carry_out(action)
+
+    async def _start_rest(self, start: do.Start) -> None:
+        """A thousand that begin at the same moment would leave us no time on their machine."""
+        assert self._lifecycle is not None
+        for at in range(STARTS, len(start.tasks), STARTS):
+            await asyncio.sleep(BETWEEN_STARTS if self.config.is_local else 0)
+            if self._lifecycle.phase is not Phase.RUNNING:
+                return
+            self._start(start.but(tasks=start.tasks[at : at + STARTS]))
+
+    def _start(self, start: do.Start) -> None:
+        frames: dict[Any, bytes] = {}  # many tasks get the same message: encode it once
+        for task_id, task in start.tasks:
+            if self._chief is not None and task_id == self._chief.task_id:
+                message = start_message(self.config, task, start.cluster)
+                self._side_work.append(self._spawn(self._run_chief(self._chief, message)))
+                continue
+            forward = task in self.config.logs
+            copy_to = self.config.forward_addresses.get(task.mesos_name)
+            key = (task.job.name, forward, copy_to)
+            if key not in frames:
+                message = start_message(self.config, task, start.cluster)
+                frames[key] = wire.encode({**message, "forward": forward, "copy_to": copy_to})
+            self._listener.send(task_id, frames[key])
+
+    async def _run_chief(self, chief: LocalChief, message: Json) -> None:
+        self._events.put_nowait(happened.TaskReady(chief.task_id))
+        code, reason = await chief.run(message)
+        ended = happened.TaskExited(chief.task_id, code, reason, was_stopped=chief.is_stopping)
+        self._events.put_nowait(ended)
+
+
+def unwritten(error: Exception) -> tuple[str, int]:
+    """What is to be said of output that could not be written, and the exit code for it."""
+    if isinstance(error, BrokenPipeError):
+        return "nobody reads the output any more", NOBODY_READS
+    return f"the output cannot be written: {error}", EX_IOERR

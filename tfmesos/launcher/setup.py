@@ -1,0 +1,132 @@
+"""What a run stands on: a master, and an address under which the tasks find us."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import AsyncExitStack
+from typing import Any, Protocol, TypeVar
+
+from ..config.launch import LaunchConfig
+from ..config.secret import Secret
+from ..errors import MasterError, SpecError
+from ..mesos import masters
+from ..mesos.auth import tls_context
+from ..mesos.masters import Masters, UnknownHost
+from ..mesos.retries import Timing
+from ..node.address import join_address
+from .listener import Listener
+
+T = TypeVar("T")
+
+FIND_MASTER_WITHIN = 8.0  # seconds, at first
+RECONNECT_WITHIN = 100.0  # seconds for a lost master, or another one, to be there again
+RETRY_EVERY = 0.5  # seconds between two attempts to find the way to a master
+
+
+class UnlessStopped(Protocol):
+    """Names and ZooKeepers may take long to answer; a stop need not wait for them."""
+
+    async def __call__(self, work: Coroutine[Any, Any, T]) -> T: ...
+
+
+class Setup:
+    def __init__(
+        self,
+        config: LaunchConfig,
+        say: Callable[[str, str], None],
+        unless_stopped: UnlessStopped,
+    ) -> None:
+        self._config, self._say, self._unless_stopped = config, say, unless_stopped
+        self._began_at = asyncio.get_running_loop().time()
+        self._said = ""  # the last trouble on the way to a master
+        self.tls = tls_context(config.access)
+        self.credential: tuple[str, Secret] | None = None
+        self.scratch: str | None = None  # the embedded Mesos's directory
+        self.masters: Masters
+
+    @property
+    def timing(self) -> Timing:
+        """Look for a first master a little less long than for everything together."""
+        timeout = self._config.start_timeout
+        passed = asyncio.get_running_loop().time() - self._began_at
+        within = FIND_MASTER_WITHIN if timeout is None else max(0.9 * timeout - passed, 0.0)
+        return Timing(
+            give_up_after=within, await_names=timeout is not None, reconnect_for=RECONNECT_WITHIN
+        )
+
+    async def find_masters(
+        self, stack: AsyncExitStack, run_id: str, is_hurried: Callable[[], bool]
+    ) -> None:
+        """Those that are named, or an embedded Mesos, which goes with *stack*."""
+        access = self._config.access
+        if not self._config.is_local:
+            if access.principal and access.secret:
+                self.credential = (access.principal, access.secret)
+            self.masters = masters.parse(self._config.master, tls=access.speaks_tls)
+            return
+        from .embedded import embedded_mesos, provide_image  # not cheap, and often not needed
+
+        if self._config.image is not None:
+            await self._unless_stopped(provide_image(self._config, self._notice))
+        mesos, self.credential = embedded_mesos(
+            self._config, run_id, lambda text: self._say(text, "info")
+        )
+        await stack.enter_async_context(mesos)
+        stack.callback(lambda: mesos.hurry() if is_hurried() else None)
+        self.scratch = str(mesos.directory)
+        self.masters = masters.parse(mesos.url)
+
+    def _notice(self, text: str) -> None:
+        self._say(text, "notice")
+
+    async def listen(self, listener: Listener) -> str:
+        """Have *listener* listen where the tasks can reach it, and say where that is."""
+        if self._config.advertise is not None:
+            return await self._listen_for_all(listener, *self._config.advertise)
+        host = "127.0.0.1"
+        if not self._config.is_local:
+            host = await self._unless_stopped(self._address_towards_masters())
+        return join_address(*await listener.listen(host, 0))
+
+    async def _listen_for_all(self, listener: Listener, host: str, port: int) -> str:
+        """Listen at every address of ours: *host* may be that of a gate before this machine."""
+        try:
+            _, port = await listener.listen("::" if ":" in host else "0.0.0.0", port)
+        except OSError as error:
+            problem = f"{join_address(host, port)}: cannot listen there: {error.strerror}"
+            raise SpecError(None, "advertise", problem) from error
+        return join_address(host, port)
+
+    async def _address_towards_masters(self) -> str:
+        """Our address as a master sees it; names may take a while to be found."""
+        clock = asyncio.get_running_loop().time
+        timing = self.timing
+        end = clock() + timing.give_up_after
+        while True:
+            began = clock()
+            try:
+                return await _first_address(await self.masters.candidates())
+            except MasterError as error:
+                took = clock() - began
+                is_hopeless = isinstance(error, UnknownHost) and not timing.await_names
+                if is_hopeless or clock() + RETRY_EVERY + took > end:  # the next comes too late
+                    raise
+                self._say_once(f"no Mesos master yet: {error}")
+            await asyncio.sleep(RETRY_EVERY)
+
+    def _say_once(self, text: str) -> None:
+        if text != self._said:
+            self._said = text
+            self._notice(text)
+
+
+async def _first_address(candidates: Sequence[str]) -> str:
+    problems = []
+    for candidate in candidates:
+        try:
+            return await asyncio.to_thread(masters.local_address_towards, candidate)
+        except MasterError as error:
+            problems.append(error)
+    kind = UnknownHost if all(isinstance(it, UnknownHost) for it in problems) else MasterError
+    raise kind("; ".join(map(str, problems)))

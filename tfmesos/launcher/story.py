@@ -1,0 +1,101 @@
+"""The story of a run for ``-v``: what happened to its tasks, a line for each step of it.
+
+Events and the actions they led to in, lines out. Of many tasks only every tenth part is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..core import actions as do
+from ..core import events as happened
+from ..mesos.actions import Launch
+from ..mesos.events import OffersReceived, TaskUpdated
+from ..mesos.task_states import is_terminal
+from ..text import count, some
+
+FEW = 10  # tasks that are told of one by one
+
+
+class Tally:
+    """The tasks that have come so far, each of its attempts counted once."""
+
+    def __init__(self) -> None:
+        self._ids: set[str] = set()
+        self._names: set[str] = set()
+
+    def add(self, task_id: str, name: str) -> bool:
+        """Is it news?"""
+        is_news = task_id not in self._ids
+        self._ids.add(task_id)
+        self._names.add(name)
+        return is_news
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+class Story:
+    def __init__(self, tasks: int) -> None:
+        self._tasks = tasks
+        self._names: dict[str, str] = {}  # of those that were launched, by their ids
+        self._registered, self._ended = Tally(), Tally()
+        self._is_offered = False  # since the last launch
+
+    def tell(self, event: Any, actions: Sequence[Any]) -> list[str]:
+        """What is worth a line of *event* and of *actions*, which are the answer to it."""
+        self._learn(actions)
+        return [*self._of_event(event), *self._of_actions(actions)]
+
+    def _learn(self, actions: Sequence[Any]) -> None:
+        for action in actions:
+            if isinstance(action, Launch):
+                self._names |= {task_id: seat.task.name for task_id, seat in action.seats}
+                self._is_offered = False
+            elif isinstance(action, do.Start):
+                self._names |= {task_id: task.name for task_id, task in action.tasks}
+
+    def _of_event(self, event: Any) -> list[str]:
+        match event:
+            case OffersReceived(offers) if not self._is_offered:
+                self._is_offered = True
+                return [f"offers of {some(sorted({offer.hostname for offer in offers}))}"]
+            case happened.TaskRegistered(task_id, address):
+                return self._step(self._registered, task_id, f"is at {address}")
+            case happened.TaskExited():
+                return self._step(self._ended, event.task_id, event.reason, event.code != 0)
+            case TaskUpdated() if is_terminal(event.state):
+                return self._step(self._ended, event.task_id, f"is {event.state} to Mesos")
+            case happened.RunnerLost(task_id, reason):
+                return [f"lost touch with {self._name(task_id)}: {reason}"]
+            case happened.StopRequested(reason):
+                return [f"told to end: {reason}"]
+        return []
+
+    def _step(self, done: Tally, task_id: str, what: str, is_bad: bool = False) -> list[str]:
+        """*task_id* is among *done* now: told once, and of many tasks now and then."""
+        if not done.add(task_id, self._name(task_id)):
+            return []
+        number = len(done)
+        is_tenth = number * FEW // self._tasks != (number - 1) * FEW // self._tasks
+        if not (is_bad or is_tenth or self._tasks <= FEW):
+            return []
+        return [f"{self._name(task_id)} {what} ({number} of {self._tasks})"]
+
+    def _of_actions(self, actions: Sequence[Any]) -> list[str]:
+        lines = []
+        stopped = [self._name(a.task_id) for a in actions if isinstance(a, do.StopRunner)]
+        if stopped:
+            lines.append(f"stopping {some(stopped)}")
+        for action in actions:
+            if isinstance(action, do.Start):
+                lines.append(f"starting {count(len(action.tasks), 'task')}: each knows the others")
+            elif isinstance(action, do.AnnounceReady):
+                lines.append("every task runs")
+            elif isinstance(action, do.Finish):
+                lines.append("the tasks have ended: leaving Mesos")
+        return lines
+
+    def _name(self, task_id: str) -> str:
+        return self._names.get(task_id, task_id)

@@ -1,0 +1,37 @@
+"""Before the framework is removed: wait until Mesos has told of the end of every task.
+
+A task whose runner has reported is still running for Mesos, for a tenth of a second or so. A
+teardown in that moment would have it killed on the books although it ended well, and an agent
+that an operator drains would wait for ever for the acknowledgement of its end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+
+from .events import CallRefused, MesosEvent, TaskUpdated
+from .task_states import is_terminal
+
+
+class Farewell:
+    def __init__(self) -> None:
+        self._awaited: set[str] = set()
+        self._all_told = asyncio.Event()
+
+    def launched(self, task_ids: Iterable[str]) -> None:
+        self._awaited.update(task_ids)
+
+    def heard(self, event: MesosEvent) -> None:
+        match event:
+            case TaskUpdated(task_id, state) if is_terminal(state):
+                self._awaited.discard(task_id)
+            case CallRefused("ACCEPT", _, task_ids):
+                self._awaited.difference_update(task_ids)
+        if not self._awaited:
+            self._all_told.set()
+
+    async def all_told(self) -> None:
+        if self._awaited:
+            self._all_told.clear()
+            await self._all_told.wait()

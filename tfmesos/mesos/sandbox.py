@@ -1,0 +1,136 @@
+"""Read what a task left in its sandbox, through the agent's files API.
+
+For tasks that ended before their runner could report: a bad image, no Python on the node; or
+before all of their output was taken.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import aiohttp
+
+from ..config.secret import Secret
+from .answers import body_of
+from .auth import authorization, open_session
+from .shapes import NONSENSE, read_json, text, whole
+
+if TYPE_CHECKING:
+    import ssl
+
+log = logging.getLogger(__name__)
+
+PATIENCE = 3.0  # seconds
+BUSY = 15.0  # seconds that an agent may take for a piece of output that is nowhere else
+AT_MOST = 8 * 1024  # bytes
+PIECE = 64 * 1024  # bytes; agents answer with no more at once
+MAX_FILE = 32 * 1024 * 1024  # bytes, four times what a runner holds for its launcher
+MAX_ANSWER = 8 * PIECE  # bytes; a control character takes six in JSON
+LINES = 20
+CONNECTING = aiohttp.ClientTimeout(sock_connect=PATIENCE)
+# Its log, by the files of its source: I1116 14:00:59.000001 12 exec.cpp:164] Version: 1.11.0
+_OF_MESOS = re.compile(r"[IWEF]\d{4} [\d:.]+\s+\d+ \S+\.[ch]pp:\d+\] ")
+
+
+def place(agent: str, framework_id: str, task_id: str) -> str:
+    """Where to look at the sandbox of a command task."""
+    return f"{agent}/files/browse?path={_directory(framework_id, task_id)}"
+
+
+def addresses(agent_url: str, hostname: str, master_url: str) -> list[str]:
+    """The URLs to try for an agent, best first.
+
+    A master says http for its agents even where all of them speak TLS. Then the name comes
+    first, which is what certificates are made for.
+    """
+    if not master_url.startswith("https:"):
+        return [agent_url]
+    address = agent_url.partition("://")[2]
+    return [f"https://{hostname}:{address.rpartition(':')[2]}", f"https://{address}"]
+
+
+async def tail(
+    agents: Sequence[str],
+    framework_id: str,
+    task_id: str,
+    credential: tuple[str, Secret] | None,
+    tls: ssl.SSLContext | None = None,
+) -> tuple[str, ...]:
+    """The last lines of standard error; none if the agent does not tell in time."""
+    path = f"{_directory(framework_id, task_id)}/stderr"
+    try:
+        async with (
+            asyncio.timeout(PATIENCE),
+            open_session(authorization(credential), tls) as session,
+        ):
+            for agent in agents:
+                try:
+                    return await _end_of(session, agent, path)
+                except (OSError, aiohttp.ClientError, *NONSENSE) as error:
+                    # Not %r: that of aiohttp shows the request, with its Authorization.
+                    what = type(error).__name__
+                    log.debug("no sandbox of %s at %s: %s: %s", task_id, agent, what, error)
+    except TimeoutError:
+        log.debug("no sandbox of %s within %g s", task_id, PATIENCE)
+    return ()
+
+
+def _of_the_task(lines: list[str]) -> list[str]:
+    """The lines without those that Mesos's own executor writes into the same file."""
+    return [line for line in lines if not _OF_MESOS.match(line)]
+
+
+async def whole_file(
+    agents: Sequence[str], framework_id: str, task_id: str, name: str, tls: ssl.SSLContext | None
+) -> str:
+    """A file of ASCII; empty if it is not there, too long, or the agent does not tell in time."""
+    path = f"{_directory(framework_id, task_id)}/{name}"
+    async with open_session({}, tls) as session:
+        for agent in agents:
+            try:
+                return await _all_of(session, agent, path)
+            except (OSError, aiohttp.ClientError, *NONSENSE) as error:
+                what = type(error).__name__
+                log.debug("no %s of %s at %s: %s: %s", name, task_id, agent, what, error)
+    return ""
+
+
+async def _all_of(session: aiohttp.ClientSession, agent: str, path: str) -> str:
+    """Only its last piece is shorter than what was asked for, so it takes no agent long."""
+    pieces: list[str] = []
+    for start in range(0, MAX_FILE, PIECE):
+        async with asyncio.timeout(BUSY):
+            found = await _read(session, agent, path, offset=start, length=PIECE)
+        pieces.append(text(found["data"]))
+        if len(pieces[-1]) < PIECE:
+            return "".join(pieces)
+    raise ValueError(f"more than {MAX_FILE} bytes")
+
+
+async def _end_of(session: aiohttp.ClientSession, agent: str, path: str) -> tuple[str, ...]:
+    size = whole((await _read(session, agent, path))["offset"])
+    start = max(0, size - AT_MOST)
+    piece = await _read(session, agent, path, offset=start, length=AT_MOST)
+    return tuple(_of_the_task(text(piece["data"]).splitlines())[-LINES:])
+
+
+async def _read(session: aiohttp.ClientSession, agent: str, path: str, **window: int) -> Any:
+    query = {"path": path, **{name: str(number) for name, number in window.items()}}
+    async with session.get(
+        f"{agent}/files/read",
+        params=query,
+        raise_for_status=True,
+        allow_redirects=False,
+        timeout=CONNECTING,
+    ) as answer:
+        body = await body_of(answer, MAX_ANSWER)
+    # Output that is cut anywhere, or is no text, comes as it is.
+    return read_json(body.decode(errors="replace").encode())
+
+
+def _directory(framework_id: str, task_id: str) -> str:
+    return f"/frameworks/{framework_id}/executors/{task_id}/runs/latest"

@@ -1,0 +1,83 @@
+"""The modules of the runner, imported from memory: it may be unable to write where it runs.
+
+``stub`` executes this text, which comes with the modules, and calls ``become_runner``.
+"""
+
+from __future__ import annotations
+
+import gc
+import marshal
+import os
+import sys
+import zlib
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from importlib.machinery import ModuleSpec
+    from importlib.util import MAGIC_NUMBER
+    from types import CodeType, ModuleType
+    from typing import Any
+else:  # what importlib is made of; its own import is not cheap
+    from _frozen_importlib import ModuleSpec
+    from _frozen_importlib_external import MAGIC_NUMBER
+
+PACKAGES = ("tfmesos", "tfmesos.node")
+
+
+class Importer:
+    """Finds and loads them: compiled if this is the Python that compiled them, else as source."""
+
+    def __init__(self, magic: bytes, compiled: bytes, sources: bytes) -> None:
+        self._sources = sources  # mostly not needed, so they stay compressed
+        self._texts: dict[str, str] = {}
+        fits = magic == MAGIC_NUMBER
+        self._compiled: dict[str, bytes] = _unpack(compiled) if fits else {}
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        is_package = name in PACKAGES
+        if not is_package and name not in (self._compiled or self._unpacked()):
+            return None
+        return ModuleSpec(name, self, origin=_path(name), is_package=is_package)  # type: ignore[arg-type]
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """An ordinary module will do."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        if module.__name__ not in PACKAGES:
+            exec(self.get_code(module.__name__), module.__dict__)
+
+    def get_code(self, name: str) -> CodeType:
+        if name in self._compiled:
+            code: CodeType = marshal.loads(self._compiled[name])
+            return code
+        return compile(self.get_source(name), _path(name), "exec", dont_inherit=True)
+
+    def get_source(self, name: str) -> str:
+        """Tracebacks ask for it."""
+        return self._unpacked().get(name, "")
+
+    def _unpacked(self) -> dict[str, str]:
+        self._texts = self._texts or _unpack(self._sources)
+        return self._texts
+
+
+def _unpack(packed: bytes) -> Any:
+    return marshal.loads(zlib.decompress(packed))
+
+
+def _path(name: str) -> str:
+    return name.replace(".", "/") + ".py"
+
+
+def become_runner(settings: Sequence[str], link: Any, *modules: bytes) -> None:
+    gc.disable()  # there is no garbage in imports, and looking for it takes a tenth of them
+    sys.meta_path.insert(0, Importer(*modules))
+    from tfmesos.node.runner import main
+
+    gc.freeze()
+    gc.enable()
+    code = main(settings, link)
+    if sys.stderr is not None:  # a task may have none
+        sys.stderr.flush()
+    os._exit(code)

@@ -1,0 +1,271 @@
+"""Start a command in a session of its own, and find and signal all that is left of it.
+
+A session, not only a process group: a shell with job control moves its children into
+groups of their own, but they stay in the session.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+
+from .system import signal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable, Collection, Mapping, Sequence
+    from typing import IO
+
+    from .spawn import Spawned
+
+    Stream = None | int | IO[bytes]
+
+
+MARK = "TFMESOS_TASK_ID"  # in the environment of all that a task starts
+AT_LIMIT = "no more processes are allowed here: see ulimit -u, or the pids limit of the container"
+_DEVNULL = -3  # as subprocess has it
+_STAT = 2048  # bytes that a line of /proc/PID/stat surely fits into
+
+
+def start(
+    argv: Sequence[str],
+    *,
+    env: Mapping[str, str] | None = None,
+    cwd: str | None = None,
+    stdin: Stream = _DEVNULL,
+    stdout: Stream = None,
+    stderr: Stream = None,
+) -> subprocess.Popen[bytes]:
+    """Start *argv* as the leader of a new session. The caller owns and reaps it."""
+    import subprocess  # not cheap, and the runner does without
+
+    return subprocess.Popen(
+        argv,
+        env=env,
+        cwd=cwd,
+        stdin=stdin,
+        stdout=stdout,
+        stderr=stderr,
+        start_new_session=True,
+        close_fds=True,
+    )
+
+
+def has_ended(process: subprocess.Popen[bytes] | Spawned) -> bool:
+    """Whether *process* has ended, without reaping it where the platform can.
+
+    Until it is reaped its number cannot be given to a stranger, so its session can still
+    be signalled safely.
+    """
+    if process.returncode is not None:
+        return True
+    if not hasattr(os, "waitid"):
+        return process.poll() is not None
+    try:
+        flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        return os.waitid(os.P_PID, process.pid, flags) is not None
+    except ChildProcessError:
+        return True
+
+
+def exists(pid: int) -> bool:
+    """Whether there is such a process, anybody's; one that has ended and was not reaped is none."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return _state(pid) not in (b"Z", b"X")
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether it waits for a SIGCONT, as after a Ctrl-Z."""
+    return pid > 0 and _state(pid) in (b"T", b"t")
+
+
+def signal_sessions(leaders: Collection[int], number: int) -> set[int]:
+    """Send signal *number* to every living process of the sessions of *leaders*.
+
+    Returns the leaders of the sessions that had any. One look at /proc serves all of them.
+    """
+    for leader in leaders:
+        _signal_group(leader, number)
+    living = _members(leaders)
+    for pid, leader in living.items():
+        if _group(pid) != leader:
+            _signal(pid, number)
+    return set(living.values())
+
+
+def members(leader: int) -> list[int]:
+    """The living processes of the session of *leader*; zombies have ended and do not count."""
+    return list(_members([leader]))
+
+
+def kill_session(leader: int, patience: float = 2.0) -> bool:
+    """Leave nothing of the session of *leader* alive, however fast it forks.
+
+    False if something survived SIGKILL for *patience* seconds: it hangs in the kernel and
+    dies as soon as that lets go of it.
+    """
+    return _repeat(lambda: signal_sessions([leader], signal.SIGKILL), patience)
+
+
+def signal_marked(name: str, values: Collection[str], number: int) -> set[str]:
+    """Signal every other process of ours that has one of *values* for *name* in its environment.
+
+    For those that left the session of their task, and those that never had one. Returns the
+    values that were found. One look at /proc serves all of them.
+    """
+    variable, wanted = f"\0{name}=".encode(), set(map(os.fsencode, values))
+    found = set()
+    for pid in _pids():
+        value = _environment(pid).partition(variable)[2].partition(b"\0")[0]
+        if value in wanted and pid != os.getpid():
+            _signal(pid, number)
+            found.add(os.fsdecode(value))
+    return found
+
+
+def kill_marked(name: str, value: str, patience: float = 2.0) -> bool:
+    """As kill_session, for all that signal_marked finds."""
+    return _repeat(lambda: signal_marked(name, [value], signal.SIGKILL), patience)
+
+
+def _repeat(kill: Callable[[], object], patience: float) -> bool:
+    """Kill until nothing is left to be killed; False if that takes too long."""
+    deadline = time.monotonic() + patience
+    pause = 0.0005
+    while kill():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(pause)
+        pause = min(2 * pause, 0.05)
+    return True
+
+
+def blot_out(value: str) -> None:
+    """Overwrite *value* in the environment this process was started with.
+
+    /proc/PID/environ shows that to all processes of our user, whatever we took out of it since.
+    """
+    text = os.fsencode(value)
+    try:
+        with open("/proc/self/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+        start, end = int(fields[47]), int(fields[48])
+        with open("/proc/self/mem", "r+b", buffering=0) as memory:
+            memory.seek(start)
+            at = memory.read(end - start).find(text)
+            if at >= 0:
+                memory.seek(start + at)
+                memory.write(b"*" * len(text))
+    except (OSError, ValueError, IndexError):
+        pass  # not Linux, or one that does not let us: then it stays
+
+
+def ending(returncode: int) -> tuple[int, str]:
+    """The exit code and the words for a Popen returncode."""
+    if returncode >= 0:
+        return returncode, f"exited with {returncode}"
+    words = f"was killed by {_signal_name(-returncode)} (signal {-returncode})"
+    return exit_code(returncode), words
+
+
+def _signal_name(number: int) -> str:
+    names = (name for name in dir(signal) if name.startswith("SIG") and name[3] != "_")
+    return next((name for name in names if getattr(signal, name) == number), "a signal")
+
+
+def is_limit(error: BaseException) -> bool:
+    """Is it, or one of its group, that there may be no more processes, or threads?"""
+    if isinstance(error, OSError):
+        return error.errno == errno.EAGAIN
+    if isinstance(error, RuntimeError):
+        return "start new thread" in str(error)
+    return any(map(is_limit, getattr(error, "exceptions", ())))
+
+
+def in_words(error: Exception) -> str:
+    return AT_LIMIT if is_limit(error) else str(error)
+
+
+def could_not_start(name: str, error: Exception) -> tuple[int, str]:
+    """As a shell says it: 127 for a command that is not there, 126 for one that cannot run."""
+    if isinstance(error, FileNotFoundError):
+        return 127, f"could not be started: no such command: {name}"
+    if isinstance(error, PermissionError):
+        return 126, f"could not be started: not executable: {name}"
+    return 126, f"could not be started: {name}: {in_words(error)}"
+
+
+def exit_code(returncode: int) -> int:
+    """The shell's number for a Popen returncode: 137 for -9, everything else as it is."""
+    return 128 - returncode if returncode < 0 else returncode
+
+
+def _members(leaders: Collection[int]) -> dict[int, int]:
+    """Living process -> leader of its session, where that is one of *leaders*."""
+    sessions = ((pid, _session(pid)) for pid in _pids())
+    return {pid: sid for pid, sid in sessions if sid in leaders and sid and _is_alive(pid)}
+
+
+def _pids() -> list[int]:
+    try:
+        return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+    except FileNotFoundError:
+        return []  # not Linux: the process groups are all that can be reached
+
+
+def _environment(pid: int) -> bytes:
+    """Its variables, between zeros."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb", buffering=0) as file:
+            return b"\0" + file.read()
+    except OSError:  # it has just ended, or is not ours
+        return b""
+
+
+def _is_alive(pid: int) -> bool:
+    return _state(pid) not in (b"Z", b"X", b"")
+
+
+def _state(pid: int) -> bytes:
+    """The letter the kernel has for it; empty if it has none, or tells nobody."""
+    try:
+        # The name of the program stands in brackets and may hold anything, brackets too.
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
+            return file.read(_STAT).rpartition(b")")[2].split()[0]
+    except (OSError, IndexError):
+        return b""
+
+
+def _session(pid: int) -> int | None:
+    try:
+        return os.getsid(pid)
+    except OSError:
+        return None
+
+
+def _group(pid: int) -> int | None:
+    try:
+        return os.getpgid(pid)
+    except OSError:
+        return None
+
+
+def _signal_group(leader: int, number: int) -> None:
+    try:
+        os.killpg(leader, number)
+    except (ProcessLookupError, PermissionError):
+        pass  # the group is gone, or only zombies of it are left
+
+
+def _signal(pid: int, number: int) -> None:
+    try:
+        os.kill(pid, number)
+    except OSError:
+        pass  # it has ended meanwhile

@@ -1,0 +1,132 @@
+"""What runner and launcher say to each other.
+
+A frame is four bytes of length (big-endian) and that many bytes of JSON, one object.
+
+The connection opens with a handshake (``handshake``). After it both sides number the messages
+that must not get lost, by counting. ``received``
+says how many of the other side's have arrived, so that after a broken connection exactly
+the missing ones are sent again.
+
+    runner -> launcher, numbered     register {host, port, pid, python}, ready {},
+                                     output {stream, text, dropped},
+                                     exit {code, reason, tail, stopped}
+    runner -> launcher               heartbeat {silent}: seconds since its command wrote anything
+    launcher -> runner, numbered     start {...}, stop {grace, reason, examine}
+    launcher -> runner               ack {received} (its heartbeat too), bye {} after the exit
+"""
+
+from __future__ import annotations
+
+from ..errors import MAX_CODE, FrameError
+from . import json_reader, stdlib
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any, TypeVar
+
+    Message = dict[str, Any]
+    T = TypeVar("T")
+
+MAX_GREETING = 4096  # bytes of a frame from somebody who has not proved anything yet
+MAX_FRAME = 16 * 1024 * 1024
+NUMBERED = frozenset(["register", "ready", "output", "exit", "prepare", "start", "stop"])
+
+
+def encode(message: Mapping[str, Any]) -> bytes:
+    """The frame of one message."""
+    body = stdlib.dumps(message).encode("ascii")
+    if len(body) > MAX_FRAME:
+        raise FrameError(f"a message of {len(body)} bytes is too long to send")
+    return len(body).to_bytes(4, "big") + body
+
+
+class FrameDecoder:
+    """Bytes in, messages out. Holds no more than one frame of ``limit`` and one read."""
+
+    def __init__(self, limit: int = MAX_GREETING) -> None:
+        self.limit = limit
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[Message]:
+        """The messages that are complete now.
+
+        Each is decoded when it is asked for, so that raising ``limit`` after the handshake
+        counts for the very next frame.
+        """
+        self._buffer += data
+        return self._messages()
+
+    def _messages(self) -> Iterator[Message]:
+        while len(self._buffer) >= 4:
+            length = int.from_bytes(self._buffer[:4], "big")
+            if length > self.limit:
+                raise FrameError(f"a frame of {length} bytes; {self.limit} are allowed")
+            if len(self._buffer) < 4 + length:
+                return
+            body = bytes(self._buffer[4 : 4 + length])
+            del self._buffer[: 4 + length]
+            yield decode(body)
+
+
+def decode(body: bytes) -> Message:
+    """The message in the body of a frame."""
+    try:
+        message = json_reader.read(body)
+    except ValueError as error:
+        raise FrameError(f"a frame that is not JSON: {error}") from None
+    if not isinstance(message, dict):
+        raise FrameError(f"a frame that holds a {type(message).__name__}, no object")
+    if not isinstance(message.get("type"), str):
+        raise FrameError("a frame that does not say what it is")
+    return message
+
+
+def field(message: Mapping[str, Any], name: str, kind: type[T]) -> T:
+    """The field *name* of *message*, or FrameError if it is not there or no *kind*."""
+    value = message.get(name)
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise FrameError("{!r} without a proper {!r}".format(message.get("type"), name))
+    return value
+
+
+def count(message: Mapping[str, Any], name: str) -> int:
+    """The field *name* of *message*, a number that is not negative."""
+    value = field(message, name, int)
+    if value < 0:
+        raise FrameError("{!r} with a negative {!r}".format(message.get("type"), name))
+    return value
+
+
+def ending(message: Mapping[str, Any]) -> tuple[int, str]:
+    """``code`` and ``reason`` of *message*; a code that no process can have is a failure, 1."""
+    code, reason = field(message, "code", int), field(message, "reason", str)
+    if 0 <= code <= MAX_CODE:
+        return code, reason
+    return 1, f"{reason} (its exit code is none: {str(code)[:20]})"
+
+
+def address(message: Mapping[str, Any]) -> tuple[str, int]:
+    """``host`` and ``port`` of *message*, which end up in the commands of users: no tricks."""
+    host, port = field(message, "host", str), count(message, "port")
+    if not host or not all(c.isascii() and (c.isalnum() or c in "-._:%") for c in host):
+        raise FrameError("{!r} without a proper 'host'".format(message.get("type")))
+    if port > 65535:
+        raise FrameError("{!r} with a port that is none".format(message.get("type")))
+    return host, port
+
+
+def secret(message: Mapping[str, Any]) -> bytes:
+    """The field ``secret`` of *message*, which is bytes in hexadecimal."""
+    try:
+        return bytes.fromhex(field(message, "secret", str))
+    except ValueError:
+        raise FrameError("a secret that is none") from None
+
+
+def lines(message: Mapping[str, Any], name: str) -> list[str]:
+    """The field *name* of *message*, a list of lines of text."""
+    value = field(message, name, list)
+    if not all(isinstance(line, str) for line in value):
+        raise FrameError("{!r} with {!r} that are no text".format(message.get("type"), name))
+    return value
