@@ -1,0 +1,84 @@
+"""The link to one runner, over all its connections: what arrived, and what has yet to."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+from ..node import wire
+
+SECRET_BYTES = 32
+FULL = 64 * 1024  # bytes that wait to be sent; a heartbeat is left out then
+BYE = wire.encode({"type": "bye"})
+
+
+class RunnerLink:
+    """One connection at a time speaks for the task; counted messages survive its change."""
+
+    def __init__(self, task_id: str, secret: bytes, settings: Mapping[str, Any]) -> None:
+        self.task_id, self.settings = task_id, settings
+        self.first_secret: bytes | None = secret  # until the runner has reported
+        self.secret = secrets.token_bytes(SECRET_BYTES)  # for its further connections
+        self.writer: asyncio.StreamWriter | None = None  # the connection that speaks for it
+        self.received = 0  # numbered messages of the runner
+        self.order = asyncio.Lock()  # keeps the order of messages over a change of connection
+        self.has_begun = False
+        self.exited = False
+        self.is_silent = False
+        self._sent: list[bytes] = []  # numbered messages to the runner, arrived or not
+        self._is_dismissed = False
+        self._loss: asyncio.TimerHandle | None = None
+
+    def send(self, frame: bytes) -> None:
+        """Bring *frame* to the runner, at once or when it is back."""
+        self._sent.append(frame)
+        self._write(frame)
+
+    def dismiss(self) -> None:
+        """Let the runner go, if it has reported its end; once is enough."""
+        if self.exited and not self._is_dismissed:
+            self._is_dismissed = True
+            self._write(BYE)
+
+    def welcome(self, writer: asyncio.StreamWriter, arrived: int) -> None:
+        """From now on this connection speaks for the task. *arrived* of our messages did."""
+        if self.writer is not None:
+            self.writer.transport.abort()
+        self.writer = writer
+        self.expect_loss(None)
+        welcome = {"type": "welcome", "received": self.received, "secret": self.secret.hex()}
+        if self.first_secret is not None:
+            welcome["settings"] = self.settings
+        self._write(wire.encode(welcome))
+        for frame in self._sent[arrived:]:
+            self._write(frame)
+        if self._is_dismissed:
+            self._write(BYE)
+
+    def acknowledge(self) -> None:
+        """Say what arrived, which is our heartbeat too; the next one makes up for one left out."""
+        if self.writer is None or self.writer.transport.get_write_buffer_size() > FULL:
+            return
+        self._write(wire.encode({"type": "ack", "received": self.received}))
+
+    def _write(self, frame: bytes) -> None:
+        if self.writer is not None and not self.writer.is_closing():
+            self.writer.write(frame)
+
+    @property
+    def is_missed(self) -> bool:
+        """Is it without a connection, and may soon count as lost?"""
+        return self._loss is not None
+
+    def expect_loss(self, timer: asyncio.TimerHandle | None) -> None:
+        if self._loss is not None:
+            self._loss.cancel()
+        self._loss = timer
+
+    def close(self) -> None:
+        self.expect_loss(None)
+        writer, self.writer = self.writer, None
+        if writer is not None:
+            writer.close()
