@@ -16,12 +16,11 @@ from typing import Any
 from aiohttp import web
 
 from tfmesos.mesos.recordio import encode
-from tfmesos.node import wire
+from tfmesos.node import timings, wire
 from tfmesos.node.address import split_address
 from tfmesos.node.handshake import NONCE_BYTES, STUB_SETTINGS, RunnerHandshake
 
 Json = dict[str, Any]
-HEARTBEAT = 5.0  # seconds, as of a runner
 WHOLE = 4096  # bytes; a longer frame can only be the start, and is not read
 
 
@@ -74,7 +73,7 @@ class Mesos:
 
     async def beat(self) -> None:
         while True:
-            await asyncio.sleep(HEARTBEAT)
+            await asyncio.sleep(timings.HEARTBEAT)
             for runner in self._runners:
                 runner.beat()
 

@@ -26,8 +26,8 @@ from .stage import Mesos, background
 
 # A launcher is looked for for a second, not for half a minute, and a master for two, not for eight.
 IMPATIENT = (
-    "import sys, tfmesos.launcher.messages, tfmesos.launcher.run\n"
-    "tfmesos.launcher.messages.RUNNER_GRACE = 1.0\n"
+    "import sys, tfmesos.launcher.run, tfmesos.node.timings\n"
+    "tfmesos.node.timings.RECONNECT_TIMEOUT = 1.0\n"
     "tfmesos.launcher.run.MASTER_PATIENCE = 2.0\n"
     "from tfmesos.tfrun import main\n"
     "sys.exit(main())"

@@ -18,7 +18,7 @@ from typing import Any
 from ..acceptor import BACKLOG, MAX_STRANGERS, Acceptor, Complaints
 from ..core.events import Event, RunnerBack, RunnerLost, RunnerOutOfTouch
 from ..errors import FrameError, HandshakeError
-from ..node import wire
+from ..node import timings, wire
 from ..node.address import join_address
 from ..node.handshake import LauncherHandshake
 from .authentication import Authentication
@@ -40,11 +40,11 @@ class Listener:
         emit: Callable[[Event], None],
         output: Output,
         *,
-        grace: float = 10.0,
-        heartbeat: float = 5.0,
-        silence: float = 20.0,
-        silent_after: float = 60.0,
-        handshake_timeout: float = 5.0,
+        grace: float = timings.RECONNECT_TIMEOUT,
+        heartbeat: float = timings.HEARTBEAT,
+        silence: float = timings.SILENCE_TIMEOUT,
+        silent_after: float = timings.OUTPUT_SILENCE,
+        handshake_timeout: float = timings.HANDSHAKE_TIMEOUT,
         max_strangers: int = MAX_STRANGERS,
         dismisses: bool = True,  # let a runner go once it has reported its end; or `dismiss` does
         runner: bytes = b"",  # what a stub is sent

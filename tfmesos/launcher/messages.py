@@ -13,34 +13,33 @@ from ..core.actions import ClusterSpec, StopRunner
 from ..errors import SpecError
 from ..mesos.offers import Seat
 from ..mesos.task_info import command_info
+from ..node import timings
 from ..node.address import join_address
 from ..node.handshake import NOBODY
 from . import payload
 
 Json = dict[str, Any]
 
-RUNNER_GRACE = 30.0  # seconds a runner looks for a lost launcher before it gives up
-LOCAL_GRACE = 2.0  # the same on this machine, where a lost launcher has ended
-SILENT = 60.0  # seconds without output that are worth knowing of
 MAX_COMMAND = 3 * 1024  # bytes of a task's CommandInfo in JSON, whatever it is made of
 LONGEST_RUN, LONGEST_ADDRESS = "tfmesos-ffffffff", 45
-CONNECT_TIMEOUT = 20.0  # seconds a runner tries to reach the launcher at first
 
 
 def runner_grace(config: LaunchConfig) -> float:
     """Seconds that runner and launcher look for each other when they have lost touch."""
-    return LOCAL_GRACE if config.is_local else RUNNER_GRACE
+    return timings.LOCAL_RECONNECT_TIMEOUT if config.is_local else timings.RECONNECT_TIMEOUT
 
 
 def silent_after(config: LaunchConfig) -> float:
     """Seconds without output after which a task counts as silent."""
-    return SILENT if config.hang_timeout is None else min(SILENT, config.hang_timeout / 2)
+    if config.hang_timeout is None:
+        return timings.OUTPUT_SILENCE
+    return min(timings.OUTPUT_SILENCE, config.hang_timeout / 2)
 
 
 def stub_settings(run_id: str, launcher: str, task_id: str, owner: int | None) -> str:
     """What a task has to know before it can ask for more; *owner* is our pid if it can see us."""
     seen = NOBODY if owner is None else owner
-    return f"{launcher} {run_id} {task_id} {CONNECT_TIMEOUT:g} {seen}"
+    return f"{launcher} {run_id} {task_id} {timings.CONNECT_TIMEOUT:g} {seen}"
 
 
 def runner_settings(config: LaunchConfig, seat: Seat) -> Json:

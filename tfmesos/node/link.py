@@ -13,7 +13,7 @@ from ..errors import (
     FrameError,
     HandshakeError,
 )
-from . import process, wire
+from . import process, timings, wire
 from .address import join_address, split_address
 from .handshake import NOBODY, NONCE_BYTES, RunnerHandshake
 from .loop import READ, WRITE, Loop, Timer
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from .outbox import Outbox
 
-ATTEMPT = 5.0  # seconds for one connection, handshake included
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0  # seconds between two attempts
 CHUNK = 64 * 1024  # bytes
 
@@ -52,11 +51,10 @@ class Settings:
         # Is the launcher on this machine? Then it is waited for while it is stopped, however long,
         # and so is whoever reads its output.
         self.patient = bool(values.get("patient"))
-        # All in seconds:
-        self.grace = float(values.get("grace", 10))  # to find a lost launcher again
-        self.stop_grace = float(values.get("stop_grace", 2))  # from SIGTERM to SIGKILL
-        self.heartbeat = float(values.get("heartbeat", 5))
-        self.silence = float(values.get("silence", 20))
+        self.grace = float(values.get("grace", timings.RECONNECT_TIMEOUT))
+        self.stop_grace = float(values.get("stop_grace", timings.STOP_GRACE))
+        self.heartbeat = float(values.get("heartbeat", timings.HEARTBEAT))
+        self.silence = float(values.get("silence", timings.SILENCE_TIMEOUT))
 
 
 class Link:
@@ -103,7 +101,7 @@ class Link:
         connection.setblocking(False)
         self._meet(connection)
         self._heard = time.monotonic()
-        self._timer = self._loop.after(ATTEMPT, lambda: self._break("no answer"))
+        self._timer = self._loop.after(timings.HANDSHAKE_TIMEOUT, lambda: self._break("no answer"))
 
     def close(self) -> None:
         if self._timer is not None:
@@ -141,7 +139,9 @@ class Link:
         except OSError as error:
             return self._break(error.strerror)
         time_left = max(self._give_up_at - time.monotonic(), FIRST_PAUSE)
-        self._timer = self._loop.after(min(ATTEMPT, time_left), lambda: self._break("no answer"))
+        self._timer = self._loop.after(
+            min(timings.HANDSHAKE_TIMEOUT, time_left), lambda: self._break("no answer")
+        )
         self._loop.watch(self._socket.fileno(), WRITE, self._dialled)
 
     def _begin(self) -> socket.socket:

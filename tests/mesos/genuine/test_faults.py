@@ -45,8 +45,8 @@ def run_of_two(mesos, tasks):
 
 
 IMPATIENT = (
-    "import sys, tfmesos.launcher.messages\n"
-    "tfmesos.launcher.messages.RUNNER_GRACE = 1.0\n"
+    "import sys, tfmesos.node.timings\n"
+    "tfmesos.node.timings.RECONNECT_TIMEOUT = 1.0\n"
     "from tfmesos.tfrun import main\n"
     "sys.exit(main())"
 )

@@ -1,0 +1,12 @@
+"""How long runner and launcher wait for each other. All in seconds."""
+
+from __future__ import annotations
+
+HEARTBEAT = 5.0  # between two signs of life of either side
+SILENCE_TIMEOUT = 20.0  # without one, after which the connection counts as broken
+HANDSHAKE_TIMEOUT = 5.0  # for one connection: to make it, and to prove the secret
+CONNECT_TIMEOUT = 20.0  # for a new task to reach the launcher
+RECONNECT_TIMEOUT = 30.0  # to find each other again after the connection broke
+LOCAL_RECONNECT_TIMEOUT = 2.0  # the same on one machine, where a lost launcher has ended
+STOP_GRACE = 2.0  # from SIGTERM to SIGKILL, if the launcher does not say
+OUTPUT_SILENCE = 60.0  # without output of a task, after which the launcher mentions it
