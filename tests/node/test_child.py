@@ -11,15 +11,16 @@ import pytest
 
 from tests.runners import gone
 from tfmesos.node import child, process
-from tfmesos.node.child import Child, Guard
+from tfmesos.node.child import Child
+from tfmesos.node.guard import Guard
 from tfmesos.node.loop import Loop
 
 
-class RestCountingLoop(Loop):
-    rests = 0
+class PauseCountingLoop(Loop):
+    pauses = 0
 
     def after(self, seconds, callback):
-        self.rests += seconds == child.REST
+        self.pauses += seconds == child.READ_PAUSE
         return super().after(seconds, callback)
 
 
@@ -31,28 +32,28 @@ def output_of(script):
         if stream == "stdout" and data:
             pieces.append(data)
 
-    with RestCountingLoop() as loop:
+    with PauseCountingLoop() as loop:
         argv = [sys.executable, "-S", "-c", script]
         guard = Guard("nobody")
         command = Child(loop, guard, argv, dict(os.environ), os.getcwd(), read)
         loop.run_until(lambda: command.ended)
         guard.close()
     assert command.returncode == 0
-    return pieces, loop.rests
+    return pieces, loop.pauses
 
 
 def test_a_command_that_writes_line_by_line_is_not_read_line_by_line():
-    pieces, rests = output_of(
+    pieces, pauses = output_of(
         "import time\n"
         "for step in range(300):\n"
         "    print(step, flush=True)\n"
         "    time.sleep(0.0005)\n"
     )
     assert b"".join(pieces).split() == [b"%d" % step for step in range(300)]
-    assert len(pieces) - 2 <= rests <= len(pieces)
+    assert len(pieces) - 2 <= pauses <= len(pieces)
 
 
-def test_what_is_written_after_a_rest_is_read_at_once():
+def test_what_is_written_after_a_pause_is_read_at_once():
     pieces, _ = output_of("import os, time; os.write(1, b'1'); time.sleep(0.2); os.write(1, b'2')")
     assert pieces == [b"1", b"2"]
 
@@ -94,25 +95,27 @@ def test_a_command_that_ends_while_it_is_paused_has_ended_all_the_same():
 
 
 def test_a_flood_is_not_held_up_however_small_its_pieces():
-    pieces, rests = output_of("import os\nfor _ in range(4096): os.write(1, bytes(4096))")
+    pieces, pauses = output_of("import os\nfor _ in range(4096): os.write(1, bytes(4096))")
     assert sum(map(len, pieces)) == 4096 * 4096
-    assert rests < 50  # one for each pipeful would be 256
+    assert pauses < 50  # one for each pipeful would be 256
 
 
 # A runner in small: a guard and a command that ignores all it can and has a daemon likewise.
-# It is killed at line AT of child.py and spawn.py, counted from where the command is started;
-# the fork that becomes the command takes its time.
+# It is killed at line AT of child.py, guard.py and spawn.py, counted from where the command is
+# started; the fork that becomes the command takes its time.
 RUNNER = """
 import linecache, os, signal, sys, time
-from tfmesos.node.child import Child, Guard
+from tfmesos.node.child import Child
+from tfmesos.node.guard import Guard
 from tfmesos.node.loop import Loop
 
 task, at, script = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 lines, parent = 0, os.getpid()
+WATCHED = ("/child.py", "/guard.py", "/spawn.py")
 
 def count(frame, event, _):
     global lines
-    if os.getpid() == parent and frame.f_code.co_filename.endswith(("/child.py", "/spawn.py")):
+    if os.getpid() == parent and frame.f_code.co_filename.endswith(WATCHED):
         lines += event == "line"
         if lines == at:
             os.kill(parent, signal.SIGKILL)

@@ -7,9 +7,10 @@ import socket
 from tests.runners import RUN, SECRET, TASK
 from tfmesos.errors import CANNOT_REACH_LAUNCHER
 from tfmesos.node.handshake import NOBODY
-from tfmesos.node.link import Link, Settings
+from tfmesos.node.link import Link
 from tfmesos.node.loop import Loop
 from tfmesos.node.outbox import Outbox
+from tfmesos.node.settings import Settings
 
 
 class LinkThatMeetsItself(Link):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tfmesos.node.child import Guard
+from tfmesos.node.guard import Guard
 from tfmesos.node.spawn import spawn
 
 

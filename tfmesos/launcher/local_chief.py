@@ -15,23 +15,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..config.job import Task
-from ..node import command, process
+from ..node import command, guard, process
 from ..node.address import join_address
 from ..node.port import family_of, reserve
 
 Json = dict[str, Any]
 
 _HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-_GUARD = """
-import signal, sys, time
-sys.path.insert(0, sys.argv[1])
-from tfmesos.node.process import kill_marked, signal_marked
-name, value = sys.argv[2:]
-sys.stdin.read()
-signal_marked(name, [value], signal.SIGTERM)
-time.sleep(2)
-kill_marked(name, value)
-"""
+GUARD_GRACE = 2.0  # seconds from SIGTERM to SIGKILL if we are killed
 
 
 class LocalChief:
@@ -43,13 +34,13 @@ class LocalChief:
         self._reservation = reserve(family_of(host))
         self.address = join_address(host, self._reservation.getsockname()[1])
         self._mark = {process.MARK: self.task_id}
-        self._guard = self._post_guard()
+        self._guard = self._start_guard()
         self._process: asyncio.subprocess.Process | None = None
         self.is_stopping = False
 
-    def _post_guard(self) -> subprocess.Popen[bytes]:
+    def _start_guard(self) -> subprocess.Popen[bytes]:
         """A process that ends the task if we are killed: its standard input ends with us."""
-        argv = [sys.executable, "-I", "-S", "-c", _GUARD, _HOME, process.MARK, self.task_id]
+        argv = guard.program(sys.executable, _HOME, self.task_id, GUARD_GRACE)
         return process.start(argv, stdin=subprocess.PIPE)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""One process of the task: its output, its end, and the surety that nothing of it is left."""
+"""One process of the task: its output and its end, after which nothing of its session is left."""
 
 from __future__ import annotations
 
@@ -7,96 +7,21 @@ import time
 
 from . import process
 from .loop import READ, Loop, Timer
-from .spawn import close_all_but, spawn
-from .system import signal
+from .spawn import spawn
+from .stdlib import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from .guard import Guard
     from .spawn import Spawned
 
-DRAIN = 0.5  # seconds for the output of an ended command that others still hold open
-CHUNK = 64 * 1024  # bytes
-MUCH = 16 * 1024  # bytes; who writes so much between two looks is watched without a break
-FLOOD = 1.0  # seconds that this lasts
-REST = 0.01  # seconds between two looks at all others, who may write line by line
-
-
-class Guard:
-    """A forked process that outlives a runner killed by SIGKILL, and kills its commands then.
-
-    It reads the sessions that begin and end from a pipe; the runner's death closes that.
-    """
-
-    def __init__(self, task: str) -> None:
-        """OSError if there cannot be one."""
-        self._task = task
-        self._sessions: set[int] = set()
-        read_end, self._pipe = os.pipe()
-        try:
-            self._pid = os.fork()
-        except OSError:
-            os.close(read_end)
-            os.close(self._pipe)
-            raise
-        if self._pid == 0:
-            _stand_guard(read_end, task)
-        os.close(read_end)
-
-    def began(self, leader: int) -> None:
-        self._sessions.add(leader)
-        self._tell(leader)
-
-    def ended(self, leader: int) -> None:
-        self._sessions.discard(leader)
-        self._tell(-leader)
-
-    def close(self) -> None:
-        """Do its work while we live. It is killed, for it may be stopped."""
-        if self._sessions:
-            _clear_away(self._sessions, self._task)
-        os.kill(self._pid, signal.SIGKILL)
-        os.waitpid(self._pid, 0)
-        os.close(self._pipe)
-
-    def _tell(self, number: int) -> None:
-        try:
-            os.write(self._pipe, b"%d\n" % number)
-        except BrokenPipeError:
-            pass  # somebody killed the guard; the command can do without
-
-
-def _stand_guard(pipe: int, task: str) -> None:
-    """Never returns."""
-    try:
-        os.setsid()
-        signal.set_wakeup_fd(-1)
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)
-        close_all_but(pipe)  # nobody is to wait for the guard who waits for the runner
-        with os.fdopen(pipe) as lines:
-            sessions = _unfinished(lines)
-        _clear_away(sessions, task)
-    finally:
-        os._exit(0)
-
-
-def _clear_away(sessions: Iterable[int], task: str) -> None:
-    for leader in sessions:
-        process.kill_session(leader)
-    process.kill_marked(process.MARK, task)
-
-
-def _unfinished(lines: Iterable[str]) -> set[int]:
-    sessions: set[int] = set()
-    for line in lines:
-        number = int(line)
-        if number > 0:
-            sessions.add(number)
-        else:
-            sessions.discard(-number)
-    return sessions
+DRAIN_TIMEOUT = 0.5  # seconds for the output of an ended command that others still hold open
+READ_SIZE = 64 * 1024  # bytes
+BULK_SIZE = 16 * 1024  # bytes; a command that writes so much at once is read without pauses
+BULK_TIME = 1.0  # seconds for which that holds
+READ_PAUSE = 0.01  # seconds between two reads from all others: they may write line by line
 
 
 class Child:
@@ -121,7 +46,7 @@ class Child:
         self._timers: list[Timer] = []
         self.is_paused = False
         self._pause: Timer | None = None  # the end of that, if it has one
-        self._flood_until = 0.0
+        self._bulk_until = 0.0
         self._open: dict[str, int] = {}
         self._process = self._start(argv, env, cwd, stdin)
         self.pid = self._process.pid
@@ -187,23 +112,23 @@ class Child:
             self._watch_all()
 
     def _readable(self, name: str) -> None:
-        data = os.read(self._open[name], CHUNK)
+        data = os.read(self._open[name], READ_SIZE)
         self._read(name, data)
         if not data:
             self._close(name)
             self._reap()
-        elif len(data) >= MUCH:
-            self._flood_until = time.monotonic() + FLOOD
-        elif time.monotonic() > self._flood_until and not process.has_ended(self._process):
+        elif len(data) >= BULK_SIZE:
+            self._bulk_until = time.monotonic() + BULK_TIME
+        elif time.monotonic() > self._bulk_until and not process.has_ended(self._process):
             self._loop.unwatch(self._open[name])
-            self._loop.after(REST, self._watch_all)
+            self._loop.after(READ_PAUSE, self._watch_all)
 
     def _reap(self) -> None:
         if self.ended or not process.has_ended(self._process):
             return
         if self._open:
             self._watch_all()
-            self._timers.append(self._loop.after(DRAIN, self._finish))
+            self._timers.append(self._loop.after(DRAIN_TIMEOUT, self._finish))
         else:
             self._finish()
 
@@ -230,7 +155,7 @@ class Child:
     def _read_rest(self, name: str, fd: int) -> None:
         os.set_blocking(fd, False)
         try:
-            self._read(name, os.read(fd, 16 * CHUNK))  # more than a pipe holds
+            self._read(name, os.read(fd, 16 * READ_SIZE))  # more than a pipe holds
         except BlockingIOError:
             pass
         self._read(name, b"")

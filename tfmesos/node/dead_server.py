@@ -15,7 +15,7 @@ from .loop import READ, Loop
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .system import socket as system_socket
+    from .stdlib import socket as system_socket
 
 PREFACE = 24  # bytes with which a client begins
 HEADER = struct.Struct(">HBBBI")  # of a frame: its length in three bytes, type, flags, stream

@@ -14,10 +14,10 @@ from ..errors import (
     HandshakeError,
 )
 from . import process, timings, wire
-from .address import join_address, split_address
-from .handshake import NOBODY, NONCE_BYTES, RunnerHandshake
+from .address import join_address
+from .handshake import NONCE_BYTES, RunnerHandshake
 from .loop import READ, WRITE, Loop, Timer
-from .system import socket
+from .stdlib import socket
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,36 +25,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .outbox import Outbox
+    from .settings import Settings
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0  # seconds between two attempts
 CHUNK = 64 * 1024  # bytes
-
-
-class Settings:
-    """What the launcher tells the runner: by its stub, and the rest in the first welcome."""
-
-    def __init__(self, values: dict[str, Any], secret: bytes) -> None:
-        self.secret = secret
-        self.launcher = split_address(values["launcher"])
-        self.run, self.task = str(values["run"]), str(values["task"])
-        self.mark = {process.MARK: self.task}  # on all that the task starts
-        # The launcher's pid, if it is on this machine:
-        self.owner = 0 if values["owner"] == NOBODY else int(values["owner"])
-        self.connect_timeout = float(values["connect_timeout"])  # seconds
-        self.learn(values)
-
-    def learn(self, values: dict[str, Any]) -> None:
-        self.job, self.index = str(values.get("job")), int(values.get("index", 0))
-        self.env: dict[str, str] = values.get("env") or {}
-        self.port = int(values.get("port") or 0)  # 0: any free one
-        self.scratch = str(values.get("scratch") or "")  # to remove if the launcher dies
-        # Is the launcher on this machine? Then it is waited for while it is stopped, however long,
-        # and so is whoever reads its output.
-        self.patient = bool(values.get("patient"))
-        self.grace = float(values.get("grace", timings.RECONNECT_TIMEOUT))
-        self.stop_grace = float(values.get("stop_grace", timings.STOP_GRACE))
-        self.heartbeat = float(values.get("heartbeat", timings.HEARTBEAT))
-        self.silence = float(values.get("silence", timings.SILENCE_TIMEOUT))
 
 
 class Link:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import select
 import time
 
-from .system import signal, socket
+from .stdlib import signal, socket
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import time
 from .address import split_address
 from .loop import WRITE, Loop
 from .outbox import LineSplitter, Outbox, Tail
-from .system import socket
+from .stdlib import socket
 
 FILES = {"stdout": 1, "stderr": 2}  # the runner's own, which are files in the sandbox
 COPY_LIMIT = 1024 * 1024  # bytes waiting to be copied

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .system import socket
+from .stdlib import socket
 
 
 def reserve(family: int, port: int = 0) -> socket.socket:

@@ -10,7 +10,7 @@ import errno
 import os
 import time
 
-from .system import signal
+from .stdlib import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def _repeat(kill: Callable[[], object], patience: float) -> bool:
     return True
 
 
-def blot_out(value: str) -> None:
+def erase_from_environment(value: str) -> None:
     """Overwrite *value* in the environment this process was started with.
 
     /proc/PID/environ shows that to all processes of our user, whatever we took out of it since.

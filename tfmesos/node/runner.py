@@ -12,21 +12,22 @@ import time
 
 from ..errors import EVICTED, NODE_REFUSED, PORT_TAKEN, RUNNER_BROKEN
 from . import command, output, process, scratch, undelivered, wire
-from .child import Child, Guard
-from .handshake import STUB_SETTINGS
-from .link import Link, Settings
+from .child import Child
+from .guard import Guard
+from .link import Link
 from .loop import Loop
 from .outbox import Outbox, Pace
 from .output import Copy, Output
 from .port import reserve
-from .system import signal
+from .settings import Settings, read_settings
+from .stdlib import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import MutableMapping, Sequence
+    from collections.abc import Sequence
 
     from .dead_server import Epitaph
-    from .system import socket
+    from .stdlib import socket
     from .tf_process import Servant
 
 PATIENCE = 10.0  # seconds without progress after which we no longer wait for the goodbye
@@ -414,15 +415,6 @@ def sees_gpu() -> bool:
 
 def _complain(text: str) -> None:
     output.write(2, f"tfmesos runner: {text}\n".encode("utf-8", "backslashreplace"))
-
-
-def read_settings(stub: Sequence[str], environ: MutableMapping[str, str]) -> Settings:
-    """Take our variables out of *environ*, so that the command cannot see them."""
-    del environ["TFMESOS_RUNNER"]
-    secret = environ.pop("TFMESOS_SECRET")
-    process.blot_out(secret)
-    values = {name: stub[place] for place, name in enumerate(STUB_SETTINGS)}
-    return Settings(values, bytes.fromhex(secret))
 
 
 def main(stub: Sequence[str], connection: socket.socket) -> int:

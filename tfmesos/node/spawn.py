@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import os
 
-from .system import signal
+from .stdlib import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import NoReturn
 
-    from .child import Guard
+    from .guard import Guard
 
 _STANDARD = (0, 1, 2)
 

@@ -1,14 +1,16 @@
 """What the runner needs of the standard library, straight from the C modules beneath it.
 
-json, hmac and collections cost a runner as much as the start of its Python, most of it for
-regular expressions and OpenSSL, which it does not use. Where a Python lacks one of the C
-modules, the usual one takes its place.
+json, hmac, collections, signal and socket cost a runner as much as the start of its Python: most
+of that is for regular expressions, OpenSSL and enums, which it does not use. Where a Python lacks
+one of the C modules, the usual one takes its place.
 """
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import signal as signal
+    import socket as socket
     from collections import deque as deque
     from collections.abc import Callable
     from hashlib import sha256
@@ -17,6 +19,12 @@ if TYPE_CHECKING:
 
     encode: Callable[[Any, int], list[str]]
 else:
+    try:
+        import _signal as signal
+        import _socket as socket
+    except ImportError:  # not CPython
+        import signal
+        import socket
     try:
         from _collections import deque
         from _operator import _compare_digest as compare_digest
@@ -31,7 +39,7 @@ else:
         except ImportError:
             from hashlib import sha256
 
-__all__ = ["compare_digest", "deque", "dumps", "hmac_sha256"]
+__all__ = ["compare_digest", "deque", "dumps", "hmac_sha256", "signal", "socket"]
 
 _BLOCK = 64  # bytes, of SHA-256
 _INNER = bytes(byte ^ 0x36 for byte in range(256))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import socket
     from hashlib import sha256
     from typing import Any, NoReturn
-else:  # what these are made of, without their weight, as in `system` and `bare`
+else:  # what these are made of, without their weight, as in `stdlib`
     import _signal as signal
     import _socket as socket
 

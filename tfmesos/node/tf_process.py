@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from .child import Guard
+    from .guard import Guard
 
 # Its code comes over its socket: there is no file that holds it.
 _CODE = (

@@ -1,0 +1,118 @@
+"""A process that outlives the parent of a task and ends the task then.
+
+The runner forks it. For the task of ``--local-chief`` the launcher, which has threads, starts it
+as a program of its own (``program``).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from . import process
+from .spawn import close_all_but
+from .stdlib import signal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import NoReturn
+
+_PROGRAM = """import sys
+sys.path.insert(0, sys.argv[1])
+from tfmesos.node.guard import watch
+watch(0, sys.argv[2], float(sys.argv[3]))
+"""
+
+
+class Guard:
+    """The runner's: it kills the commands of a runner that was killed by SIGKILL.
+
+    It reads from a pipe which sessions begin and end. The runner's death closes the pipe.
+    """
+
+    def __init__(self, task: str) -> None:
+        """OSError if it cannot be started."""
+        self._task = task
+        self._sessions: set[int] = set()
+        read_end, self._pipe = os.pipe()
+        try:
+            self._pid = os.fork()
+        except OSError:
+            os.close(read_end)
+            os.close(self._pipe)
+            raise
+        if self._pid == 0:
+            _become_guard(read_end, task)
+        os.close(read_end)
+
+    def began(self, leader: int) -> None:
+        self._sessions.add(leader)
+        self._write(leader)
+
+    def ended(self, leader: int) -> None:
+        self._sessions.discard(leader)
+        self._write(-leader)
+
+    def close(self) -> None:
+        """Kill what is left, and the guard. SIGKILL, because it may be stopped."""
+        if self._sessions:
+            _kill_all(self._sessions, self._task)
+        os.kill(self._pid, signal.SIGKILL)
+        os.waitpid(self._pid, 0)
+        os.close(self._pipe)
+
+    def _write(self, number: int) -> None:
+        try:
+            os.write(self._pipe, b"%d\n" % number)
+        except BrokenPipeError:
+            pass  # somebody killed the guard; the command can do without
+
+
+def program(python: str, home: str, task: str, grace: float) -> list[str]:
+    """The argv of a guard that watches its standard input; *home* is where tfmesos lies."""
+    return [python, "-I", "-S", "-c", _PROGRAM, home, task, str(grace)]
+
+
+def _become_guard(pipe: int, task: str) -> NoReturn:
+    """In the fork."""
+    try:
+        os.setsid()
+        signal.set_wakeup_fd(-1)
+        close_all_but(pipe)  # others wait for the end of the runner's files
+        watch(pipe, task)
+    finally:
+        os._exit(0)
+
+
+def watch(pipe: int, task: str, grace: float = 0.0) -> NoReturn:
+    """Wait for the end of *pipe*, then end the task: SIGKILL, *grace* seconds after SIGTERM."""
+    try:
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        with os.fdopen(pipe) as lines:
+            sessions = _unfinished(lines)
+        if grace:
+            process.signal_marked(process.MARK, [task], signal.SIGTERM)
+            time.sleep(grace)
+        _kill_all(sessions, task)
+    finally:
+        os._exit(0)
+
+
+def _unfinished(lines: Iterable[str]) -> set[int]:
+    """The sessions that began and did not end."""
+    sessions: set[int] = set()
+    for line in lines:
+        number = int(line)
+        if number > 0:
+            sessions.add(number)
+        else:
+            sessions.discard(-number)
+    return sessions
+
+
+def _kill_all(sessions: Iterable[int], task: str) -> None:
+    for leader in sessions:
+        process.kill_session(leader)
+    process.kill_marked(process.MARK, task)

@@ -1,0 +1,48 @@
+"""What the launcher tells a runner about itself: through its stub, the rest in the welcome."""
+
+from __future__ import annotations
+
+from . import process, timings
+from .address import split_address
+from .handshake import NOBODY, STUB_SETTINGS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import MutableMapping, Sequence
+    from typing import Any
+
+
+class Settings:
+    """The values of the stub first; ``learn`` adds those of the first welcome."""
+
+    def __init__(self, values: dict[str, Any], secret: bytes) -> None:
+        self.secret = secret
+        self.launcher = split_address(values["launcher"])
+        self.run, self.task = str(values["run"]), str(values["task"])
+        self.mark = {process.MARK: self.task}  # on all that the task starts
+        # The launcher's pid, if it is on this machine:
+        self.owner = 0 if values["owner"] == NOBODY else int(values["owner"])
+        self.connect_timeout = float(values["connect_timeout"])  # seconds
+        self.learn(values)
+
+    def learn(self, values: dict[str, Any]) -> None:
+        self.job, self.index = str(values.get("job")), int(values.get("index", 0))
+        self.env: dict[str, str] = values.get("env") or {}
+        self.port = int(values.get("port") or 0)  # 0: any free one
+        self.scratch = str(values.get("scratch") or "")  # to remove if the launcher dies
+        # Is the launcher on this machine? Then it is waited for while it is stopped, however long,
+        # and so is whoever reads its output.
+        self.patient = bool(values.get("patient"))
+        self.grace = float(values.get("grace", timings.RECONNECT_TIMEOUT))
+        self.stop_grace = float(values.get("stop_grace", timings.STOP_GRACE))
+        self.heartbeat = float(values.get("heartbeat", timings.HEARTBEAT))
+        self.silence = float(values.get("silence", timings.SILENCE_TIMEOUT))
+
+
+def read_settings(stub: Sequence[str], environ: MutableMapping[str, str]) -> Settings:
+    """Take our variables out of *environ*, so that the command cannot see them."""
+    del environ["TFMESOS_RUNNER"]
+    secret = environ.pop("TFMESOS_SECRET")
+    process.erase_from_environment(secret)
+    values = {name: stub[place] for place, name in enumerate(STUB_SETTINGS)}
+    return Settings(values, bytes.fromhex(secret))
