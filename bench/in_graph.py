@@ -25,10 +25,16 @@ tf.distribute.Server(cluster, job_name=job, task_index=index).join()
 """
 CLIENT = """
 import sys
-sys.path.insert(0, sys.argv[1])
-import plus
-from quiet import tf
-print(plus.add(tf, sys.argv[2]))
+import tensorflow as tf
+with tf.Graph().as_default():
+    with tf.device("/job:ps/task:0"):
+        a = tf.constant(10)
+    with tf.device("/job:ps/task:1"):
+        b = tf.constant(32)
+    with tf.device("/job:worker/task:1"):
+        total = a + b
+    with tf.compat.v1.Session(sys.argv[1]) as session:
+        print(session.run(total))
 """
 
 
@@ -47,7 +53,7 @@ def by_hand() -> None:
             argv = [sys.executable, "-c", SERVER, cluster, job, str(index)]
             server = stack.enter_context(subprocess.Popen(argv, stderr=subprocess.DEVNULL))
             stack.callback(server.kill)
-        argv = [sys.executable, "-c", CLIENT, str(EXAMPLES), f"grpc://{hosts[2]}"]
+        argv = [sys.executable, "-c", CLIENT, f"grpc://{hosts[2]}"]
         _check(subprocess.run(argv, capture_output=True))
 
 

@@ -10,10 +10,8 @@ MASTER is a Mesos master (default: $MESOS_MASTER, else an embedded Mesos on this
 import argparse
 import gc
 import sys
-from pathlib import Path
 
-sys.path.append(str(Path(__file__).resolve().with_name("mnist")))
-from quiet import tf
+import tensorflow as tf
 
 from tfmesos import Job, cluster
 

@@ -18,14 +18,13 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).resolve().with_name("mnist")))
-import digits
+from mnist import digits
+from mnist.quiet import tf
 from perceptron import Perceptron
-from quiet import tf
 
 SAY_EVERY = 100  # steps; as often a checkpoint is written
-PATIENCE = 120  # seconds that chief and evaluator wait for each other
-VERDICT = "evaluated"  # the file that says the evaluator has finished
+MAX_WAIT = 120  # seconds that chief and evaluator wait for each other
+FINISHED_FILE = "evaluated"  # the file that says the evaluator has finished
 
 
 def main():
@@ -90,7 +89,7 @@ def train(args, data, is_chief):
     if is_chief:
         digits.report(network.accuracy(data.test_images, data.test_labels))
         if args.evaluator:
-            wait_for(args.model_dir / VERDICT)
+            wait_for(args.model_dir / FINISHED_FILE)
     leave_together(strategy, is_chief)
 
 
@@ -135,7 +134,7 @@ def evaluate(args, data):
         accuracy = network.accuracy(data.test_images, data.test_labels)
         print(f"after step {number}: accuracy {accuracy:.3f}", flush=True)
     digits.report(accuracy)
-    (args.model_dir / VERDICT).touch()
+    (args.model_dir / FINISHED_FILE).touch()
 
 
 def milestones(args):
@@ -154,10 +153,10 @@ def require_empty(directory):
 
 
 def wait_for(path):
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + MAX_WAIT
     while not path.exists():
         if time.monotonic() > end:
-            sys.exit(f"{path} has not appeared for {PATIENCE} s: is --model_dir seen by all nodes?")
+            sys.exit(f"{path} has not appeared for {MAX_WAIT} s: is --model_dir seen by all nodes?")
         time.sleep(0.2)
 
 

@@ -14,12 +14,10 @@ import argparse
 import json
 import os
 import sys
-from pathlib import Path
 
-sys.path.append(str(Path(__file__).resolve().with_name("mnist")))
-import digits
+from mnist import digits
+from mnist.quiet import tf
 from perceptron import Perceptron
-from quiet import tf
 
 from tfmesos import Job, cluster
 

@@ -5,8 +5,8 @@ ParameterServerStrategy nor MultiWorkerMirroredStrategy. (The old Keras does: pi
 tf_keras, and set TF_USE_LEGACY_KERAS=1.)
 """
 
-import digits
-from quiet import tf
+from mnist import digits
+from mnist.quiet import tf
 
 HIDDEN = 100
 RATE = 0.3

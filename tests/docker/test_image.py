@@ -73,20 +73,24 @@ def test_the_fine_grained_mode_of_the_readme_trains_in_a_container(docker, image
 
 IN_GRAPH = """
 import sys
-sys.path.insert(0, sys.argv[1])
-import plus
 from tfmesos import Job, cluster
 
-lent = dict(volumes=[f"{sys.argv[3]}:{sys.argv[3]}:ro"], env={"PYTHONPATH": sys.argv[3]})
+image, place = sys.argv[1:]
+lent = dict(volumes=[f"{place}:{place}:ro"], env={"PYTHONPATH": place})
 jobs = [Job("ps", 2, mem=2048), Job("worker", 2, mem=2048)]
-with cluster(jobs, image=sys.argv[2], quiet=True, wait=False, **lent) as c:
-    print(plus.add(plus.import_tensorflow(), c.targets["/job:worker/task:0"]))
+with cluster(jobs, image=image, quiet=True, wait=False, **lent) as c:
+    import tensorflow as tf
+
+    with tf.Graph().as_default(), tf.device("/job:ps/task:1"):
+        answer = tf.constant(42)
+        with tf.compat.v1.Session(c.targets["/job:worker/task:0"]) as session:
+            print(session.run(answer))
 """
 
 
 def test_a_program_on_the_host_drives_servers_in_containers(docker, base, tensorflow):
     _, place = tensorflow
-    command = [sys.executable, "-c", IN_GRAPH, REPOSITORY / "examples", base, place]
+    command = [sys.executable, "-c", IN_GRAPH, base, place]
     done = subprocess.run(command, capture_output=True, text=True, env=environment())
     assert done.stdout == "42\n", done.stderr
 
