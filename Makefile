@@ -12,7 +12,7 @@ IMAGE ?= tfmesos/tfmesos
 EXTRAS ?= tf,zk
 BASE ?= python:$(shell $(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])')-slim
 
-.PHONY: demo test bench torch chaos fuzz check format clean image
+.PHONY: demo test bench torch chaos fuzz check docs format clean image
 
 demo: $(VENV)/installed-for-demo
 	cd examples/mnist && $(CURDIR)/$(BIN)/tfrun -w 2 -s 1 -- $(CURDIR)/$(BIN)/python mnist_replica.py \
@@ -47,6 +47,10 @@ fuzz: $(VENV)/installed-for-tests
 check: $(VENV)/installed-for-tests
 	misc/check.sh
 
+# As web pages; begin with docs/_build/index.html. The checks build them, too.
+docs: $(VENV)/installed-for-docs
+	misc/docs.sh
+
 format: $(VENV)/installed-for-tests
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -59,7 +63,7 @@ image: $(BIN)/python
 	rm -rf docker/wheels
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info docker/wheels
+	rm -rf $(VENV) build dist *.egg-info docker/wheels docs/_build docs/_generated
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tfmesos needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; name another one: make PYTHON=python3.12")'
@@ -75,7 +79,12 @@ $(VENV)/installed-for-bench: $(BIN)/python setup.py
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[tf,bench]'
 	@touch $@
 
+$(VENV)/installed-for-docs: $(BIN)/python setup.py
+	@echo "installing tfmesos and Sphinx into $(VENV); the first time this takes a minute"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	@touch $@
+
 $(VENV)/installed-for-tests: $(BIN)/python setup.py
 	@echo "installing what the tests need into $(VENV); the first time this takes a minute or two"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[tf,zk,test]'
-	@touch $@ $(VENV)/installed-for-demo
+	@touch $@ $(VENV)/installed-for-demo $(VENV)/installed-for-docs

@@ -21,6 +21,8 @@ TEST = [
 
 BENCH = ["matplotlib"]
 
+DOCS = ["furo", "sphinx"]
+
 setup(
     name="tfmesos",
     version=ABOUT["__version__"],
@@ -40,7 +42,8 @@ setup(
         "tf": ["tensorflow>=2.16"],
         "zk": ["kazoo>=2.9"],
         "bench": BENCH,
-        "test": [*TEST, *BENCH],
+        "docs": DOCS,
+        "test": [*TEST, *BENCH, *DOCS],
     },
     entry_points={"console_scripts": ["tfrun = tfmesos.tfrun:script"]},
     classifiers=[

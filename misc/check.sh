@@ -1,8 +1,9 @@
 #!/bin/sh
-# Every check that needs no process: formatting, lint, types.
+# Every check that runs no test: formatting, lint, types, documentation.
 set -eu
 cd "$(dirname "$0")/.."
 BIN=.venv/bin
 "$BIN/ruff" format --check .
 "$BIN/ruff" check .
 "$BIN/mypy"
+misc/docs.sh

@@ -1,6 +1,7 @@
-"""The README tells the truth: its commands run, and it knows every flag."""
+"""The documents tell the truth: commands run, every flag is there, and they can be read."""
 
 import argparse
+import importlib.util
 import os
 import re
 import subprocess
@@ -16,6 +17,21 @@ from tfmesos.cli.arguments import build_parser
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.rst").read_text()
 RUNNABLE = re.findall(r"^\.\. runnable\n\.\. code:: bash\n\n((?: {4}.*\n|\n)+)", README, re.M)
+PLAIN = [  # without the directives that only Sphinx knows
+    *("README.rst", "CHANGELOG.rst", "CONTRIBUTING.rst", "SECURITY.rst"),
+    *("examples/README.rst", "bench/README.rst"),
+]
+PAGES = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").glob("*.rst"))
+MAX_LINES = 150  # of the README
+MAX_COLUMNS = 100
+
+
+@pytest.fixture(scope="module")
+def reference():
+    spec = importlib.util.spec_from_file_location("reference", ROOT / "docs" / "reference.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.mark.parametrize("block", RUNNABLE)
@@ -35,14 +51,26 @@ def test_there_is_something_to_run():
     assert RUNNABLE
 
 
-def test_every_flag_is_in_the_readme_and_every_flag_of_the_readme_exists():
-    section = README.split("\nFlags\n-----\n")[1].split("\nEnvironment\n")[0]
-    told = set(re.findall(r"(?<![\w-])--[a-z_-]+[a-z]|(?<![\w`-])-[A-Za-z][ws]?(?![\w-])", section))
-    told |= set(re.findall(r"``(-[A-Za-z][ws]?)(?: N)?``", section))
-    actions = build_parser()._actions
-    real = {flag for action in actions for flag in action.option_strings}
-    assert real - told == set()
-    assert {flag for flag in told if flag.startswith("--")} - real == set()
+def test_every_flag_is_in_the_reference(reference):
+    entries = [line for line in reference.flags() if line.startswith(".. option::")]
+    told = {flag for entry in entries for flag in re.findall(r"(?<=[ ,])--?[\w-]+", entry)}
+    assert told == {flag for action in build_parser()._actions for flag in action.option_strings}
+
+
+def test_the_reference_has_the_variables_that_tfrun_reads(reference):
+    told = set(re.findall("^``(.*)``$", "\n".join(reference.variables()), re.M))
+    assert told == {"DOCKER_IMAGE", "MESOS_MASTER", "MESOS_PRINCIPAL", "MESOS_SECRET_FILE"}
+
+
+def test_every_flag_that_a_document_names_exists():
+    real = {flag for action in build_parser()._actions for flag in action.option_strings}
+    told = {
+        (page, flag)
+        for page in ("README.rst", "docs/failures.rst", "docs/tutorial.rst")
+        for flag in re.findall(r"(?<=``)--[a-z][a-z-]+", (ROOT / page).read_text())
+    }
+    assert {flag for _, flag in told} - real == {"--data"}  # of the examples
+    assert len(told) > 10
 
 
 def test_every_flag_has_its_help():
@@ -50,19 +78,33 @@ def test_every_flag_has_its_help():
         assert action.help and action.help != argparse.SUPPRESS
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "README.rst",
-        "CHANGELOG.rst",
-        "CONTRIBUTING.rst",
-        "SECURITY.rst",
-        "examples/README.rst",
-        "bench/README.rst",
-    ],
-)
-def test_the_documents_are_sound_restructuredtext(name):
+@pytest.mark.parametrize("name", PLAIN)
+def test_a_document_is_sound_restructuredtext(name):
     settings = {"report_level": 2, "halt_level": 2, "syntax_highlight": "none"}
     docutils.core.publish_string(
         (ROOT / name).read_text(), writer="null", settings_overrides=settings
     )
+
+
+@pytest.mark.parametrize("name", [*PLAIN, *PAGES])
+def test_the_lines_of_a_document_fit_on_a_screen(name):
+    lines = (ROOT / name).read_text().splitlines()
+    assert [line for line in lines if len(line) > MAX_COLUMNS] == []
+
+
+def test_the_readme_is_short():
+    assert len(README.splitlines()) <= MAX_LINES
+
+
+@pytest.mark.parametrize("name", [*PLAIN, *PAGES])
+def test_what_a_document_links_to_is_there(name):
+    text = (ROOT / name).read_text()
+    for target in re.findall(r"<([\w./-]+\.rst)>`_", text):
+        assert (ROOT / name).parent.joinpath(target).is_file(), target
+
+
+def test_the_map_has_one_row_a_folder():
+    text = (ROOT / "CONTRIBUTING.rst").read_text()
+    the_map = text.split(".. map begins")[1].split(".. map ends")[0]
+    folders = {path.parent.name for path in (ROOT / "tfmesos").glob("*/__init__.py")}
+    assert sorted(re.findall(r"^``(\w+)/``", the_map, re.M)) == sorted(folders)

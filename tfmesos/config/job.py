@@ -80,9 +80,20 @@ class Resources(NamedTuple):
 class Job(Record):
     """A group of identical tasks: the ``ps`` tasks, or the ``worker`` tasks.
 
-    ``num`` counts from index 0; ``start`` leaves out the first indices, for tasks that run
-    elsewhere. Without ``cmd`` the tasks are bare TensorFlow servers. A ``cmd`` that is a
-    list is executed as it is; a string goes to a shell.
+    ``name``
+        ``ps``, ``worker``, ``chief``, ``evaluator``, or a name of your own
+    ``num``
+        the number of its tasks, whose indices begin at 0
+    ``cpus``, ``mem``, ``gpus``, ``disk``
+        the resources of each task; ``mem`` and ``disk`` are in MiB
+    ``cmd``
+        the command of each task. A list is executed as it is, a string goes to a shell. Without
+        ``cmd`` the tasks run TensorFlow servers
+    ``start``
+        leaves out the tasks before this index, which you run yourself. The others have no
+        ``TF_CONFIG`` then, because it cannot leave out a task
+    ``constraints``
+        which nodes to use: texts such as ``hostname:UNIQUE``
     """
 
     name: str
