@@ -94,6 +94,14 @@ def unknown():
     pytest.skip("this machine's resolver does not say that there is no such name")
 
 
+@pytest.fixture
+def open_place(tmp_path):
+    """A directory that any user gets to."""
+    for directory in [tmp_path, *tmp_path.parents][:-2]:
+        directory.chmod(directory.stat().st_mode | 0o011)
+    return tmp_path / "work"
+
+
 def living_children():
     return [p for p in psutil.Process().children(recursive=True) if is_alive(p)]
 

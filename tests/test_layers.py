@@ -11,6 +11,7 @@ import pytest
 import tfmesos
 
 PACKAGE = Path(tfmesos.__file__).parent
+TESTS = Path(__file__).parent
 TOP = "tfmesos"  # what lies in no folder
 
 # Room -> rooms it may import from. The top is for all: errors, record and the like.
@@ -123,3 +124,11 @@ def test_the_core_has_no_word_of_an_engine():
     for path in modules("core"):
         text = path.read_text().lower()
         assert not [word for word in WORDS_OF_AN_ENGINE if word in text], path.name
+
+
+def test_unit_tests_start_no_run():
+    """They lie beside the tests of the layers, and in folders named as rooms: `make test-fast`."""
+    folders = [TESTS, *(TESTS / room for room in ALLOWED)]
+    units = [path for folder in folders for path in folder.glob("test_*.py")]
+    assert units
+    assert [path for path in units if "\nfrom tests.commands import" in path.read_text()] == []

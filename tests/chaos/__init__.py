@@ -1,7 +1,7 @@
 """Every part of a run is broken on purpose, on the embedded Mesos. See conftest.py for the bounds.
 
 Kin that live elsewhere: the same masters and agents as processes of a genuine Mesos
-(``tests/mesos/test_faults.py``), the launcher's client alone against bad masters
-(``tests/test_client.py``), the rendezvous alone against strangers (``tests/test_rendezvous.py``),
-the runner alone (``tests/test_server.py``).
+(``tests/mesos/genuine/test_faults.py``), the launcher's client alone against bad masters
+(``tests/mesos/test_client.py``), the listener alone against strangers
+(``tests/launcher/test_listener.py``), the runner alone (``tests/node/test_runner.py``).
 """

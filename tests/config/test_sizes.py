@@ -11,7 +11,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.builders import workers
-from tests.commands import tfrun
 from tfmesos import cluster
 from tfmesos.config.job import Job
 from tfmesos.config.sizes import MAX_ENVIRONMENT, MAX_STRING
@@ -56,16 +55,6 @@ def test_variables_that_are_too_long_together_are_refused_with_the_numbers():
     with pytest.raises(SpecError, match=r"env has 1,048,580 bytes in all; at most 1,048,576 are"):
         make_config(workers(), env={**fits, "A": "x"})
     assert MAX_ENVIRONMENT == 1_048_576
-
-
-def test_tfrun_refuses_too_many_variables_and_names_the_flag():
-    flags = [word for number in range(17) for word in ("--env", f"V{number}={'x' * 65000}")]
-    done = tfrun("-w", 1, *flags, "--", "true")
-    assert done.returncode == 2
-    assert done.stderr == (
-        "tfrun: --env has 1,105,075 bytes in all; at most 1,048,576 are passed on:"
-        " put them into a file\n"
-    )
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,6 @@
 """Tasks that run and say nothing: who is named and when, and how a hung run ends."""
 
-import re
-import sys
-
-import pytest
-
 from tests.builders import servers, workers
-from tests.commands import tfrun
 from tests.replay import Run, only
 from tfmesos.config.job import Job
 from tfmesos.config.launch import RestartPolicy
@@ -88,40 +82,3 @@ def test_a_task_that_is_started_again_begins_with_a_clean_slate():
     run.register("worker:0")
     run.ready("worker:0")
     assert run.wait(TOGETHER + 1) == []
-
-
-HANGS = """
-import socket, sys, time
-def wait_for_godot():
-    time.sleep(1000)
-host, port = sys.argv[1].rsplit(":", 1)
-listener = socket.socket()
-listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-if sys.argv[2] == "0":
-    listener.bind((host, int(port)))
-    listener.listen()
-wait_for_godot()
-"""
-
-
-@pytest.mark.parametrize("logs", ["all", "none"])
-def test_a_hung_run_shows_where_its_code_stands_and_whom_it_reaches(tmp_path, logs):
-    (tmp_path / "hangs.py").write_text(HANGS)
-    command = (
-        f"hosts={{worker_hosts}}; exec {sys.executable} {tmp_path}/hangs.py "
-        "${hosts%%,*} {task_index}"
-    )
-    done = tfrun("-w", 2, "--logs", logs, "--hang-timeout", 1, "--", command)
-    assert done.returncode == 124
-    assert re.search(r"^\[worker:1\] tfmesos: reaches worker:0 at 127", done.stderr, re.M)
-    assert "[worker:0] tfmesos: cannot reach worker:1 at 127.0.0.1:" in done.stderr
-    for name in ("worker:0", "worker:1"):
-        where = rf'^\[{name}\]   File ".*hangs.py", line 4 in wait_for_godot$'
-        assert re.search(where, done.stderr, re.M), done.stderr
-    assert "taken for hung, and ended" in done.stderr.splitlines()[-1]
-
-
-def test_a_run_that_writes_now_and_then_is_not_hung():
-    command = "for i in 1 2 3 4 5 6 7 8; do sleep 1; echo $i; done"
-    done = tfrun("-w", 1, "--hang-timeout", 4, "--", command)
-    assert (done.returncode, done.stdout.count("\n")) == (0, 8)

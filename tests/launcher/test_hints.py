@@ -1,13 +1,10 @@
 import ast
 import re
-import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 import tfmesos
-from tests.commands import needs_tensorflow, tfrun
 from tfmesos.cli.arguments import build_parser
 from tfmesos.cli.flags import flag_of
 from tfmesos.launcher.hints import _HINTS, hint
@@ -59,38 +56,6 @@ def test_every_setting_that_a_hint_names_has_a_flag():
     assert settings and all(flag_of(setting).startswith("-") for setting in settings)
 
 
-@needs_tensorflow
-def test_a_tensorboard_callback_without_tensorboard_comes_with_the_way_out(tmp_path):
-    if find_spec("tensorboard") is not None:
-        pytest.skip("TensorBoard is installed here, so nothing is missing")
-    script = tmp_path / "train.py"
-    script.write_text(
-        "import numpy as np, tensorflow as tf\n"
-        "model = tf.keras.Sequential([tf.keras.layers.Dense(1)])\n"
-        "model.compile('sgd', 'mse')\n"
-        f"board = tf.keras.callbacks.TensorBoard({str(tmp_path)!r})\n"
-        "model.fit(np.ones((8, 3)), np.ones((8, 1)), verbose=0, callbacks=[board])\n"
-    )
-    done = tfrun("-w", 1, "--", sys.executable, script)
-    assert done.returncode == 1
-    assert "pip install tensorboard where the tasks run" in done.stderr
-
-
-@needs_tensorflow
-def test_a_keras_3_model_under_a_strategy_it_does_not_support_ends_soon_with_the_way_out(tmp_path):
-    script = tmp_path / "train.py"
-    script.write_text(
-        "import numpy as np, tensorflow as tf\n"
-        "with tf.distribute.MultiWorkerMirroredStrategy().scope():\n"
-        "    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])\n"
-        "    model.compile('sgd', 'mse')\n"
-        "model.fit(np.ones((64, 3)), np.ones((64, 1)), verbose=0)\n"
-    )
-    done = tfrun("-w", 2, "--", sys.executable, script)
-    assert done.returncode == 1
-    assert "  hint: Keras 3 supports neither MultiWorkerMirroredStrategy nor" in done.stderr
-
-
 def test_of_a_killed_task_it_is_said_who_kills():
     assert "runs out of memory" in hint(["Killed"], code=137)
     assert hint(["Killed"], code=1) == ""
@@ -113,11 +78,12 @@ def test_only_the_command_line_speaks_of_its_flags():
     """The library has fields: whoever names a setting asks the console how it is called."""
     flags = {flag for action in build_parser()._actions for flag in action.option_strings}
     flags = {flag for flag in flags if flag.startswith("--") and flag != "--version"}
-    of_tfrun = {"parser.py", "flags.py", "tfrun.py"}
+    package = Path(tfmesos.__file__).parent
+    with_flags = {package / "tfrun.py", *package.glob("cli/*"), *package.glob("local/*")}
     said = [
         (path.name, text)
-        for path in Path(tfmesos.__file__).parent.glob("*.py")
-        if path.name not in of_tfrun
+        for path in package.rglob("*.py")
+        if path not in with_flags
         for text in _strings(path)
         if flags & set(re.findall(r"--[a-z-]+", text))
     ]

@@ -10,7 +10,6 @@ import time
 import psutil
 import pytest
 
-from tests.commands import standing_mesos, tfrun
 from tfmesos.local import AgentConfig, LocalMesos, Timing
 from tfmesos.local.processes import make_sandbox
 
@@ -187,29 +186,6 @@ def test_what_the_agent_cannot_do_fails_in_words(fields, words):
     status = run(story)
     assert status["reason"] == "REASON_CONTAINER_LAUNCH_FAILED"
     assert status["source"] == "SOURCE_AGENT" and words in status["message"]
-
-
-@pytest.fixture
-def open_place(tmp_path):
-    """A directory that any user gets to."""
-    for directory in [tmp_path, *tmp_path.parents][:-2]:
-        directory.chmod(directory.stat().st_mode | 0o011)
-    return tmp_path / "work"
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can run tasks as somebody else")
-def test_a_standing_mesos_runs_a_task_as_the_user_that_was_named(open_place):
-    show = 'id -un; cd "$MESOS_SANDBOX" && touch mine && ls -l mine | cut -d" " -f3'
-    with standing_mesos("--work-dir", str(open_place)) as url:
-        once = ("-m", url, "-w", 1, "--python", "/usr/bin/python3")
-        named = tfrun(*once, "--user", "nobody", "--", show)
-        ours = tfrun(*once, "--", "id -un")
-        unknown = tfrun(*once, "--user", "nosuchuser", "--restarts", 0, "--", "true")
-    assert (named.returncode, named.stdout) == (0, "[worker:0] nobody\n" * 2), named.stderr
-    assert (ours.returncode, ours.stdout) == (0, "[worker:0] root\n"), ours.stderr
-    assert unknown.returncode != 0 and "No such user 'nosuchuser'" in unknown.stderr
-    modes = [s.stat().st_mode & 0o777 for s in open_place.glob("slaves/*/*/*/*/*/runs/*-*")]
-    assert modes == [0o700, 0o700]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")

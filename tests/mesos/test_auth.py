@@ -3,7 +3,6 @@ import os
 
 import pytest
 
-from tests.commands import tfrun
 from tfmesos.config.launch import Access
 from tfmesos.config.secret import Secret
 from tfmesos.errors import SpecError
@@ -116,17 +115,6 @@ def test_a_secret_that_cannot_be_read_says_why(monkeypatch, field, path, problem
     with pytest.raises(SpecError, match=problem) as caught:
         read_secret(monkeypatch, field, path)
     assert caught.value.field == field
-
-
-@pytest.mark.parametrize("field", SECRET_FLAGS)
-def test_tfrun_ends_with_2_and_one_line_for_a_secret_with_a_control_character(tmp_path, field):
-    file = tmp_path / "secret"
-    file.write_bytes(b"hu\x07sh")
-    done = tfrun("-m", "127.0.0.1:1", "-w", 1, *SECRET_FLAGS[field], file, "--", "true")
-    assert (done.returncode, done.stderr) == (
-        2,
-        f"tfrun: {SECRET_FLAGS[field][-1]} must hold one line of text: {file}\n",
-    )
 
 
 @pytest.mark.parametrize("principal", ["m:e", "m\ne", "m\x07", os.fsdecode(b"m\xff")])

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from tests.builders import an_offer, servers, workers
-from tests.commands import tfrun
 from tfmesos.cli.dry_run import preview
 from tfmesos.config.launch import LaunchConfig, parse_volumes
 from tfmesos.launcher.configuration import make_config
@@ -137,25 +136,6 @@ def forms(value, path=""):
 # The container command lines of TFMesos's README: what each asks the Mesos there for.
 
 IN_THE_IMAGE = {"MESOS_MASTER": "mesos-master:5050", "DOCKER_IMAGE": "tfmesos/tfmesos"}
-REPLICA = (
-    *("--", "python", "mnist_replica.py", "--ps_hosts", "{ps_hosts}"),
-    *("--worker_hosts", "{worker_hosts}", "--job_name", "{job_name}"),
-    *("--worker_index", "{task_index}"),
-)
-
-
-@pytest.mark.parametrize(
-    "name, flags",
-    [
-        ("readme-replica", ("-w", 1, "-s", 1, "-V", "/nfs/mnist:/nfs/mnist")),
-        ("readme-replica-gpus", ("-w", 1, "-s", 1, "-Gw", 1)),
-    ],
-)
-def test_the_replica_commands_of_the_readme_ask_for_their_containers(name, flags):
-    env = {**IN_THE_IMAGE, "LOGNAME": "me"}
-    done = tfrun(*flags, "-n", "readme", "--dry-run", *REPLICA, env=env)
-    assert done.returncode == 0, done.stderr
-    assert_golden(name, in_short(json.loads(done.stdout)))
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from tests.tls import server_context
 
 from .cluster import QUICK_LOSS, STARTING, wait_until
 
-SETUP_NODE = Path(__file__).parents[2] / "misc" / "setup-node.sh"
+SETUP_NODE = Path(__file__).parents[3] / "misc" / "setup-node.sh"
 
 
 def test_a_standby_master_shows_the_way_to_the_leader(mesos):

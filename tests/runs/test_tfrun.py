@@ -582,7 +582,7 @@ def test_a_directory_that_is_gone_is_named(tmp_path):
         cwd=gone,
         capture_output=True,
         text=True,
-        env=environment(PYTHONPATH=str(Path(__file__).parent.parent)),
+        env=environment(PYTHONPATH=str(Path(__file__).parents[2])),
     )
     assert done.returncode == 2
     assert "the current directory does not exist any more" in done.stderr

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from .commands import environment, tfrun
+from tests.commands import environment, tfrun
 
 if importlib.util.find_spec("tensorflow") is None:
     pytest.skip("the examples need TensorFlow: pip install tensorflow", allow_module_level=True)
 np = pytest.importorskip("numpy", reason="comes with TensorFlow")
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 PYTHON_FIRST = {"PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
 REPLICA = (
     "python mnist_replica.py --ps_hosts {ps_hosts} --worker_hosts {worker_hosts}"

@@ -18,7 +18,7 @@ from tests.commands import (
 )
 from tfmesos.local.cluster import AgentConfig, LocalMesos
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 DIES_ONCE = """
 import os, signal, sys
 memory, index, hosts = sys.argv[1:]

@@ -12,7 +12,7 @@ import pytest
 from bench.__main__ import BENCHMARKS
 from bench.timing import Result
 
-HERE = Path(__file__).parent.parent
+HERE = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)

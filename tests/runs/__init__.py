@@ -1,0 +1,1 @@
+"""Whole runs, as users start them: ``tfrun``, ``cluster()``, a standing Mesos."""
