@@ -12,15 +12,11 @@ IMAGE ?= tfmesos/tfmesos
 EXTRAS ?= tf,zk
 BASE ?= python:$(shell $(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])')-slim
 
-<<<<<<< HEAD
-.PHONY: demo test bench torch chaos fuzz check docs format clean image
-=======
 # Unit tests lie in folders named as those of the package, and beside them.
 ROOMS := $(patsubst tfmesos/%/__init__.py,tests/%,$(wildcard tfmesos/*/__init__.py))
 UNIT_TESTS := $(wildcard tests/test_*.py $(ROOMS))
 
-.PHONY: demo test test-fast bench torch chaos fuzz check format clean image
->>>>>>> 88fc015 (Part the tests of whole runs from the unit tests, and run these alone)
+.PHONY: demo test test-fast bench torch chaos fuzz check docs format clean image
 
 demo: $(VENV)/installed-for-demo
 	cd examples/mnist && $(CURDIR)/$(BIN)/tfrun -w 2 -s 1 -- $(CURDIR)/$(BIN)/python mnist_replica.py \
