@@ -7,12 +7,14 @@ from pathlib import Path
 from tfmesos.cli.arguments import build_parser
 from tfmesos.errors import RUNNER_EXITS
 from tfmesos.launcher.configuration import make_config
+from tfmesos.local import __main__ as local
 
 
 def write(directory: Path) -> None:
     directory.mkdir(exist_ok=True)
     for name, lines in [
         ("flags", flags()),
+        ("local-flags", local_flags()),
         ("variables", variables()),
         ("settings", settings()),
         ("runner-codes", runner_codes()),
@@ -23,16 +25,24 @@ def write(directory: Path) -> None:
 def flags():
     """A section for each group of ``tfrun --help``; ``--help`` itself comes last."""
     yield from (".. program:: tfrun", "")
-    first, *groups = [group for group in build_parser()._action_groups if _flags(group)]
+    first, *groups = [group for group in build_parser()._action_groups if _options(group)]
     for group in (*groups, first):
         title = group.title.capitalize()
-        yield from ("", title, "-" * len(title), "")
-        for action in _flags(group):
-            yield from (f".. option:: {_names(action)}", "", f"   {_help(action)}", "")
+        yield from ("", title, "-" * len(title), "", *_list(_options(group)))
 
 
-def _flags(group):
+def local_flags():
+    yield from (".. program:: python -m tfmesos.local", "")
+    yield from _list(local.build_parser()._actions)
+
+
+def _options(group):
     return [action for action in group._group_actions if action.option_strings]
+
+
+def _list(actions):
+    for action in actions:
+        yield from (f".. option:: {_names(action)}", "", f"   {_help(action)}", "")
 
 
 def variables():

@@ -34,8 +34,10 @@ class Outcome(Record):
 
     @property
     def ok(self) -> bool:
+        """Did the run succeed?"""
         return self.error is None
 
     @property
     def exit_code(self) -> int:
+        """The code that ``tfrun`` exits with."""
         return 0 if self.error is None else self.error.exit_code
