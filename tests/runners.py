@@ -26,6 +26,7 @@ TASK = f"worker-0-of-{os.urandom(8).hex()}"  # its own, for a runner kills all t
 SECRET = bytes(range(32))
 CLUSTER = {"worker": ["10.0.0.1:1", "10.0.0.2:2"], "ps": ["10.0.0.3:3"]}
 T = TypeVar("T")
+PYTHON = [sys.executable, "-u", "-c"]
 TOLD: dict[str, Any] = {}  # what the task learns from its launcher
 
 
@@ -158,6 +159,26 @@ async def launcher(host: str = "127.0.0.1", **options: Any) -> AsyncIterator[Lau
         ours.address = await rendezvous.listen(host, 0)
         rendezvous.expect(TASK, SECRET, TOLD)
         yield ours
+
+
+def run(
+    sandbox: Path, command: Any, *, values: dict[str, Any] | None = None, **start: Any
+) -> tuple[Launcher, int, Runner]:
+    """Run one command from start to end: the launcher, the runner's exit code and the runner."""
+
+    async def main() -> tuple[Launcher, int, Runner]:
+        async with launcher() as ours:
+            with runner(sandbox, settings(ours.address, **values or {})) as theirs:
+                ours.start(command, **start)
+                await ours.saw(events.TaskExited)
+                return ours, await theirs.exited(), theirs
+
+    return asyncio.run(main())
+
+
+def the_exit(ours: Launcher) -> tuple[int, str]:
+    (event,) = [event for event in ours.events if isinstance(event, events.TaskExited)]
+    return event.code, event.reason
 
 
 def gone(pid: int, timeout: float = HANG) -> bool:

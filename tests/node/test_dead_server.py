@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tfmesos.node.dead_server import LARGEST, Epitaph
+from tfmesos.node.dead_server import MAX_FRAME, DeadServer
 from tfmesos.node.loop import READ, Loop
 from tfmesos.node.port import reserve
 
@@ -20,12 +20,12 @@ def at_a_grave(ask):
     reservation = reserve(socket.AF_INET)
     bell, ringer = socket.socketpair()
     with Loop() as loop, ThreadPoolExecutor(1) as pool, bell, ringer:
-        epitaph = Epitaph(loop, reservation, TEXT)
+        server = DeadServer(loop, reservation, TEXT)
         loop.watch(bell.fileno(), READ, lambda: None)
         answer = pool.submit(ask, reservation.getsockname()[1])
         answer.add_done_callback(lambda _: ringer.send(b"!"))
         loop.run_until(answer.done)
-        epitaph.close()
+        server.close()
     reservation.close()
     return answer.result()
 
@@ -66,7 +66,7 @@ def test_sessions_may_be_closed():
     assert at_a_grave(ask) == [b"", b"", b""]
 
 
-@pytest.mark.parametrize("noise", [b"\xff" * LARGEST, 4 * b"GET / HTTP/1.1\r\n\r\n"], ids=len)
+@pytest.mark.parametrize("noise", [b"\xff" * MAX_FRAME, 4 * b"GET / HTTP/1.1\r\n\r\n"], ids=len)
 def test_who_does_not_speak_http_2_is_left(noise):
     def ask(port):
         with socket.create_connection(("127.0.0.1", port), 20) as stranger:
@@ -87,11 +87,11 @@ def test_an_address_that_somebody_else_has_taken_is_theirs():
     other = reserve(socket.AF_INET, address[1])
     other.listen()
     with Loop() as loop:
-        epitaph = Epitaph(loop, reservation, TEXT)
+        server = DeadServer(loop, reservation, TEXT)
         with socket.create_connection(address, 20) as client:
             theirs = socket.socket(fileno=other._accept()[0])
             assert theirs.getpeername() == client.getsockname()
             theirs.close()
-        epitaph.close()
+        server.close()
     reservation.close()
     other.close()

@@ -15,9 +15,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..config.job import Task
-from ..node import command, guard, process
+from ..node import guard, process
 from ..node.address import join_address
 from ..node.port import family_of, reserve
+from ..node.steps import Steps
 
 Json = dict[str, Any]
 
@@ -33,10 +34,9 @@ class LocalChief:
         self._say = say
         self._reservation = reserve(family_of(host))
         self.address = join_address(host, self._reservation.getsockname()[1])
-        self._mark = {process.MARK: self.task_id}
         self._guard = self._start_guard()
         self._process: asyncio.subprocess.Process | None = None
-        self.is_stopping = False
+        self._stop_grace: float | None = None  # seconds from SIGTERM to SIGKILL, once stopping
 
     def _start_guard(self) -> subprocess.Popen[bytes]:
         """A process that ends the task if we are killed: its standard input ends with us."""
@@ -53,36 +53,29 @@ class LocalChief:
     def is_running(self) -> bool:
         return self._process is not None and self._process.returncode is None
 
-    async def run(self, start: Json) -> tuple[int, str]:
+    @property
+    def is_stopping(self) -> bool:
+        return self._stop_grace is not None
+
+    async def run(self, start: Json) -> process.Ending:
         """Initializer, command and finalizer; returns the exit code and what to say of it."""
-        who = (start["cluster"], self.task.job.name, self.task.index)
-        values = command.placeholders(*who)
-        given = command.environment(
-            *who, is_whole=not start["starts"], always=start["tf_config"] == "always"
-        )
-        env = command.merged(os.environ, start["env"], given, start["user_env"], self._mark)
-        code, reason = 0, ""
-        if start["initializer"]:
-            code, reason = await self._step(command.argv(start["initializer"], values), env)
-            reason = f"its initializer {reason}"
-        if not code and not self.is_stopping:
-            code, reason = await self._step(command.argv(start["command"], values), env)
-        if start["finalizer"]:
-            await self._finalize(command.argv(start["finalizer"], values), env)
-        return code, reason or "was stopped before its command"
+        steps = Steps(start, self.task.job.name, self.task.index)
+        env = steps.environment(os.environ, {process.MARK: self.task_id})
+        while name := steps.next(self._stop_grace):
+            code, reason = ending = await self._run_step(steps.argv(name), env)
+            steps.ended(name, ending)
+            if name == "finalizer" and code:
+                self._say(f"the finalizer of {self.task.name} {reason}")
+        assert steps.ending is not None
+        return steps.ending
 
     async def stop(self, grace: float) -> None:
-        self.is_stopping = True
+        self._stop_grace = grace if self._stop_grace is None else min(grace, self._stop_grace)
         process.signal_marked(process.MARK, [self.task_id], signal.SIGTERM)
         await asyncio.sleep(grace)
         process.kill_marked(process.MARK, self.task_id)
 
-    async def _finalize(self, argv: list[str], env: Mapping[str, str]) -> None:
-        code, reason = await self._step(argv, env)
-        if code:
-            self._say(f"the finalizer of {self.task.name} {reason}")
-
-    async def _step(self, argv: list[str], env: Mapping[str, str]) -> tuple[int, str]:
+    async def _run_step(self, argv: list[str], env: Mapping[str, str]) -> process.Ending:
         try:
             self._process = await asyncio.create_subprocess_exec(*argv, env=env)
         except (OSError, ValueError) as error:

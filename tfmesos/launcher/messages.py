@@ -52,7 +52,7 @@ def runner_settings(config: LaunchConfig, seat: Seat) -> Json:
         "port": seat.port,
         "env": own_gpus,
         "grace": runner_grace(config),
-        "patient": config.is_local,
+        "same_machine": config.is_local,
     }
 
 

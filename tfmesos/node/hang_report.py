@@ -1,4 +1,4 @@
-"""What a task that hangs is doing: whom it can reach, and where its Python code stands.
+"""What a task that hangs is doing: which peers it can reach, and where its Python code is.
 
 The stack traces are printed by Python's faulthandler, which PYTHONFAULTHANDLER=1 has installed in
 the processes of the task; the signal that it answers also ends them.
@@ -11,7 +11,7 @@ import os
 import signal
 import socket
 
-from . import process
+from . import command, process
 from .address import split_address
 from .loop import WRITE, Loop
 
@@ -19,12 +19,26 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-PATIENCE = 2.0  # seconds for a peer to answer
-DUMP = 1.0  # seconds for the stack traces
-MOST = 64  # peers that are tried
+    from .settings import Settings
+    from .wire import Message
+
+PEER_TIMEOUT = 2.0  # seconds for a peer to answer
+STACKS_TIME = 1.0  # seconds for the stack traces
+MAX_PEERS = 64  # that are tried
 
 
-class Examination:
+def peers(start: Message, settings: Settings) -> dict[str, str]:
+    """Name -> address of all other tasks of the cluster in the message *start*."""
+    cluster = command.by_index(start["cluster"], start.get("starts") or {})
+    tasks = {
+        f"{job}:{index}": address
+        for job, addresses in cluster.items()
+        for index, address in addresses.items()
+    }
+    return {name: address for name, address in tasks.items() if name != settings.name}
+
+
+class HangReport:
     """Tries the peers (name -> address), has the traces printed, then calls *done*."""
 
     def __init__(
@@ -39,9 +53,9 @@ class Examination:
         self._dialled: dict[str, socket.socket] = {}
         self._failed: dict[str, str] = {}
         self._reached: list[str] = []
-        for name, address in list(peers.items())[:MOST]:
+        for name, address in list(peers.items())[:MAX_PEERS]:
             self._dial(name, address)
-        loop.after(PATIENCE, self._conclude)  # not before: the others are looking for us, too
+        loop.after(PEER_TIMEOUT, self._report)  # not before: the others are looking for us, too
 
     def _dial(self, task: str, address: str) -> None:
         name = f"{task} at {address}"
@@ -56,7 +70,7 @@ class Examination:
         code = connection.connect_ex((host, port))
         if code not in (0, errno.EINPROGRESS):
             connection.close()
-            self._failed[name] = _words(code)
+            self._failed[name] = _reason(code)
             return
         self._dialled[name] = connection
         self._loop.watch(connection.fileno(), WRITE, lambda: self._answered(name))
@@ -67,31 +81,31 @@ class Examination:
         code = connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         connection.close()
         if code:
-            self._failed[name] = _words(code)
+            self._failed[name] = _reason(code)
         else:
             self._reached.append(name)
 
-    def _conclude(self) -> None:
+    def _report(self) -> None:
         for name, connection in self._dialled.items():
             self._loop.unwatch(connection.fileno())
             connection.close()
             self._failed[name] = "no answer"
         if self._reached:
-            self._say("reaches {}".format(", ".join(sorted(self._reached))))
+            self._say(f"reaches {', '.join(sorted(self._reached))}")
         for name, reason in sorted(self._failed.items()):
             self._say(f"cannot reach {name}: {reason}")
-        self._loop.after(DUMP if _dump_stacks(self._leader) else 0, self._done)
+        self._loop.after(STACKS_TIME if _dump_stacks(self._leader) else 0, self._done)
 
 
-def _words(code: int) -> str:
+def _reason(code: int) -> str:
     return "nobody listens there" if code == errno.ECONNREFUSED else os.strerror(code)
 
 
 def _dump_stacks(leader: int) -> bool:
-    """Have every Python process of the session print where it is. Is there any?"""
+    """Have every Python process of the session print its stacks; False if there is none."""
     found = [pid for pid in process.members(leader) if "python" in _program(pid)]
     for pid in found:
-        _leave_no_core(pid)
+        _forbid_core_dump(pid)
         for number in (signal.SIGABRT, signal.SIGCONT):  # it may be stopped
             try:
                 os.kill(pid, number)
@@ -107,7 +121,7 @@ def _program(pid: int) -> str:
         return ""
 
 
-def _leave_no_core(pid: int) -> None:
+def _forbid_core_dump(pid: int) -> None:
     try:
         import resource  # is rarely needed
 

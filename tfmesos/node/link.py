@@ -215,7 +215,9 @@ class Link:
     def _beat(self) -> None:
         """Show that we live, and see that the launcher does."""
         is_silent = time.monotonic() - self._heard > self._settings.silence
-        if is_silent and not self._settings.patient:  # there a lost launcher is a closed socket
+        if (
+            is_silent and not self._settings.same_machine
+        ):  # there a lost launcher is a closed socket
             return self._break("the launcher fell silent")
         if not self._writing:
             self._writing += wire.encode({"type": "heartbeat", "silent": self._silent()})

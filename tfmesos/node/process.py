@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .spawn import Spawned
 
     Stream = None | int | IO[bytes]
+    Ending = tuple[int, str]  # the exit code as a shell counts it, and the words for it
 
 
 MARK = "TFMESOS_TASK_ID"  # in the environment of all that a task starts
@@ -167,8 +168,8 @@ def erase_from_environment(value: str) -> None:
         pass  # not Linux, or one that does not let us: then it stays
 
 
-def ending(returncode: int) -> tuple[int, str]:
-    """The exit code and the words for a Popen returncode."""
+def ending(returncode: int) -> Ending:
+    """Of a process with the returncode of a Popen."""
     if returncode >= 0:
         return returncode, f"exited with {returncode}"
     words = f"was killed by {_signal_name(-returncode)} (signal {-returncode})"
@@ -193,7 +194,7 @@ def in_words(error: Exception) -> str:
     return AT_LIMIT if is_limit(error) else str(error)
 
 
-def could_not_start(name: str, error: Exception) -> tuple[int, str]:
+def could_not_start(name: str, error: Exception) -> Ending:
     """As a shell says it: 127 for a command that is not there, 126 for one that cannot run."""
     if isinstance(error, FileNotFoundError):
         return 127, f"could not be started: no such command: {name}"

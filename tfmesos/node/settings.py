@@ -27,12 +27,13 @@ class Settings:
 
     def learn(self, values: dict[str, Any]) -> None:
         self.job, self.index = str(values.get("job")), int(values.get("index", 0))
+        self.name = f"{self.job}:{self.index}"
         self.env: dict[str, str] = values.get("env") or {}
         self.port = int(values.get("port") or 0)  # 0: any free one
         self.scratch = str(values.get("scratch") or "")  # to remove if the launcher dies
         # Is the launcher on this machine? Then it is waited for while it is stopped, however long,
         # and so is whoever reads its output.
-        self.patient = bool(values.get("patient"))
+        self.same_machine = bool(values.get("same_machine"))
         self.grace = float(values.get("grace", timings.RECONNECT_TIMEOUT))
         self.stop_grace = float(values.get("stop_grace", timings.STOP_GRACE))
         self.heartbeat = float(values.get("heartbeat", timings.HEARTBEAT))

@@ -1,4 +1,4 @@
-"""The runner's side of a bare TensorFlow server, which is a process of its own.
+"""The runner's side of a TensorFlow server, which runs in a process of its own.
 
 So a crash inside TensorFlow is one more ending to report, and the import of TensorFlow can go
 on while the runner waits for the others.
@@ -7,18 +7,22 @@ on while the runner waits for the others.
 from __future__ import annotations
 
 import json
+import os
 import socket
 import sys
 
+from . import command, host
 from .child import Child
 from .loop import READ, Loop
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from typing import Any
 
     from .guard import Guard
+    from .settings import Settings
+    from .wire import Message
 
 # Its code comes over its socket: there is no file that holds it.
 _CODE = (
@@ -35,52 +39,62 @@ def _source() -> bytes:
     return text.encode()
 
 
-class Servant:
-    """``begin`` tells it its cluster; ``is_ready`` once it listens, or ``error`` says why not."""
+class ServerProcess:
+    """``serve`` tells it its cluster; ``is_ready`` once it listens, or ``error`` says why not."""
 
     def __init__(
         self,
         loop: Loop,
         guard: Guard,
-        env: Mapping[str, str],
-        cwd: str,
+        settings: Settings,
+        prepare: Message,
         read: Callable[[str, bytes], None],
     ) -> None:
-        """OSError if it cannot be started."""
+        """*prepare* is the message of that name. OSError if the process cannot be started."""
         self.is_ready = False
         self.error = ""
-        self._loop = loop
-        self._heard = b""
+        self._loop, self._settings = loop, settings
+        self._received = b""
+        layers = (prepare.get("env") or {}, prepare.get("user_env") or {}, settings.mark)
+        env = command.merged(os.environ, settings.env, *layers)
         self._channel, theirs = socket.socketpair()
         code = _source()
         with theirs:
             argv = [sys.executable, "-c", _CODE.format(len(code))]
+            cwd = host.directory(prepare)
             self.child = Child(loop, guard, argv, env, cwd, read, stdin=theirs.fileno())
-        self._tell(code)
-        loop.watch(self._channel.fileno(), READ, self._hear)
+        self._send(code)
+        loop.watch(self._channel.fileno(), READ, self._receive)
 
-    def begin(self, task: Mapping[str, Any]) -> None:
-        self._tell(json.dumps(task).encode() + b"\n")
-
-    def _tell(self, data: bytes) -> None:
-        try:
-            self._channel.sendall(data)
-        except OSError:
-            pass  # it has ended, and its end is reported as such
+    def serve(self, start: Message) -> None:
+        """*start* is the message of that name."""
+        task = {
+            "cluster": command.by_index(start["cluster"], start.get("starts") or {}),
+            "job": self._settings.job,
+            "index": self._settings.index,
+            **start["serve"],
+        }
+        self._send(json.dumps(task).encode() + b"\n")
 
     def close(self) -> None:
         if self._channel.fileno() >= 0:
             self._loop.unwatch(self._channel.fileno())
             self._channel.close()
 
-    def _hear(self) -> None:
+    def _send(self, data: bytes) -> None:
+        try:
+            self._channel.sendall(data)
+        except OSError:
+            pass  # it has ended, and its end is reported as such
+
+    def _receive(self) -> None:
         try:
             data = self._channel.recv(64 * 1024)
         except OSError:
             data = b""
-        self._heard += data
-        if self._heard.endswith(b"\n"):
-            self.error = str(json.loads(self._heard).get("error", ""))
+        self._received += data
+        if self._received.endswith(b"\n"):
+            self.error = str(json.loads(self._received).get("error", ""))
             self.is_ready = not self.error
-        if not data or self._heard.endswith(b"\n"):
+        if not data or self._received.endswith(b"\n"):
             self._loop.unwatch(self._channel.fileno())

@@ -1,10 +1,12 @@
 """Messages that a runner could not deliver, left in its sandbox for the launcher to fetch.
 
-A file of JSON, one object in a line: how many messages the launcher had acknowledged, and how
-many more there are; then those.
+The file has one JSON object in each line. The first says how many messages the launcher had
+acknowledged and how many follow; the others are those messages.
 """
 
 from __future__ import annotations
+
+import os
 
 from ..errors import FrameError
 from . import stdlib, wire
@@ -14,6 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 FILE = "tfmesos-undelivered"
+
+
+def leave(acked: int, frames: Sequence[bytes]) -> None:
+    """Write the file into the sandbox, if there is anything to write; OSError if it fails."""
+    if frames:
+        directory = os.environ.get("MESOS_SANDBOX") or "."
+        with open(os.path.join(directory, FILE), "wb") as file:
+            file.write(pack(acked, frames))
 
 
 def pack(acked: int, frames: Sequence[bytes]) -> bytes:

@@ -1,0 +1,39 @@
+"""What the runner finds out about its node."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .wire import Message
+
+
+def directory(message: Message) -> str:
+    """Where the task runs: the launcher's directory if it may be entered here, else the sandbox."""
+    for place in (message.get("cwd"), os.environ.get("MESOS_SANDBOX")):
+        if place and os.path.isdir(place) and os.access(place, os.X_OK):
+            return str(place)
+    return os.getcwd()
+
+
+def oom_kills() -> int:
+    """How often the kernel killed for memory in our container; 0 where it does not tell."""
+    for name in ("memory.events", "memory/memory.oom_control"):  # cgroups v2 and v1
+        try:
+            with open("/sys/fs/cgroup/" + name) as file:
+                return sum(int(line[9:]) for line in file if line.startswith("oom_kill "))
+        except (OSError, ValueError):
+            pass
+    return 0
+
+
+def sees_gpu() -> bool:
+    """Is there a driver to load, and a device?"""
+    import ctypes
+
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    return os.path.exists("/dev/nvidiactl")
