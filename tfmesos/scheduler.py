@@ -5,15 +5,12 @@ from __future__ import annotations
 import asyncio
 import atexit
 import logging
-import os
 import socket
-import sys
 import threading
-import time
 from collections.abc import Iterator
 from concurrent import futures
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -22,13 +19,12 @@ from .config.launch import LaunchConfig
 from .core.actions import ClusterSpec
 from .core.outcome import Outcome
 from .errors import Interrupted, TFMesosError
+from .launcher.caller import Caller
 from .launcher.configuration import make_config
 from .launcher.console import STALLED, Console
 from .launcher.coordinator import give_up
-from .launcher.interrupt import Interrupt
 from .launcher.run import Run
 from .launcher.screen import Screen
-from .launcher.stuck_session import StuckSession
 from .node.address import join_address
 from .node.command import by_index
 from .node.port import family_of, reserve
@@ -37,10 +33,7 @@ logging.getLogger("tfmesos").addHandler(logging.NullHandler())  # the program de
 
 # All in seconds:
 LEARNED_WITHIN = 3.0  # between TensorFlow's complaint and our knowledge of the cause
-ANSWERED_FOR = 30.0  # that dead servers answer, for the caller to come out of TensorFlow
 GIVEN_UP_WITHIN = 10.0  # by TensorFlow, of a cluster that is to stop
-STUCK_AFTER = 20.0  # in a session whose server does not answer
-LOOK_EVERY = 0.1  # at where the caller is
 
 __all__ = ["Job", "Outcome", "TFMesosScheduler", "cluster"]
 
@@ -95,10 +88,8 @@ class TFMesosScheduler:
         self._stop_wanted: tuple[str, int] | None = None
         self._reservation: socket.socket | None = None  # of this process's own address
         self._told = False  # has the caller seen how it ended?
-        self._captivity = StuckSession(())
-        self._is_free = False  # was the main thread not in a session when we looked?
         self._owner = 0  # the thread that started it
-        self.interruption = Interrupt()
+        self._caller = Caller(lambda: self._stop_wanted is not None)
 
     def start(self, wait: bool = True) -> None:
         """Bring the cluster up; returns when every task runs. Raises what went wrong.
@@ -179,7 +170,7 @@ class TFMesosScheduler:
 
         Raises TimeoutError if it takes longer than *timeout* seconds; it goes on then.
         """
-        with self.interruption.listening():
+        with self._caller.main_thread.listening():
             if not futures.wait([self._ended], timeout).done:
                 awaited = self._run.awaited if self._run else "it is being set up"
                 raise TimeoutError(f"the run has not ended after {timeout:g} s: {awaited}")
@@ -228,7 +219,7 @@ class TFMesosScheduler:
         if self._ended.done():
             self._raise_failure()
         try:
-            with self.interruption.listening():
+            with self._caller.main_thread.listening():
                 return self._ready.result()
         except TFMesosError:
             self._tell()
@@ -271,7 +262,7 @@ class TFMesosScheduler:
         else:
             self._publish(outcome, console)
             if outcome.error is not None:
-                self._see_out(outcome, console)
+                self._caller.see_out(outcome, console)
         finally:
             console.close(STALLED if self._run and self._run.is_stopped else None)
 
@@ -290,41 +281,14 @@ class TFMesosScheduler:
         if self._ready.done():
             self._ready = Future()
         self._ready.set_result(cluster)
-        self._captivity = StuckSession(self.targets.values())
+        self._caller.may_use(self.targets.values())
 
     async def _break_news(self, console: Console, outcome: Outcome) -> None:
         """Let the caller know, and come out of TensorFlow while the dead servers answer."""
         is_in_use = self._ready.done()
         self._publish(outcome, console)
-        end = time.monotonic() + ANSWERED_FOR
-        while is_in_use and not self._is_left_alone and time.monotonic() < end:
-            if self._call_out():
-                return
-            await asyncio.sleep(LOOK_EVERY)
-
-    def _see_out(self, outcome: Outcome, console: Console) -> None:
-        """Wait for the caller of a run that has failed; end a program that cannot come out."""
-        while not self._is_left_alone:
-            if place := self._call_out():
-                return _give_up(place, outcome, console)
-            time.sleep(LOOK_EVERY)
-
-    @property
-    def _is_left_alone(self) -> bool:
-        """Does the caller want nothing of the cluster any more?"""
-        return self._stop_wanted is not None
-
-    def _call_out(self) -> str:
-        """Interrupt the main thread, unless it is in a session, which returns when it is answered.
-
-        Returns where that session was called if nobody answers it.
-        """
-        now = time.monotonic()
-        place, seconds = self._captivity.look(now)
-        was_free, self._is_free = self._is_free, not place
-        if was_free and self._is_free:  # else it may just be coming out of a session
-            self.interruption.send(now)
-        return place if seconds >= STUCK_AFTER else ""
+        if is_in_use:
+            await self._caller.come_out()
 
     def _publish(self, outcome: Outcome, console: Console) -> None:
         """Let everybody know how the run ended, unless they do."""
@@ -343,18 +307,6 @@ class TFMesosScheduler:
                 future.set_exception(error)
 
 
-def _give_up(place: str, outcome: Outcome, console: Console) -> None:
-    problem = f"{outcome.error}; the session at {place} waits for it in vain"
-    if hasattr(sys, "ps1") or "ipykernel" in sys.modules:
-        console.say(f"{problem}: restart this interpreter", "warning")
-        return
-    console.say(f"{problem}: the program ends with exit code {outcome.exit_code}", "warning")
-    console.close()
-    with suppress(OSError, ValueError):
-        sys.stdout.flush()
-    os._exit(outcome.exit_code)
-
-
 @contextmanager
 def cluster(jobs: Any, *, wait: bool = True, **settings: Any) -> Iterator[TFMesosScheduler]:
     """A running cluster for the length of the block; however that is left, nothing remains.
@@ -363,14 +315,14 @@ def cluster(jobs: Any, *, wait: bool = True, **settings: Any) -> Iterator[TFMeso
     Without *wait* the block begins at once, and the first use of the addresses waits.
     """
     scheduler = TFMesosScheduler(jobs, **settings)
-    interruption = scheduler.interruption
+    main_thread = scheduler._caller.main_thread
     scheduler.start(wait)
     try:
-        interruption.enter()
+        main_thread.enter()
         yield scheduler
-        interruption.leave()
+        main_thread.leave()
     except BaseException as error:
-        is_interrupted = interruption.leave(error)
+        is_interrupted = main_thread.leave(error)
         if _is_of_tensorflow(error):
             scheduler.await_failure(LEARNED_WITHIN)
         scheduler.stop()

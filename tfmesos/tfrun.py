@@ -131,8 +131,7 @@ def _dry_run(config: LaunchConfig) -> int:
 
     from .cli.dry_run import preview
     from .errors import TFMesosError
-    from .launcher.run import NOBODY_READS
-    from .launcher.screen import Screen
+    from .launcher.screen import NOBODY_READS, Screen
 
     text = json.dumps(preview(config, socket.gethostname()), indent=2)
     try:
@@ -150,8 +149,8 @@ def _launch(config: LaunchConfig, *, level: str) -> int:
 
     from .cli.flags import flag_of
     from .launcher.console import STALLED, Console, log_to
-    from .launcher.run import Run, unwritten
-    from .launcher.screen import Screen, unread_input
+    from .launcher.run import Run
+    from .launcher.screen import Screen, unread_input, unwritten
 
     gc.freeze()
     gc.enable()
@@ -199,7 +198,7 @@ async def _go(run: Run, console: Console) -> Outcome:
     outcome = await run.go()
     console.report(outcome)
     try:
-        await run.unless_cut(console.finish())
+        await run.stop_requests.unless_cut(console.finish())
     except Interrupted as stop:
         await asyncio.to_thread(console.close, STALLED)  # signals are still heeded meanwhile
         if outcome.ok:

@@ -301,7 +301,7 @@ def test_once_hurried_it_waits_for_nobody_and_counts_what_it_leaves_out():
 
     asyncio.run(write())
     console.say("interrupted")
-    console.close(patience=0.05)
+    console.close(stalled_for=0.05)
     left_out = "about 44 lines of output were left out: nobody read them"
     assert "".join(page.err) == f"tfrun: interrupted\ntfrun: {left_out}\n"
     page.released.set()
@@ -317,7 +317,7 @@ def test_a_count_of_lines_that_nobody_reads_is_not_lost_either():
             await console.output("a:0", "stderr", "", 500)
 
     asyncio.run(write())
-    console.close(patience=0.05)
+    console.close(stalled_for=0.05)
     assert page.err[-1].endswith("about 1001 lines of output were left out: nobody read them\n")
     page.released.set()
 
@@ -331,7 +331,7 @@ def test_a_reader_that_is_slow_but_reads_is_waited_for_at_the_end():
             await console.output("a:0", "stdout", f"{number}" * AT_ONCE + "\n", 0)
 
     asyncio.run(write())
-    console.close(patience=0.3)
+    console.close(stalled_for=0.3)
     assert len(page.out) == 8 and page.err == []
 
 

@@ -137,7 +137,7 @@ def test_an_interrupt_of_the_user_stays_one():
 def test_what_went_wrong_in_the_block_after_a_failure_is_kept_as_its_consequence():
     with pytest.raises(TaskFailed) as raised:
         with cluster(Job("worker", 1, cmd="exit 7"), quiet=True) as c:
-            with c.interruption.listening():
+            with c._caller.main_thread.listening():
                 c._ended.exception(30)
             raise ConnectionError("the server is gone")
     assert str(raised.value.__cause__) == "the server is gone"
@@ -341,7 +341,7 @@ def test_a_master_whose_name_does_not_exist_ends_the_run_at_once(
     monkeypatch, unknown, master, advertise
 ):
     """Not after 8 seconds, and even less after these."""
-    monkeypatch.setattr("tfmesos.launcher.run.MASTER_PATIENCE", 300.0)
+    monkeypatch.setattr("tfmesos.launcher.setup.FIND_MASTER_WITHIN", 300.0)
     began = time.monotonic()
     with pytest.raises(MasterError, match=f"{unknown}.*: Name or service not known"):
         with cluster(

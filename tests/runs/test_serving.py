@@ -138,7 +138,7 @@ from tfmesos import Job, TaskFailed, cluster
 
 victim, occupation, wreck = sys.argv[1:]
 if occupation == "locally" or wreck == "runner":
-    tfmesos.scheduler.STUCK_AFTER = 2
+    tfmesos.launcher.caller.STUCK_AFTER = 2
 Session = tf.compat.v1.Session
 
 def kill(c):

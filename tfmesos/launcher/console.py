@@ -12,19 +12,18 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 
-from ..core.outcome import Ending, Outcome
+from ..core.outcome import Outcome
 from ..sanitize import fit, plain, plain_all, tidy
-from ..text import some
-from .hints import hint
+from .report import failure_report, time_report
 from .screen import Screen
 
 MAX_WAITING = 1024 * 1024  # characters that may wait to be written
 AT_ONCE = 64 * 1024  # characters in one write, about
 STALLED = 2.0  # seconds a reader may take nothing when a run was told to end
-LAST_WORDS = 1.0  # seconds to say what was left out
+LEFT_OUT_WITHIN = 1.0  # seconds to say what was left out
 WORTH_TELLING = 5.0  # seconds; of a shorter run only a terminal hears how long it took
 SHOWN = {"debug": 10, "info": 20, "notice": 25, "warning": 30}
 
@@ -128,27 +127,14 @@ class Console:
         if outcome.error is None:
             self._say_times(outcome)
             return
-        lines = [str(outcome.error)]
-        if outcome.cause is not None:
-            lines += _last_lines(outcome.cause)
-            cause = outcome.cause
-            if way_out := hint(cause.tail, cause.code, cause.reason, self.named):
-                lines.append(f"  hint: {way_out}")
-        if outcome.cause is not None and outcome.others:
-            lines.append(f"  ended after it, or because of it: {_named(outcome.others)}")
-        if outcome.restarted:
-            lines.append(f"  restarted before it: {_named(outcome.restarted)}")
-        if outcome.unstopped:
-            lines.append(f"  ended without waiting for {some(outcome.unstopped, most=8)}")
+        lines = failure_report(outcome, self.named)
         safe = (plain_all(line, indent="    ") for line in lines)
         self._put(True, f"{self._prefix}: " + "\n".join(safe) + "\n")
 
     def _say_times(self, outcome: Outcome) -> None:
         total = sum(seconds for _, seconds in outcome.times)
         if self.is_live or total >= WORTH_TELLING or self._level <= SHOWN["info"]:
-            long = [(what, seconds) for what, seconds in outcome.times if seconds >= 0.05]
-            parts = ", ".join(f"{what} {seconds:.1f} s" for what, seconds in long)
-            self.say(f"done in {total:.1f} s: {parts}")
+            self.say(time_report(outcome))
 
     def hurry(self) -> None:
         """Wait for no reader from now on: what there is no room for is left out, and counted."""
@@ -163,15 +149,15 @@ class Console:
         self._end()
         await ended.wait()
 
-    def close(self, patience: float | None = None) -> None:
+    def close(self, stalled_for: float | None = None) -> None:
         """Write what is left, and say what is not.
 
-        *patience* is how many seconds a reader may take nothing; None: however long.
+        *stalled_for* is how many seconds a reader may take nothing; None: however long.
         """
         self._end()
-        self._thread.join(patience)
+        self._thread.join(stalled_for)
         while self._thread.is_alive() and self._is_read():
-            self._thread.join(patience)
+            self._thread.join(stalled_for)
         self._say_what_is_left_out()
 
     def _end(self) -> None:
@@ -195,7 +181,7 @@ class Console:
         words = f"{self._prefix}: about {lines} lines of output were left out: nobody read them\n"
         last = threading.Thread(target=self._write_one, args=(True, ours + words), daemon=True)
         last.start()
-        last.join(LAST_WORDS)
+        last.join(LEFT_OUT_WITHIN)
 
     def _task_prefix(self, name: str, colour: bool) -> str:
         if not colour:
@@ -299,18 +285,6 @@ def _prefixed(text: str, prefix: str, *, is_terminal: bool) -> str:
 
 def _as_it_is(line: str) -> str:
     return line.rstrip("\r")
-
-
-def _named(endings: Sequence[Ending]) -> str:
-    return some([f"{end.task.name} ({end.reason})" for end in endings], most=8)
-
-
-def _last_lines(ending: Ending) -> list[str]:
-    sandbox = [f"  its sandbox: {ending.sandbox}"] if ending.sandbox else []
-    if not ending.tail:
-        return sandbox
-    tail = [f"    {tidy(line)}" for line in ending.tail]
-    return ["  its last lines:", *tail, *sandbox]
 
 
 def _columns() -> int:

@@ -1,73 +1,62 @@
-"""Bring a failure into the main thread while that is busy inside a ``with`` block.
-
-A real SIGINT does it, since only that ends a sleep or a read; ``cluster()`` knows it for ours.
-Whoever handles SIGINT in a way of their own, and every other thread, learns of the failure when
-they next ask.
-"""
+"""Ctrl-C and other requests to end a run: in good order the first time, at once the second time."""
 
 from __future__ import annotations
 
-import signal
-import sys
-import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
 
-ARRIVAL = 1.0  # seconds a signal may need from us to ourselves
+from ..errors import Interrupted
+
+T = TypeVar("T")
+
+CTRL_C_TWICE = 2.0  # seconds within which a second Ctrl-C is meant for us, not for a local chief
 
 
-class Interrupt:
+class StopRequests:
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._is_inside = False  # is the main thread in the block?
-        self._listeners = 0  # calls of the main thread that wait to be told
-        self._is_sent = False
-        self._sent_to, self._sent_at = (0, 0), 0.0
+        self.is_hurried = False  # was there a second request?
+        self._requested = asyncio.Event()
+        self._cut = asyncio.Event()  # requested, and readers of the output are not waited for
+        self._why = ("", 0)
+        self._ctrl_c_at = float("-inf")
 
-    def enter(self) -> None:
-        self._is_inside = threading.current_thread() is threading.main_thread()
+    @property
+    def is_requested(self) -> bool:
+        return self._requested.is_set()
 
-    def leave(self, error: BaseException | None = None) -> bool:
-        """No signal comes after this. Is *error*, with which the block was left, our doing?"""
+    @property
+    def is_cut(self) -> bool:
+        return self._cut.is_set()
+
+    def add(self, reason: str, exit_code: int) -> None:
+        """Without an *exit_code* the owner of the run ends it, and wants all of its output."""
+        self.is_hurried = self._requested.is_set()
+        self._why = reason, exit_code
+        self._requested.set()
+        if exit_code:
+            self._cut.set()
+
+    def is_second_ctrl_c(self, now: float) -> bool:
+        """Did another one come shortly before this one?"""
+        is_second, self._ctrl_c_at = now - self._ctrl_c_at < CTRL_C_TWICE, now
+        return is_second
+
+    async def unless_requested(self, work: Coroutine[Any, Any, T]) -> T:
+        """The result of *work*; Interrupted as soon as a stop is requested."""
+        return await self._unless(self._requested, work)
+
+    async def unless_cut(self, work: Coroutine[Any, Any, T]) -> T:
+        """The result of *work*, which waits for a reader; Interrupted as soon as it need not."""
+        return await self._unless(self._cut, work)
+
+    async def _unless(self, event: asyncio.Event, work: Coroutine[Any, Any, T]) -> T:
+        answer, stop = asyncio.ensure_future(work), asyncio.ensure_future(event.wait())
         try:
-            with self._lock:
-                self._is_inside = False
-            if self._is_sent and not isinstance(error, KeyboardInterrupt):
-                time.sleep(ARRIVAL)
-        except KeyboardInterrupt:
-            if not self._is_sent:
-                raise
-        return self._is_sent
-
-    @contextmanager
-    def listening(self) -> Iterator[None]:
-        """The caller waits for the news and needs no interruption."""
-        counts = int(threading.current_thread() is threading.main_thread())
-        with self._lock:
-            self._listeners += counts
-        try:
-            yield
+            await asyncio.wait({answer, stop}, return_when=asyncio.FIRST_COMPLETED)
+            if answer.done():
+                return answer.result()
+            raise Interrupted(*self._why)
         finally:
-            with self._lock:
-                self._listeners -= counts
-
-    def send(self, now: float) -> None:
-        """Again if the main thread has not moved: a signal just before a wait does not end that."""
-        main = threading.main_thread().ident
-        assert main is not None
-        with self._lock:
-            if not self._is_inside or self._listeners:
-                return
-            where = _position(main)
-            if self._is_sent and (where != self._sent_to or now < self._sent_at + ARRIVAL):
-                return
-            if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-                self._is_sent, self._sent_to, self._sent_at = True, where, now
-                signal.pthread_kill(main, signal.SIGINT)
-
-
-def _position(thread: int) -> tuple[int, int]:
-    """Where a thread is; the same again while it waits."""
-    frame = sys._current_frames()[thread]
-    return id(frame), frame.f_lasti
+            answer.cancel()
+            stop.cancel()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ..config.job import Task
@@ -13,10 +14,11 @@ from ..core.actions import ClusterSpec, StopRunner
 from ..errors import SpecError
 from ..mesos.offers import Seat
 from ..mesos.task_info import command_info
-from ..node import timings
+from ..node import timings, wire
 from ..node.address import join_address
 from ..node.handshake import NOBODY
 from . import payload
+from .task_environment import gpus_of_seat, task_environment
 
 Json = dict[str, Any]
 
@@ -44,13 +46,11 @@ def stub_settings(run_id: str, launcher: str, task_id: str, owner: int | None) -
 
 def runner_settings(config: LaunchConfig, seat: Seat) -> Json:
     """What a runner is told when it has proved itself."""
-    # An agent that names its GPUs leaves it to us to keep tasks apart.
-    own_gpus = {"CUDA_VISIBLE_DEVICES": ",".join(seat.gpu_ids)} if seat.gpu_ids else {}
     return {
         "job": seat.task.job.name,
         "index": seat.task.index,
         "port": seat.port,
-        "env": own_gpus,
+        "env": gpus_of_seat(seat.gpu_ids),
         "grace": runner_grace(config),
         "same_machine": config.is_local,
     }
@@ -77,21 +77,15 @@ def check_room(config: LaunchConfig) -> None:
 
 def prepare_message(config: LaunchConfig, task: Task) -> Json:
     """In what surroundings a task runs."""
-    env = dict(config.inherited_env)
-    if task.job.gpus:
-        env.pop("CUDA_VISIBLE_DEVICES", None)  # which ones, the agent has said
-    else:
-        env["CUDA_VISIBLE_DEVICES"] = ""  # a ps must never grab a GPU that is not its own
-    if config.hang_timeout is not None:
-        env["PYTHONFAULTHANDLER"] = "1"  # prints the stack traces of a task that hangs
     return {
         "type": "prepare",
-        "env": env,
+        "env": task_environment(config, task),
         "user_env": dict(config.env),
         "cwd": config.cwd,
         "cwd_is_given": config.cwd_is_given,
         "in_image": config.image is not None,
         "no_gpu": _without_gpu(config) if task.job.gpus else None,
+        "forward": task in config.logs,
     }
 
 
@@ -123,9 +117,38 @@ def start_message(config: LaunchConfig, task: Task, cluster: ClusterSpec) -> Jso
         "serve": {"protocol": config.protocol, "cpus": job.cpus, "gpus": job.gpus},
         "initializer": config.initializer,
         "finalizer": config.finalizer,
+        "copy_to": config.forward_addresses.get(task.mesos_name),
     }
+
+
+def start_frames(
+    config: LaunchConfig, tasks: Iterable[tuple[str, Task]], cluster: ClusterSpec
+) -> Iterator[tuple[str, bytes]]:
+    """The start message of each task, encoded; of tasks that get the same one only once."""
+    frames: dict[tuple[str, bool, str | None], bytes] = {}
+    for task_id, task in tasks:
+        key = (task.job.name, task in config.logs, config.forward_addresses.get(task.mesos_name))
+        if key not in frames:
+            frames[key] = wire.encode(start_message(config, task, cluster))
+        yield task_id, frames[key]
 
 
 def stop_message(stop: StopRunner) -> Json:
     grace, reason, examine = stop.grace, stop.reason, stop.examine
     return {"type": "stop", "grace": grace, "reason": reason, "examine": examine}
+
+
+def welcome_message(received: int, secret: bytes, settings: Mapping[str, Any] | None) -> Json:
+    """What opens each connection of a runner: the *settings* only its first one."""
+    welcome = {"type": "welcome", "received": received, "secret": secret.hex()}
+    return welcome if settings is None else {**welcome, "settings": settings}
+
+
+def ack_message(received: int) -> Json:
+    """How many numbered messages of the runner have arrived."""
+    return {"type": "ack", "received": received}
+
+
+def bye_message() -> Json:
+    """The runner has reported its end, and may go."""
+    return {"type": "bye"}

@@ -11,8 +11,9 @@ import os
 import secrets
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack
-from typing import Any, TypeVar
+from typing import Any
 
+from ..config.job import Task
 from ..config.launch import LaunchConfig
 from ..config.secret import Secret
 from ..core import actions as do
@@ -26,12 +27,12 @@ from ..mesos.driver import MesosDriver
 from ..mesos.engine import MesosEngine
 from ..mesos.events import MesosEvent
 from ..mesos.offers import Seat
-from ..node import undelivered, wire
 from ..node.address import split_address
 from ..text import some
 from . import payload
 from .console import Console
 from .deciders import Deciders
+from .interrupt import StopRequests
 from .listener import Listener
 from .local_chief import LocalChief
 from .messages import (
@@ -40,11 +41,14 @@ from .messages import (
     runner_grace,
     runner_settings,
     silent_after,
+    start_frames,
     start_message,
     stop_message,
     stub_settings,
 )
+from .missing_output import MissingOutput
 from .open_files import allow_tasks
+from .screen import unwritten
 from .setup import Setup
 from .story import Story
 
@@ -52,13 +56,8 @@ log = logging.getLogger(__name__)
 
 Json = dict[str, Any]
 AnyEvent = happened.Event | happened.Ticked | MesosEvent
-T = TypeVar("T")
 
-CTRL_C_TWICE = 2.0  # seconds within which a second Ctrl-C is meant for us
 LEAVE_WITHIN, HURRY_WITHIN = 3.0, 0.5  # seconds for the engine to let us go
-NOBODY_READS = 128 + 13  # as if by SIGPIPE
-EX_IOERR = 74
-FETCHES = 16  # sandboxes that are read at once, each up to 32 MiB
 STARTS, BETWEEN_STARTS = 32, 0.05  # tasks that begin at once, seconds until the next ones do
 STATUS_EVERY = 0.1  # seconds between two versions of the live line, at least
 
@@ -79,10 +78,7 @@ class Run:
         self._names: dict[str, str] = {}  # task id -> name on the screen
         self._events: asyncio.Queue[AnyEvent] = asyncio.Queue()
         self._outcome: Outcome | None = None
-        self._stopped, self._stopped_with = asyncio.Event(), ("", 0)
-        self._cut = asyncio.Event()  # stopped, and nobody is waited for who reads the output
-        self._hurried = False
-        self._interrupted_at = float("-inf")
+        self.stop_requests = StopRequests()
         self._next_status = 0.0
         self._story = Story(len(config.tasks))
         self._shown_phase: Phase | None = None
@@ -112,29 +108,26 @@ class Run:
 
     def request_stop(self, reason: str, exit_code: int) -> None:
         """End the run: in good order the first time, at once the second time."""
-        self._hurried = self._stopped.is_set()
-        self._stopped_with = reason, exit_code
-        self._stopped.set()
-        if exit_code:  # else its owner ends it, and wants all of its output
-            self._cut.set()
+        self.stop_requests.add(reason, exit_code)
+        if self.stop_requests.is_cut:
             self._console.hurry()
         self._events.put_nowait(happened.StopRequested(reason, exit_code))
 
     @property
     def is_stopped(self) -> bool:
         """Was it told to end before it had?"""
-        return self._cut.is_set()
+        return self.stop_requests.is_cut
 
     def output_failed(self, error: Exception) -> None:
         """Nobody reads our output any more, or it cannot be written. An end is an end already."""
-        if not self._stopped.is_set():
+        if not self.stop_requests.is_requested:
             self.request_stop(*unwritten(error))
 
     def interrupt(self) -> None:
         """Ctrl-C. A task in this terminal got it, too, and may go on; pressed twice it is ours."""
         now = asyncio.get_running_loop().time()
-        is_repeated, self._interrupted_at = now - self._interrupted_at < CTRL_C_TWICE, now
-        if is_repeated or self._chief is None or not self._chief.is_running:
+        is_second = self.stop_requests.is_second_ctrl_c(now)
+        if is_second or self._chief is None or not self._chief.is_running:
             self.request_stop("interrupted", Interrupted.exit_code)
 
     async def go(self) -> Outcome:
@@ -157,8 +150,9 @@ class Run:
     # Setting up
 
     async def _open(self, stack: AsyncExitStack, began_at: float) -> None:
-        self._setup = Setup(self.config, self._console.say, self._unless_stopped)
-        await self._setup.find_masters(stack, self.id, lambda: self._hurried)
+        stops = self.stop_requests
+        self._setup = Setup(self.config, self._console.say, stops.unless_requested)
+        await self._setup.find_masters(stack, self.id, lambda: stops.is_hurried)
         if said := choice(self.config, self._console.named):
             self._console.say(said)
         if not self.config.is_local:  # where the sandboxes go with us
@@ -231,25 +225,6 @@ class Run:
         told = stub_settings(self.id, self._launcher, task_id, owner)
         return runner_command(self.config, told, secret)
 
-    async def _unless_stopped(self, work: Coroutine[Any, Any, T]) -> T:
-        """Names and ZooKeepers may take long to answer; a stop need not wait for them."""
-        return await self._unless(self._stopped, work)
-
-    async def unless_cut(self, work: Coroutine[Any, Any, T]) -> T:
-        """Readers may take long; an interrupt need not wait for them."""
-        return await self._unless(self._cut, work)
-
-    async def _unless(self, event: asyncio.Event, work: Coroutine[Any, Any, T]) -> T:
-        answer, stop = asyncio.ensure_future(work), asyncio.ensure_future(event.wait())
-        try:
-            await asyncio.wait({answer, stop}, return_when=asyncio.FIRST_COMPLETED)
-            if answer.done():
-                return answer.result()
-            raise Interrupted(*self._stopped_with)
-        finally:
-            answer.cancel()
-            stop.cancel()
-
     # Living
 
     async def _live(self) -> Outcome:
@@ -260,7 +235,8 @@ class Run:
                 await self._on_failure(outcome)
                 for task_id in self._names:
                     self._listener.dismiss(task_id)
-            await self._driver.leave(HURRY_WITHIN if self._hurried else LEAVE_WITHIN)
+            is_hurried = self.stop_requests.is_hurried
+            await self._driver.leave(HURRY_WITHIN if is_hurried else LEAVE_WITHIN)
             outcome = await self._with_all_output(outcome)
             for work in [engine, *self._side_work]:
                 work.cancel()
@@ -308,35 +284,12 @@ class Run:
     async def _with_all_output(self, outcome: Outcome) -> Outcome:
         """Show what tasks have written that ended, or say that it is missing."""
         try:
-            await self.unless_cut(self._bring_output())
+            shown = {task.name for task in self.config.tasks if task in self.config.logs}
+            missing = MissingOutput(self._listener, self._driver, self._console, self._names)
+            await self.stop_requests.unless_cut(missing.show(shown))
         except Interrupted as stop:
             return outcome if outcome.error else outcome.but(error=stop)
         return outcome
-
-    async def _bring_output(self) -> None:
-        await self._listener.drain()
-        shown = {task.name for task in self.config.tasks if task in self.config.logs}
-        at_once = asyncio.Semaphore(FETCHES)
-        async with asyncio.TaskGroup() as group:
-            for task_id, received in self._listener.unreported():
-                if self._names[task_id] in shown:
-                    group.create_task(self._fetch_or_say(task_id, received, at_once))
-
-    async def _fetch_or_say(self, task_id: str, received: int, turn: asyncio.Semaphore) -> None:
-        async with turn:
-            if not await self._fetch(task_id, received):
-                what = f"the last output of {self._names[task_id]} may be missing"
-                self._console.say(f"{what}: its runner could not report", "warning")
-
-    async def _fetch(self, task_id: str, received: int) -> bool:
-        """Show what the runner left in its sandbox; is it all that was missing?"""
-        text = await self._driver.read(task_id, undelivered.FILE)
-        messages, is_all = undelivered.unpack(text, received)
-        for message in messages:
-            if message["type"] == "output":
-                what = (message["stream"], message["text"], message["dropped"])
-                await self._output(task_id, *what)
-        return is_all
 
     async def _output(self, task_id: str, stream: str, text: str, dropped: int) -> None:
         await self._console.output(self._names.get(task_id, task_id), stream, text, dropped)
@@ -346,8 +299,7 @@ class Run:
     def _do(self, action: Any) -> None:
         match action:
             case do.Prepare(task_id, task):
-                message = prepare_message(self.config, task)
-                self._listener.send(task_id, {**message, "forward": task in self.config.logs})
+                self._listener.send(task_id, prepare_message(self.config, task))
             case do.Start():
                 self._start(action.but(tasks=action.tasks[:STARTS]))
                 self._side_work.append(self._spawn(self._start_rest(action)))
@@ -374,29 +326,18 @@ class Run:
             self._start(start.but(tasks=start.tasks[at : at + STARTS]))
 
     def _start(self, start: do.Start) -> None:
-        frames: dict[Any, bytes] = {}  # many tasks get the same message: encode it once
+        remote: list[tuple[str, Task]] = []
         for task_id, task in start.tasks:
             if self._chief is not None and task_id == self._chief.task_id:
                 message = start_message(self.config, task, start.cluster)
                 self._side_work.append(self._spawn(self._run_chief(self._chief, message)))
-                continue
-            forward = task in self.config.logs
-            copy_to = self.config.forward_addresses.get(task.mesos_name)
-            key = (task.job.name, forward, copy_to)
-            if key not in frames:
-                message = start_message(self.config, task, start.cluster)
-                frames[key] = wire.encode({**message, "forward": forward, "copy_to": copy_to})
-            self._listener.send(task_id, frames[key])
+            else:
+                remote.append((task_id, task))
+        for task_id, frame in start_frames(self.config, remote, start.cluster):
+            self._listener.send(task_id, frame)
 
     async def _run_chief(self, chief: LocalChief, message: Json) -> None:
         self._events.put_nowait(happened.TaskReady(chief.task_id))
         code, reason = await chief.run(message)
         ended = happened.TaskExited(chief.task_id, code, reason, was_stopped=chief.is_stopping)
         self._events.put_nowait(ended)
-
-
-def unwritten(error: Exception) -> tuple[str, int]:
-    """What is to be said of output that could not be written, and the exit code for it."""
-    if isinstance(error, BrokenPipeError):
-        return "nobody reads the output any more", NOBODY_READS
-    return f"the output cannot be written: {error}", EX_IOERR

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..node import wire
+from .messages import ack_message, bye_message, welcome_message
 
 SECRET_BYTES = 32
 FULL = 64 * 1024  # bytes that wait to be sent; a heartbeat is left out then
-BYE = wire.encode({"type": "bye"})
 
 
 class RunnerLink:
@@ -40,7 +40,7 @@ class RunnerLink:
         """Let the runner go, if it has reported its end; once is enough."""
         if self.exited and not self._is_dismissed:
             self._is_dismissed = True
-            self._write(BYE)
+            self._write(wire.encode(bye_message()))
 
     def welcome(self, writer: asyncio.StreamWriter, arrived: int) -> None:
         """From now on this connection speaks for the task. *arrived* of our messages did."""
@@ -48,20 +48,18 @@ class RunnerLink:
             self.writer.transport.abort()
         self.writer = writer
         self.expect_loss(None)
-        welcome = {"type": "welcome", "received": self.received, "secret": self.secret.hex()}
-        if self.first_secret is not None:
-            welcome["settings"] = self.settings
-        self._write(wire.encode(welcome))
+        settings = None if self.first_secret is None else self.settings
+        self._write(wire.encode(welcome_message(self.received, self.secret, settings)))
         for frame in self._sent[arrived:]:
             self._write(frame)
         if self._is_dismissed:
-            self._write(BYE)
+            self._write(wire.encode(bye_message()))
 
     def acknowledge(self) -> None:
         """Say what arrived, which is our heartbeat too; the next one makes up for one left out."""
         if self.writer is None or self.writer.transport.get_write_buffer_size() > FULL:
             return
-        self._write(wire.encode({"type": "ack", "received": self.received}))
+        self._write(wire.encode(ack_message(self.received)))
 
     def _write(self, frame: bytes) -> None:
         if self.writer is not None and not self.writer.is_closing():

@@ -14,6 +14,8 @@ from typing import Any
 from ..record import Record
 
 PIECE = 1000  # characters, at most 4,000 bytes: a pipe that can be written takes them at once
+NOBODY_READS = 128 + 13  # the exit code, as if by SIGPIPE
+EX_IOERR = 74
 
 
 class Screen(Record):
@@ -103,3 +105,10 @@ def unread_input() -> bool:
 
 def _is_terminal(stream: Any) -> bool:
     return stream is not None and hasattr(stream, "isatty") and bool(stream.isatty())
+
+
+def unwritten(error: Exception) -> tuple[str, int]:
+    """What is to be said of output that could not be written, and the exit code for it."""
+    if isinstance(error, BrokenPipeError):
+        return "nobody reads the output any more", NOBODY_READS
+    return f"the output cannot be written: {error}", EX_IOERR

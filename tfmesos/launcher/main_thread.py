@@ -1,0 +1,73 @@
+"""Bring a failure into the main thread while that is busy inside a ``with`` block.
+
+A real SIGINT does it, since only that ends a sleep or a read; ``cluster()`` knows it for ours.
+Whoever handles SIGINT in a way of their own, and every other thread, learns of the failure when
+they next ask.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+ARRIVAL = 1.0  # seconds a signal may need from us to ourselves
+
+
+class MainThread:
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._is_inside = False  # is the main thread in the block?
+        self._listeners = 0  # calls of the main thread that wait to be told
+        self._is_sent = False
+        self._sent_to, self._sent_at = (0, 0), 0.0
+
+    def enter(self) -> None:
+        self._is_inside = threading.current_thread() is threading.main_thread()
+
+    def leave(self, error: BaseException | None = None) -> bool:
+        """No signal comes after this. Is *error*, with which the block was left, our doing?"""
+        try:
+            with self._lock:
+                self._is_inside = False
+            if self._is_sent and not isinstance(error, KeyboardInterrupt):
+                time.sleep(ARRIVAL)
+        except KeyboardInterrupt:
+            if not self._is_sent:
+                raise
+        return self._is_sent
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """The caller waits for the news and needs no interruption."""
+        counts = int(threading.current_thread() is threading.main_thread())
+        with self._lock:
+            self._listeners += counts
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._listeners -= counts
+
+    def interrupt(self, now: float) -> None:
+        """Again if the main thread has not moved: a signal just before a wait does not end that."""
+        main = threading.main_thread().ident
+        assert main is not None
+        with self._lock:
+            if not self._is_inside or self._listeners:
+                return
+            where = _position(main)
+            if self._is_sent and (where != self._sent_to or now < self._sent_at + ARRIVAL):
+                return
+            if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+                self._is_sent, self._sent_to, self._sent_at = True, where, now
+                signal.pthread_kill(main, signal.SIGINT)
+
+
+def _position(thread: int) -> tuple[int, int]:
+    """Where a thread is; the same again while it waits."""
+    frame = sys._current_frames()[thread]
+    return id(frame), frame.f_lasti
