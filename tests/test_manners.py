@@ -8,7 +8,7 @@ from tests.core.test_lifecycle import any_event
 from tests.replay import Run, only
 from tfmesos.config.launch import RestartPolicy
 from tfmesos.core import events as happened
-from tfmesos.core.lifecycle import Phase
+from tfmesos.core.phases import Phase
 from tfmesos.core.tasks import Stage
 from tfmesos.mesos import actions as calls
 from tfmesos.mesos import events as mesos

@@ -12,8 +12,9 @@ from tfmesos.config.launch import RestartPolicy
 from tfmesos.core import actions as do
 from tfmesos.core import events as happened
 from tfmesos.core.endings import SECOND_REPORT, UNREACHABLE_GRACE
-from tfmesos.core.lifecycle import MIN_LIFE, Phase
+from tfmesos.core.phases import Phase
 from tfmesos.core.stopping import STOP_MARGIN
+from tfmesos.core.success import MIN_LIFE
 from tfmesos.core.waiting import FIRST_NOTICE as FIRST_REPORT
 from tfmesos.core.waiting import NOTICE_EVERY as EVERY
 from tfmesos.core.waiting import REPEAT_AFTER as REPEAT

@@ -10,9 +10,10 @@ from tfmesos.config.job import Job
 from tfmesos.config.launch import RestartPolicy
 from tfmesos.core import actions as do
 from tfmesos.core import events as happened
+from tfmesos.core.avoided_nodes import AVOIDED_FOR
 from tfmesos.core.endings import OUT_OF_TOUCH, SECOND_REPORT
-from tfmesos.core.lifecycle import OLD_PLACE_ONLY, Phase
-from tfmesos.core.restarts import AVOIDED_FOR, PASSING_FOR
+from tfmesos.core.phases import Phase
+from tfmesos.core.restarts import OLD_PLACE_ONLY, PASSING_FOR
 from tfmesos.core.stopping import KILL_GRACE, STOP_MARGIN
 from tfmesos.errors import LAUNCHER_LOST, SpecError
 from tfmesos.mesos import actions as calls

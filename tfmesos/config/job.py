@@ -239,12 +239,3 @@ def constrained(jobs: Sequence[Job], given: Any) -> list[Job]:
         for job in added if name is None else [name]:
             added[job].append(constraint)
     return [job.but(constraints=added[job.name]) for job in jobs]
-
-
-def deciding(tasks: Sequence[Task]) -> set[Task]:
-    """Those whose success is the success of the run: the chief, else the workers, else all."""
-    commands = {task for task in tasks if task.job.cmd is not None}
-    for name in DECIDING_JOBS:
-        if chosen := {task for task in commands if task.job.name == name}:
-            return chosen
-    return commands

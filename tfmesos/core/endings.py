@@ -34,6 +34,10 @@ class End(Record):
     was_stopped: bool = False  # by us
     is_reported: bool = False  # by its runner, who knows best
 
+    def sentence(self, had_started: bool) -> str:
+        when = "" if had_started else " before the cluster started"
+        return f"{self.member.task.name} on {self.member.hostname} {self.reason}{when}"
+
     def for_report(self) -> Ending:
         member = self.member
         return Ending(
@@ -112,7 +116,7 @@ class Endings:
         return sorted((end for end in ends if end.member.is_live), key=lambda end: end.at)
 
     def forget(self, member: Member) -> None:
-        """Its end is settled, or it has proved to be alive."""
+        """Its end is known, or it has proved to be alive."""
         self._unconfirmed.pop(member, None)
         self._drained.discard(member)
         self._found(member)

@@ -9,36 +9,27 @@ is launched again. Places for the tasks come from an engine, which has a decider
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import IntEnum
 
-from ..config.job import Task, deciding
+from ..config.job import Task
 from ..config.launch import USUAL_RESTARTS, RestartPolicy
-from ..errors import Interrupted, ResourcesError, TaskFailed, TFMesosError
+from ..errors import Interrupted, ResourcesError, TFMesosError
 from ..text import some
 from . import actions as do
 from . import events as happened
 from .actions import Action
+from .avoided_nodes import AvoidedNodes
 from .clocks import Clocks
 from .cluster import Cluster
 from .endings import End, Endings, Heard
 from .hangs import Hangs
 from .outcome import Ending, Outcome
-from .restarts import Restart, Restarts, UnluckyNodes
+from .phases import Phase
+from .restarts import Restart, Restarts
 from .stopping import Stopping
+from .success import Success
 from .tasks import Member, Stage, Tasks
 from .timings import Stopwatch
 from .waiting import Wait
-
-MIN_LIFE = 1.0  # seconds a task may run although those that decide have finished
-OLD_PLACE_ONLY = 10.0  # seconds for which only its old place will do for a restarted task
-
-
-class Phase(IntEnum):
-    STARTING = 1  # until every task has registered
-    RUNNING = 2
-    RESTARTING = 3  # all tasks are stopped, to be started again
-    STOPPING = 4
-    FINISHED = 5
 
 
 class Lifecycle:
@@ -62,23 +53,19 @@ class Lifecycle:
         self._stopping = Stopping(self.members, now)
         self._endings = Endings(self.members, nodes_alike)
         self._restarts = Restarts(restarts)
-        self._unlucky_nodes = UnluckyNodes()
+        self._avoided_nodes = AvoidedNodes()
         self._restarted: list[Ending] = []
         self._hangs = Hangs(hang_timeout, self._commands_awaited)
-        self._tasks, self._undecided = tasks, deciding(tasks)
+        self._success = Success(tasks)
         self._wait = Wait(self.members, start_timeout, now)
-        self._restart_at = now
-        self._stopping_with = Outcome()
-        self._linger_until: float | None = None
         self._stopwatch = Stopwatch(now)
         self._clocks: Clocks[Action] = Clocks(
             (lambda: self._restarts.deadline, self._launch_again),
             (lambda: self._wait.deadline if self._is_waited_for else None, self._tick_wait),
             (lambda: self._endings.deadline, self._tick_endings),
-            (lambda: self._linger_until, lambda now: self._stop(Outcome(), now)),
+            (self._success_deadline, lambda now: self._stop(Outcome(), now)),
             (lambda: self._hangs.deadline, self._tick_hangs),
-            (self._restart_deadline, self._start_again_when_stopped),
-            (self._stop_deadline, self._finish),
+            (self._stop_deadline, self._tick_stopping),
         )
 
     @property
@@ -125,7 +112,7 @@ class Lifecycle:
             case happened.StopRequested(reason, exit_code):
                 return self._stop_requested(reason, exit_code, now)
             case happened.Ticked(is_output_held):
-                if is_output_held and not isinstance(self._stopping_with.error, Interrupted):
+                if is_output_held and not isinstance(self._stopping.outcome.error, Interrupted):
                     self._stopping.wait_for_output(now)
                 return self._clocks.tick(now)
         return self._heard(self._endings.handle(event, now), now)
@@ -133,17 +120,14 @@ class Lifecycle:
     @property
     def is_failing(self) -> bool:
         """Has the run failed, though some of it may still be stopping?"""
-        return self.phase >= Phase.STOPPING and self._stopping_with.error is not None
+        return self.phase >= Phase.STOPPING and not self._stopping.outcome.ok
 
     def summary(self) -> str:
         """Where a wait stands, in one line; empty when nobody waits."""
         if self.phase is Phase.STOPPING:
             live = [m.task.name for m in self.members if m.is_live]
             return f"stopping {some(live)}" if live else ""
-        if not self._is_waited_for:
-            return ""
-        done = f"{self.members.with_runner} of {len(self.members)} tasks registered"
-        return f"{done}; {self._wait.text()}"
+        return self._wait.summary() if self._is_waited_for else ""
 
     # Getting the tasks placed and started
 
@@ -166,7 +150,7 @@ class Lifecycle:
         wanted = self.members.wanted() if self._is_waited_for else ()
         if not wanted:
             return do.StopPlacing("no task is waiting")
-        return do.Place(wanted, self._unlucky_nodes.avoided)
+        return do.Place(wanted, self._avoided_nodes.until)
 
     def _placed(self, places: Sequence[happened.Placed], now: float) -> list[Action]:
         for place in places:
@@ -180,7 +164,7 @@ class Lifecycle:
         member = self.members.live(event.task_id)
         if member is None or member.stage is not Stage.LAUNCHED:
             return []
-        self._unlucky_nodes.worked(member.node)
+        self._avoided_nodes.worked(member.node)
         registered = self._cluster.register(member, event)
         if self.phase is Phase.STARTING:
             return [*registered, *self._start_when_complete()]
@@ -239,8 +223,8 @@ class Lifecycle:
             return self._start_again_when_stopped(now)
         # A server serves until it is stopped.
         if had_started and end.code == 0 and member.task.job.cmd is not None:
-            self._undecided.discard(member.task)
-            return self._finish_when_decided(now)
+            self._success.ended_well(member.task, self.members, now)
+            return self._stop(Outcome(), now) if self._success.is_sure(now) else []
         return self._end_badly(end, had_started, now)
 
     def _end_badly(self, end: End, had_started: bool, now: float) -> list[Action]:
@@ -253,7 +237,8 @@ class Lifecycle:
             return todo
         restart = self._restarts.grant(end, had_started)
         if restart is None:
-            return [*todo, *self._fail(end.member, now)]
+            assert end.member.ending is not None
+            return [*todo, *self._stop(Outcome.of_failure(end.member.ending), now)]
         return [*todo, *self._restart(end, restart, had_started, now)]
 
     # Restarts
@@ -261,18 +246,14 @@ class Lifecycle:
     def _restart(self, end: End, restart: Restart, had_started: bool, now: float) -> list[Action]:
         member = end.member
         assert member.ending is not None
-        when = "" if had_started else " before the cluster started"
-        text = f"{member.task.name} on {member.hostname} {end.reason}{when}; {restart}"
-        said = do.Say(text, "warning")
+        said = do.Say(f"{end.sentence(had_started)}; {restart}", "warning")
         if had_started:
             self._restarted.append(member.ending)
         if restart.of_all:
             return [said, *self._restart_all(restart.pause, now)]
         if (not had_started or end.is_lost) and not end.is_passing:
-            self._unlucky_nodes.failed(member.node, now)
-        is_near = had_started and not end.is_lost  # or its node is what failed
-        until = now + restart.pause + OLD_PLACE_ONLY
-        member.near = do.Near(member.node, member.port, until) if is_near else None
+            self._avoided_nodes.failed(member.node, now)
+        member.near = restart.near(end, had_started, now)
         self.members.move(member, Stage.PAUSING)
         self._restarts.schedule(member, now + restart.pause)
         if self.phase is Phase.RUNNING:
@@ -288,19 +269,12 @@ class Lifecycle:
     def _restart_all(self, pause: float, now: float) -> list[Action]:
         """Stop everybody; when the last one has ended all are started again."""
         self._stopwatch.lap("running", now)
-        self.phase, self._linger_until = Phase.RESTARTING, None
-        self._restart_at = now + pause
-        stopped = self._stopping.begin("all tasks are started again", now)
+        self.phase = Phase.RESTARTING
+        stopped = self._stopping.begin("all tasks are started again", now, pause=pause)
         return [*stopped, *self._start_again_when_stopped(now)]
 
-    def _restart_deadline(self) -> float | None:
-        if self.phase is not Phase.RESTARTING:
-            return None
-        live_until = self._stopping.deadline if self.members.any_live else self._restart_at
-        return max(self._restart_at, live_until)
-
     def _start_again_when_stopped(self, now: float) -> list[Action]:
-        if now < self._restart_at or not self._stopping.is_over(now):
+        if not self._stopping.is_over(now):
             return []
         left = [do.Kill(m.task_id) for m in self.members if m.is_live]
         self._restarts.cancel()
@@ -309,7 +283,7 @@ class Lifecycle:
             self._hangs.forget(member)
             self.members.retry(member)
         self.phase = Phase.STARTING
-        self._undecided = deciding(self._tasks)
+        self._success.begin()
         self._stopwatch.lap("stopping to start again", now)
         self._wait.begin(now)
         return [*left, self._request()]
@@ -320,7 +294,7 @@ class Lifecycle:
         """Those that run, and whose end the run is waiting for."""
         if self.phase is not Phase.RUNNING:
             return []
-        return [m for m in self.members if m.stage is Stage.READY and m.task in self._undecided]
+        return [m for m in self.members if m.stage is Stage.READY and self._success.needs(m.task)]
 
     def _tick_hangs(self, now: float) -> list[Action]:
         said, error = self._hangs.tick(now)
@@ -332,22 +306,8 @@ class Lifecycle:
         names = self.members.named(task_ids)
         return [do.Say(text.format(some(names)), "warning")] if names else []
 
-    def _fail(self, member: Member, now: float) -> list[Action]:
-        ending = member.ending
-        assert ending is not None
-        where = f" on {ending.hostname}" if ending.hostname else ""
-        error = TaskFailed(member.task.name, f"{ending.reason}{where}", ending.code or 1)
-        return self._stop(Outcome(error=error, cause=ending), now)
-
-    def _finish_when_decided(self, now: float) -> list[Action]:
-        if self._undecided:
-            return []
-        # A ps that has hardly begun may be about to say something: let it live a moment.
-        born = [m.ready_at if m.stage is Stage.READY else now for m in self.members if m.is_live]
-        self._linger_until = max((at + MIN_LIFE for at in born), default=now)
-        if now < self._linger_until:
-            return []
-        return self._stop(Outcome(), now)
+    def _success_deadline(self) -> float | None:
+        return self._success.deadline if self.phase is Phase.RUNNING else None
 
     def _engine_gave_up(self, error: TFMesosError, now: float) -> list[Action]:
         if self.phase is Phase.STOPPING:
@@ -363,14 +323,19 @@ class Lifecycle:
     def _stop(self, outcome: Outcome, now: float, examine: bool = False) -> list[Action]:
         """The one way down, for success, failure and interruption alike."""
         self._stopwatch.lap("running" if self._cluster.is_ready else "starting the tasks", now)
-        self.phase, self._stopping_with = Phase.STOPPING, outcome
-        self._linger_until = None
+        self.phase, self._stopping.outcome = Phase.STOPPING, outcome
         self._restarts.cancel()
-        todo = self._stopping.begin(str(outcome.error or "the run is over"), now, examine)
+        todo = self._stopping.begin(str(outcome.error or "the run is over"), now, examine=examine)
         return [*todo, *self._finish_when_stopped(now)]
 
     def _stop_deadline(self) -> float | None:
-        return self._stopping.deadline if self.phase is Phase.STOPPING else None
+        is_stopping = self.phase in (Phase.STOPPING, Phase.RESTARTING)
+        return self._stopping.over_at if is_stopping else None
+
+    def _tick_stopping(self, now: float) -> list[Action]:
+        if self.phase is Phase.STOPPING:
+            return self._finish(now)
+        return self._start_again_when_stopped(now)
 
     def _finish_when_stopped(self, now: float) -> list[Action]:
         return [] if self.members.any_live else self._finish(now)
@@ -378,13 +343,4 @@ class Lifecycle:
     def _finish(self, now: float) -> list[Action]:
         self.phase = Phase.FINISHED
         self._stopwatch.lap("stopping", now)
-        outcome = self._stopping_with
-        ends = Outcome(
-            outcome.error,
-            outcome.cause,
-            self.members.failures_besides(outcome.cause),
-            tuple(m.task.name for m in self.members if m.is_live),
-            self._stopwatch.laps,
-            tuple(self._restarted),
-        )
-        return [do.Finish(ends)]
+        return [do.Finish(self._stopping.ended(self._stopwatch.laps, self._restarted))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..config.job import Task
-from ..errors import TFMesosError
+from ..errors import TaskFailed, TFMesosError
 from ..record import Record
 
 
@@ -31,6 +31,12 @@ class Outcome(Record):
     unstopped: tuple[str, ...] = ()  # tasks that had not ended when we stopped waiting
     times: tuple[tuple[str, float], ...] = ()  # what took how many seconds, in order
     restarted: tuple[Ending, ...] = ()  # ends that were followed by a restart
+
+    @classmethod
+    def of_failure(cls, cause: Ending) -> Outcome:
+        where = f" on {cause.hostname}" if cause.hostname else ""
+        error = TaskFailed(cause.task.name, f"{cause.reason}{where}", cause.code or 1)
+        return cls(error=error, cause=cause)
 
     @property
     def ok(self) -> bool:

@@ -1,4 +1,4 @@
-"""Which tasks are started again, how often and when; and which nodes are better left alone."""
+"""Which tasks are started again, after which exit codes, how often and when."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections import Counter
 
 from ..config.launch import RestartPolicy
 from ..record import Record
+from .actions import Near
 from .endings import End
 from .tasks import Member
 
 LONGEST_PAUSE = 30.0  # seconds
-AVOIDED_FOR = 30.0  # seconds a node is left alone when tasks keep failing to start there
-KEEPS_FAILING = 2  # failures in a row that make it so
+OLD_PLACE_ONLY = 10.0  # seconds for which only its old place will do for a restarted task
 PASSING_FOR = 60.0  # seconds after which what should pass by itself is a failure after all
 PASSING_PAUSES = (1.0, 2.0, 4.0, 8.0)  # seconds; the last of them from then on
 
@@ -30,6 +30,13 @@ class Restart(Record):
         what = "restarting all tasks" if self.of_all else "restarting it"
         when = f" in {self.pause:g} s" if self.pause else ""
         return f"{what}{when} (restart {self.number} of {self.limit})"
+
+    def near(self, end: End, had_started: bool, now: float) -> Near | None:
+        """Its old place, where the others look for it; not if that is what failed."""
+        if not had_started or end.is_lost:
+            return None
+        member = end.member
+        return Near(member.node, member.port, now + self.pause + OLD_PLACE_ONLY)
 
 
 class Restarts:
@@ -94,21 +101,3 @@ def _pause(number: int, had_started: bool) -> float:
         return 0.0
     doublings = number - 1 if had_started else number - 2
     return min(float(2**doublings), LONGEST_PAUSE)
-
-
-class UnluckyNodes:
-    """Nodes on which tasks keep failing to start: they are left alone for a while."""
-
-    def __init__(self) -> None:
-        self._failures: Counter[str] = Counter()
-        self.avoided: dict[str, float] = {}  # and until when
-
-    def worked(self, node: str) -> None:
-        self._failures.pop(node, None)
-
-    def failed(self, node: str, now: float) -> None:
-        """Note that a task did not start there."""
-        self._failures[node] += 1
-        if self._failures[node] >= KEEPS_FAILING:
-            del self._failures[node]
-            self.avoided[node] = now + AVOIDED_FOR

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from .actions import Action, Kill, StopPlacing, StopRunner
+from .outcome import Ending, Outcome
 from .tasks import Tasks
 
 KILL_GRACE = 5.0  # seconds between SIGTERM and SIGKILL
@@ -13,11 +16,18 @@ STOP_MARGIN = 2.0  # seconds for a killed task to be reported, beyond its grace
 class Stopping:
     def __init__(self, members: Tasks, now: float) -> None:
         self._members = members
-        self.deadline = now
+        self._over_from = self._given_up_at = now
+        self.outcome = Outcome()  # what the run ends with
 
-    def begin(self, reason: str, now: float, examine: bool = False) -> list[Action]:
-        """End all tasks. To *examine* them is to have them tell before what they are doing."""
-        self.deadline = now + KILL_GRACE + STOP_MARGIN + (HANG_REPORT if examine else 0)
+    def begin(
+        self, reason: str, now: float, *, examine: bool = False, pause: float = 0.0
+    ) -> list[Action]:
+        """End all tasks, in no less than *pause* seconds.
+
+        To *examine* them is to have them tell before what they are doing.
+        """
+        self._over_from = now + pause
+        self._given_up_at = now + KILL_GRACE + STOP_MARGIN + (HANG_REPORT if examine else 0)
         todo: list[Action] = [StopPlacing(reason)] if self._members.waiting() else []
         for member in self._members:
             if member.has_runner:
@@ -29,8 +39,25 @@ class Stopping:
 
     def wait_for_output(self, now: float) -> None:
         """The commands have ended by then; their last lines and their end come when taken."""
-        if now >= self.deadline:
-            self.deadline = now + STOP_MARGIN
+        if now >= self._given_up_at:
+            self._given_up_at = now + STOP_MARGIN
+
+    @property
+    def over_at(self) -> float:
+        """When it is over at the latest: those that live then are waited for no longer."""
+        return (
+            max(self._over_from, self._given_up_at) if self._members.any_live else self._over_from
+        )
 
     def is_over(self, now: float) -> bool:
-        return not self._members.any_live or now >= self.deadline
+        return now >= self.over_at
+
+    def ended(self, times: tuple[tuple[str, float], ...], restarted: Iterable[Ending]) -> Outcome:
+        """The outcome with all that is known at the end."""
+        cause = self.outcome.cause
+        return self.outcome.but(
+            others=self._members.failures_besides(cause),
+            unstopped=tuple(m.task.name for m in self._members if m.is_live),
+            times=times,
+            restarted=tuple(restarted),
+        )

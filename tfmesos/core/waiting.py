@@ -51,6 +51,10 @@ class Wait:
             return EngineError(awaited)
         return ResourcesError(awaited) if self._members.waiting() else StartTimeout(awaited)
 
+    def summary(self) -> str:
+        registered, total = self._members.with_runner, len(self._members)
+        return f"{registered} of {total} tasks registered; {self.text()}"
+
     def text(self) -> str:
         """What is waited for just now."""
         if not self.is_engine_ready:

@@ -19,8 +19,9 @@ from ..config.secret import Secret
 from ..core import actions as do
 from ..core import events as happened
 from ..core.actions import ClusterSpec
-from ..core.lifecycle import Lifecycle, Phase
+from ..core.lifecycle import Lifecycle
 from ..core.outcome import Outcome
+from ..core.phases import Phase
 from ..errors import Interrupted, SpecError, TFMesosError
 from ..mesos.containers import choice
 from ..mesos.driver import MesosDriver

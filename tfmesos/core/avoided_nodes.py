@@ -1,0 +1,24 @@
+"""Nodes on which tasks keep failing to start: they are left alone for a while."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+AVOIDED_FOR = 30.0  # seconds a node is left alone when tasks keep failing to start there
+KEEPS_FAILING = 2  # failures in a row that make it so
+
+
+class AvoidedNodes:
+    def __init__(self) -> None:
+        self._failures: Counter[str] = Counter()
+        self.until: dict[str, float] = {}  # by node: the end of the time it is left alone
+
+    def worked(self, node: str) -> None:
+        self._failures.pop(node, None)
+
+    def failed(self, node: str, now: float) -> None:
+        """Note that a task did not start there."""
+        self._failures[node] += 1
+        if self._failures[node] >= KEEPS_FAILING:
+            del self._failures[node]
+            self.until[node] = now + AVOIDED_FOR
