@@ -17,10 +17,10 @@ from tfmesos.mesos import feasibility, masters, recordio
 from tfmesos.mesos.answers import event_of
 from tfmesos.mesos.client import MesosClient
 from tfmesos.mesos.decode import translate
+from tfmesos.mesos.json_values import NONSENSE, read_json
 from tfmesos.mesos.offers import Offer
 from tfmesos.mesos.placement import place
 from tfmesos.mesos.recordio import RecordDecoder
-from tfmesos.mesos.shapes import NONSENSE, read_json
 from tfmesos.node import json_reader, wire
 from tfmesos.node.handshake import LauncherHandshake, RunnerHandshake
 from tfmesos.sanitize import tidy

@@ -14,8 +14,8 @@ from tfmesos.errors import FrameError
 from tfmesos.local import LocalMesos
 from tfmesos.mesos.answers import event_of
 from tfmesos.mesos.decode import translate
+from tfmesos.mesos.json_values import NONSENSE
 from tfmesos.mesos.offers import Offer
-from tfmesos.mesos.shapes import NONSENSE
 
 from .endpoints import fuzzed_endpoints
 from .targets import EVENTS, OFFERS, TARGETS, check_events

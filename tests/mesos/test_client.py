@@ -50,7 +50,8 @@ from tfmesos.errors import MasterError
 from tfmesos.mesos.auth import CERTIFICATE_HINT, CIPHERS_HINT
 from tfmesos.mesos.calls import MAX_ANSWER
 from tfmesos.mesos.client import MesosClient, Timing
-from tfmesos.mesos.masters import MasterList, ZooKeeperMasters, by_precedence, parse
+from tfmesos.mesos.masters import MasterList, parse
+from tfmesos.mesos.zookeeper import ZooKeeperMasters, by_precedence
 
 INFO = {"user": "nobody", "name": "test", "roles": ["*"]}
 QUICK = Timing(

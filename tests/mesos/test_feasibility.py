@@ -9,8 +9,8 @@ from tests.config.test_constraints import clusters, some_constraints
 from tfmesos.config.constraints import Node
 from tfmesos.config.job import Resources
 from tfmesos.mesos.feasibility import Holder, KnownAgent, holders, never, parse
+from tfmesos.mesos.json_values import NONSENSE
 from tfmesos.mesos.placement import place
-from tfmesos.mesos.shapes import NONSENSE
 
 
 def agent(hostname, cpus=4.0, mem=8192.0, gpus=0, disk=0.0, **attributes):

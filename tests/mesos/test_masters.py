@@ -10,13 +10,9 @@ import pytest
 
 from tfmesos.config.secret import Secret
 from tfmesos.errors import MasterError, SpecError
-from tfmesos.mesos.masters import (
-    UnknownHost,
-    ZooKeeperMasters,
-    by_precedence,
-    local_address_towards,
-    parse,
-)
+from tfmesos.mesos.addresses import UnknownHost, local_address_towards
+from tfmesos.mesos.masters import parse
+from tfmesos.mesos.zookeeper import ZooKeeperMasters, by_precedence
 
 TRANSCRIPTS = Path(__file__).parents[1] / "transcripts"
 

@@ -92,7 +92,7 @@ def test_the_password_of_a_zookeeper_is_in_no_request_and_no_dry_run():
 FAULT = """
 import json, sys
 from tfmesos import tfrun
-from tfmesos.mesos import client
+from tfmesos.mesos import call_json
 
 def secrets_of(value):
     if isinstance(value, dict | list):
@@ -106,7 +106,7 @@ def fail(call):
     json.dump(secrets_of(call), open(sys.argv[1], "w"))
     raise ValueError(call)
 
-encoded, client._encoded = client._encoded, fail
+encoded, call_json._encoded = call_json._encoded, fail
 sys.exit(tfrun.main(sys.argv[2:]))
 """
 

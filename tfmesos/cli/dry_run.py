@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from ..config.job import Resources
 from ..config.launch import LaunchConfig
 from ..config.secret import without_password
+from ..json_types import Json
 from ..launcher.messages import runner_command, stub_settings
 from ..mesos.offers import Seat
 from ..mesos.task_info import framework_info, task_info
-
-Json = dict[str, Any]
 
 
 def preview(config: LaunchConfig, hostname: str) -> Json:

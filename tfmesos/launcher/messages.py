@@ -12,6 +12,7 @@ from ..config.launch import LaunchConfig
 from ..config.secret import Secret
 from ..core.actions import ClusterSpec, StopRunner
 from ..errors import SpecError
+from ..json_types import Json
 from ..mesos.offers import Seat
 from ..mesos.task_info import command_info
 from ..node import timings, wire
@@ -19,8 +20,6 @@ from ..node.address import join_address
 from ..node.handshake import NOBODY
 from . import payload
 from .task_environment import gpus_of_seat, task_environment
-
-Json = dict[str, Any]
 
 MAX_COMMAND = 3 * 1024  # bytes of a task's CommandInfo in JSON, whatever it is made of
 LONGEST_RUN, LONGEST_ADDRESS = "tfmesos-ffffffff", 45

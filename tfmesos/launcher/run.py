@@ -23,6 +23,7 @@ from ..core.lifecycle import Lifecycle
 from ..core.outcome import Outcome
 from ..core.phases import Phase
 from ..errors import Interrupted, SpecError, TFMesosError
+from ..json_types import Json
 from ..mesos.containers import choice
 from ..mesos.driver import MesosDriver
 from ..mesos.engine import MesosEngine
@@ -55,7 +56,6 @@ from .story import Story
 
 log = logging.getLogger(__name__)
 
-Json = dict[str, Any]
 AnyEvent = happened.Event | happened.Ticked | MesosEvent
 
 LEAVE_WITHIN, HURRY_WITHIN = 3.0, 0.5  # seconds for the engine to let us go

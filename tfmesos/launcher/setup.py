@@ -11,8 +11,9 @@ from ..config.launch import LaunchConfig
 from ..config.secret import Secret
 from ..errors import MasterError, SpecError
 from ..mesos import masters
+from ..mesos.addresses import UnknownHost, local_address_towards
 from ..mesos.auth import tls_context
-from ..mesos.masters import Masters, UnknownHost
+from ..mesos.masters import Masters
 from ..mesos.retries import Timing
 from ..node.address import join_address
 from .listener import Listener
@@ -125,7 +126,7 @@ async def _first_address(candidates: Sequence[str]) -> str:
     problems = []
     for candidate in candidates:
         try:
-            return await asyncio.to_thread(masters.local_address_towards, candidate)
+            return await asyncio.to_thread(local_address_towards, candidate)
         except MasterError as error:
             problems.append(error)
     kind = UnknownHost if all(isinstance(it, UnknownHost) for it in problems) else MasterError

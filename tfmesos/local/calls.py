@@ -6,9 +6,8 @@ import base64
 import json
 from typing import Any
 
+from ..json_types import Json
 from ..node import json_reader
-
-Json = dict[str, Any]
 
 
 class Malformed(Exception):

@@ -13,6 +13,7 @@ from types import TracebackType
 from aiohttp import web
 
 from ..acceptor import BACKLOG, Acceptor
+from ..json_types import Json
 from ..record import Record
 from . import resources
 from .admission import Admission
@@ -20,7 +21,6 @@ from .answers import log
 from .endpoints import application
 from .master import Master
 from .records import Timing
-from .resources import Json
 from .workdir import WorkDir
 
 PATIENCE = 10.0  # seconds for somebody who connects to send a call that we take

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ..json_types import Json
 from ..record import Record
 from .records import Task
-from .resources import Json
 
 
 class Send(Record):

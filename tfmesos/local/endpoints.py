@@ -7,6 +7,7 @@ from urllib.parse import parse_qs
 
 from aiohttp import web
 
+from ..json_types import Json
 from ..mesos import recordio
 from . import answers, views
 from .admission import Admission
@@ -15,7 +16,6 @@ from .calls import SUPPORTED_CALLS, Malformed, parse
 from .files import Files
 from .master import Master
 from .records import Framework
-from .resources import Json
 
 MAX_BODY = 128 * 1024 * 1024  # bytes; an ACCEPT of 10,000 tasks with 5 KiB each is 50 MiB
 _PROTOBUF = "application/x-protobuf"

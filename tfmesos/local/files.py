@@ -20,8 +20,8 @@ from urllib.parse import quote
 
 from aiohttp import web
 
+from ..json_types import Json
 from .answers import as_json, text
-from .resources import Json
 
 MAX_READ = 64 * 1024  # bytes of one answer to read, and of one piece of a download
 MAX_ENTRIES = 10_000  # of a directory

@@ -10,9 +10,9 @@ import re
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
+from ..json_types import Json
 from ..record import Record
 from .records import Task
-from .resources import Json
 
 SANDBOX = "/mnt/mesos/sandbox"  # where a task with an image finds its sandbox
 OWNER, MESOS, TASK = "org.tfmesos.owner", "org.tfmesos.mesos", "org.tfmesos.task"

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from uuid import UUID
 
+from ..json_types import Json
 from . import validation
 from .allocator import OfferBook
 from .calls import ids, refuse_seconds, task_infos
 from .effects import Launch
 from .post import Post
 from .records import Agent, Framework, Offer, Task
-from .resources import Json, Resources, from_json, total
+from .resources import Resources, from_json, total
 
 
 class Launches:

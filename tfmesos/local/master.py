@@ -11,10 +11,10 @@ from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ..json_types import Json
 from .agent import Containers
 from .effects import Effect, End, Kill, Launch, Send
 from .records import Framework, Timing
-from .resources import Json
 from .state import MasterState
 from .workdir import WorkDir
 

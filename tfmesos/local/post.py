@@ -9,9 +9,9 @@ from itertools import count
 from typing import Any
 from uuid import UUID
 
+from ..json_types import Json
 from .effects import Effect, Send
 from .records import Agent, Framework, Task, Timing, status
-from .resources import Json
 
 LATEST = ("REASON_RECONCILIATION", "Reconciliation: Latest task state")
 

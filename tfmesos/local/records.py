@@ -6,8 +6,9 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..json_types import Json
 from ..record import Record
-from .resources import Json, Resources, total
+from .resources import Resources, total
 
 TERMINAL = frozenset(
     "TASK_FINISHED TASK_FAILED TASK_KILLED TASK_ERROR TASK_LOST TASK_DROPPED TASK_GONE".split()

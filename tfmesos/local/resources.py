@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from ..errors import SpecError
+from ..json_types import Json
 from ..record import NOTHING, Record
 
-Json = dict[str, Any]
 Ranges = tuple[tuple[int, int], ...]
 Amount = int | Ranges | frozenset[str]  # a scalar is an int, in thousandths
 Key = tuple[str, str]  # SCALAR, RANGES or SET, and the name

@@ -11,6 +11,7 @@ import base64
 from collections.abc import Callable, Iterable
 from uuid import UUID
 
+from ..json_types import Json
 from . import validation
 from .allocator import OfferBook
 from .calls import ids, refuse_seconds
@@ -18,7 +19,7 @@ from .effects import Effect, End, Kill, Send
 from .launches import Launches
 from .post import LATEST, Post, event
 from .records import TERMINAL, Agent, Framework, Offer, Task, Timing
-from .resources import Json, Resources
+from .resources import Resources
 
 
 class MasterState:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from ..json_types import Json
 from .records import Offer
-from .resources import Json, Resources, from_json, number_text
+from .resources import Resources, from_json, number_text
 
 _MAX_ID = 255  # bytes; ids become names of directories
 

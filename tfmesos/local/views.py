@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from ..json_types import Json
 from .records import TERMINAL, Agent, Framework, Task
-from .resources import Json, total
+from .resources import total
 from .state import MasterState
 
 NAMES = ("state", "slaves", "frameworks", "tasks")

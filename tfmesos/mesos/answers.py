@@ -12,9 +12,10 @@ from urllib.parse import urljoin, urlsplit
 import aiohttp
 
 from ..errors import FrameError, MasterError, SpecError
+from .addresses import is_unknown
 from .auth import handshake_hint
-from .masters import is_unknown, parse
-from .shapes import number, read_json
+from .json_values import number, read_json
+from .masters import parse
 
 if TYPE_CHECKING:
     import ssl

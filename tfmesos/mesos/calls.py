@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import aiohttp
 
 from .answers import Unreachable, base_of, body_of, reason_of, words_of
+from .json_values import read_json
 from .recordio import MAX_RECORD
-from .shapes import read_json
 
 MAX_ANSWER = MAX_RECORD  # bytes; the agents of a large cluster take about as many as their offers
 
@@ -59,13 +59,13 @@ class Calls:
         while not self.broken:
             call = await self._queue.get()
             try:
-                call.settle(await self._send(call))
+                call.answer_with(await self._send(call))
             except (aiohttp.ClientError, OSError) as error:
                 self._break(f"{call.type} got lost: {reason_of(error) or 'no answer'}")
             except Unreachable as trouble:
                 self._break(f"{call.type} was not accepted: {trouble}")
             finally:
-                call.settle(False)
+                call.answer_with(False)
 
     def _break(self, why: str) -> None:
         self.broken = why
@@ -89,7 +89,7 @@ class Calls:
             log.debug("no answer to GET %s: %s", path, reason_of(error))
         return None
 
-    async def settled(self) -> None:
+    async def all_answered(self) -> None:
         """Wait until every call so far was answered, or got lost: they go in order."""
         if self._last is not None:
             await asyncio.shield(self._last)
@@ -97,7 +97,7 @@ class Calls:
     def close(self) -> None:
         """Tell those who wait that their calls were not sent."""
         while not self._queue.empty():
-            self._queue.get_nowait().settle(False)
+            self._queue.get_nowait().answer_with(False)
 
     async def _send(self, call: _Call) -> bool:
         log.debug("calling %s", call.type)
@@ -123,6 +123,6 @@ class _Call(NamedTuple):
     tasks: tuple[str, ...]
     accepted: asyncio.Future[bool]
 
-    def settle(self, answer: bool) -> None:
+    def answer_with(self, is_accepted: bool) -> None:
         if not self.accepted.done():
-            self.accepted.set_result(answer)
+            self.accepted.set_result(is_accepted)

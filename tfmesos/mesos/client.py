@@ -12,7 +12,6 @@ never from https to http. Bodies are not logged: they hold the secrets of tasks.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -21,47 +20,38 @@ from typing import TYPE_CHECKING, Any
 import aiohttp
 
 from ..config.secret import Secret
-from ..errors import FrameError, MasterError
+from ..errors import MasterError
+from ..json_types import Json
+from . import call_json
+from .addresses import UnknownHost
 from .answers import (
     NoSuchHost,
-    NotMesos,
     Unreachable,
     all_in_one,
     base_of,
     check_subscribed,
-    event_of,
     field_of,
     heartbeat_of,
-    receive,
     redirected,
     trouble_with,
 )
 from .auth import authorization, open_session
 from .calls import Calls
-from .masters import Masters, UnknownHost
-from .recordio import RecordDecoder
-from .retries import Patience, Timing
+from .masters import Masters
+from .retries import Attempts, Timing
+from .subscription import Lost, Subscription
 
 if TYPE_CHECKING:
     import ssl
 
 log = logging.getLogger(__name__)
 
-Json = dict[str, Any]
 
 _PATH = "/api/v1/scheduler"
 _AGENTS = "/master/slaves"
 _FRAMEWORKS = "/master/frameworks"
 _MAX_REDIRECTS = 5
 _REMEMBERED_UPDATES = 10_000
-
-
-class _Lost(Exception):
-    """There was a subscription, for *lived* seconds, and it ended."""
-
-    def __init__(self, reason: str, lived: float) -> None:
-        super().__init__(reason)
-        self.lived = lived
 
 
 class MesosClient:
@@ -94,7 +84,6 @@ class MesosClient:
         self._credential, self._token, self._ssl_context = credential, token, ssl_context
         self._timing = timing or Timing()
         self._calls: Calls | None = None  # while subscribed
-        self._silence = 0.0  # seconds the stream may stay silent
         self._seen: dict[str, None] = {}  # uuids of updates, oldest first
         self._running = self._tearing_down = self._torn_down = False
         self._said = ""  # the last line for on_state
@@ -135,24 +124,15 @@ class MesosClient:
         return await self.call(
             "ACCEPT",
             [info["task_id"]["value"] for info in task_infos],
-            offer_ids=[{"value": offer_id} for offer_id in offer_ids],
-            operations=[{"type": "LAUNCH", "launch": {"task_infos": list(task_infos)}}],
-            filters={"refuse_seconds": refuse_seconds},
+            **call_json.accept(offer_ids, task_infos, refuse_seconds),
         )
 
     async def decline(self, offer_ids: Iterable[str], refuse_seconds: float) -> bool:
-        return await self.call(
-            "DECLINE",
-            offer_ids=[{"value": offer_id} for offer_id in offer_ids],
-            filters={"refuse_seconds": refuse_seconds},
-        )
+        return await self.call("DECLINE", **call_json.decline(offer_ids, refuse_seconds))
 
     async def decline_inverse(self, offer_ids: Iterable[str], refuse_seconds: float) -> bool:
-        return await self.call(
-            "DECLINE_INVERSE_OFFERS",
-            inverse_offer_ids=[{"value": offer_id} for offer_id in offer_ids],
-            filters={"refuse_seconds": refuse_seconds},
-        )
+        body = call_json.decline(offer_ids, refuse_seconds, "inverse_offer_ids")
+        return await self.call("DECLINE_INVERSE_OFFERS", **body)
 
     async def suppress(self) -> bool:
         return await self.call("SUPPRESS")
@@ -169,16 +149,16 @@ class MesosClient:
         return None if self._calls is None else await self._calls.get(_FRAMEWORKS)
 
     async def kill(self, task_id: str, agent_id: str | None = None) -> bool:
-        return await self.call("KILL", [task_id], **_task(task_id, agent_id))
+        return await self.call("KILL", [task_id], **call_json.task(task_id, agent_id))
 
     async def reconcile(self, tasks: Iterable[tuple[str, str | None]] = ()) -> bool:
         """Ask for the state of *tasks* (task id, agent id); of all that run if there are none."""
-        return await self.call("RECONCILE", tasks=[_task(*task) for task in tasks])
+        return await self.call("RECONCILE", tasks=[call_json.task(*task) for task in tasks])
 
-    async def settled(self) -> None:
+    async def all_answered(self) -> None:
         """Wait until all calls, acknowledgements among them, have been answered, or got lost."""
         if self._calls is not None:
-            await self._calls.settled()
+            await self._calls.all_answered()
 
     async def teardown(self, within: float = 5.0) -> bool:
         """Have the master remove the framework and kill its tasks; ``run`` returns then.
@@ -208,20 +188,20 @@ class MesosClient:
         )
 
     async def _stay_subscribed(self, session: aiohttp.ClientSession) -> None:
-        patience = Patience(self._timing, self._timing.give_up_after)
+        attempts = Attempts(self._timing, self._timing.give_up_after)
         while not self._torn_down:
             try:
-                await self._try_each(session, patience)
-            except _Lost as loss:
+                await self._try_each(session, attempts)
+            except Lost as loss:
                 log.info("lost the master: %s; subscribing again", loss)
                 self._emit({"type": "DISCONNECTED", "reason": str(loss)})
-                patience = patience.renewed(loss.lived)
-                await asyncio.sleep(patience.next_delay())
+                attempts = attempts.renewed(loss.lived)
+                await asyncio.sleep(attempts.next_delay())
             except Unreachable as trouble:
-                await asyncio.sleep(self._delay_after(trouble, patience))
+                await asyncio.sleep(self._delay_after(trouble, attempts))
 
-    async def _try_each(self, session: aiohttp.ClientSession, patience: Patience) -> None:
-        """Return after the teardown; raise _Lost after a subscription, else Unreachable."""
+    async def _try_each(self, session: aiohttp.ClientSession, attempts: Attempts) -> None:
+        """Return after the teardown; raise Lost after a subscription, else Unreachable."""
         try:
             candidates = await self._masters.candidates()
         except MasterError as error:
@@ -230,14 +210,14 @@ class MesosClient:
         troubles: list[Unreachable] = []
         for base in candidates:
             try:
-                return await self._subscribe(session, base, patience)
+                return await self._subscribe(session, base, attempts)
             except Unreachable as trouble:
                 troubles.append(trouble)
         raise all_in_one(troubles)
 
-    def _delay_after(self, trouble: Unreachable, patience: Patience) -> float:
-        delay = patience.next_delay()
-        patience.bear(trouble, subscribed_before=self.framework_id is not None)
+    def _delay_after(self, trouble: Unreachable, attempts: Attempts) -> float:
+        delay = attempts.next_delay()
+        attempts.count_failure(trouble, subscribed_before=self.framework_id is not None)
         line = f"no Mesos master yet: {trouble}"
         if line != self._said:
             self._said = line
@@ -246,14 +226,14 @@ class MesosClient:
         return delay
 
     async def _subscribe(
-        self, session: aiohttp.ClientSession, base: str, patience: Patience
+        self, session: aiohttp.ClientSession, base: str, attempts: Attempts
     ) -> None:
         url, way = base + _PATH, [base]
         while len(way) <= _MAX_REDIRECTS + 1:
-            async with self._asked(session, url, patience.limit()) as response:
+            async with self._asked(session, url, attempts.limit()) as response:
                 if response.status not in (307, 308):
                     await check_subscribed(response)
-                    return await self._serve(session, response)
+                    return await self._stay(session, response)
                 url = redirected(response)
                 way.append(base_of(url))
         raise Unreachable(f"{base}: the masters redirect in a circle: {' -> '.join(way)}")
@@ -264,9 +244,10 @@ class MesosClient:
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """The answer to SUBSCRIBE, closed together with its connection afterwards."""
         log.debug("SUBSCRIBE at %s", base_of(url))
+        body = call_json.subscribe(self._info, self.framework_id)
         try:
             async with asyncio.timeout(limit):
-                response = await session.post(url, data=self._subscription(), allow_redirects=False)
+                response = await session.post(url, data=body, allow_redirects=False)
         except (aiohttp.ClientError, OSError) as error:
             way_to = self._masters.way_to
             raise await trouble_with(url, error, limit, way_to, self._ssl_context) from error
@@ -275,31 +256,15 @@ class MesosClient:
         finally:
             response.close()
 
-    async def _serve(
-        self, session: aiohttp.ClientSession, response: aiohttp.ClientResponse
-    ) -> None:
+    async def _stay(self, session: aiohttp.ClientSession, response: aiohttp.ClientResponse) -> None:
         """Read the events and send the calls of one subscription, to its end."""
-        loop = asyncio.get_running_loop()
-        began = loop.time()
         calls = Calls(session, response, self._timing.answer, self._refused)
+        subscription = Subscription(response, calls, self._timing.answer, self._take)
         try:
-            async with asyncio.TaskGroup() as group:
-                sender = group.create_task(calls.send())
-                # As a value: an exception would arrive wrapped, and hide a cancellation.
-                ending = await self._ending(response, calls)
-                sender.cancel()
+            await subscription.run(lambda: self._tearing_down)
         finally:
-            subscribed, self._calls = self._calls is calls, None
-            calls.close()
-        if isinstance(ending, MasterError):
-            raise ending
-        if isinstance(ending, FrameError):
-            kind = MasterError if subscribed else NotMesos
-            raise kind(f"{calls.base}: not the event stream of a Mesos master: {ending}")
-        if ending and subscribed:
-            raise _Lost(f"{calls.base}: {calls.broken or ending}", loop.time() - began)
-        if ending:
-            raise Unreachable(f"{calls.base}: {calls.broken or ending}")
+            self._calls = None
+        self._torn_down = True
 
     def _refused(self, type: str, reason: str, task_ids: tuple[str, ...]) -> None:
         if type == "TEARDOWN":  # nobody listens to events any more
@@ -309,29 +274,17 @@ class MesosClient:
             event = {"type": "REFUSED", "call": type, "reason": reason, "task_ids": task_ids}
             self._emit(event)
 
-    async def _ending(self, response: aiohttp.ClientResponse, calls: Calls) -> Exception | None:
-        """Why the stream of events ended; None after the teardown."""
-        decoder, self._silence = RecordDecoder(), self._timing.answer
-        try:
-            while data := await receive(response, self._silence):
-                for record in decoder.feed(data):
-                    self._take(event_of(record), calls)
-        except (Unreachable, MasterError, FrameError) as error:
-            return error
-        self._torn_down = self._tearing_down
-        return None if self._torn_down else Unreachable("the master ended the stream")
-
-    def _take(self, event: Json, calls: Calls) -> None:
+    def _take(self, event: Json, subscription: Subscription) -> None:
         log.debug("received %s", event["type"])
         match event["type"]:
             case "HEARTBEAT":
                 pass
             case "SUBSCRIBED":
-                self._take_subscribed(event, calls)
+                self._take_subscribed(event, subscription)
             case "UPDATE":
-                self._take_update(event, calls)
+                self._take_update(event, subscription.calls)
             case "ERROR":
-                self._take_error(event, calls)
+                self._take_error(event, subscription.calls)
             case _:
                 self._emit(event)
 
@@ -340,10 +293,11 @@ class MesosClient:
         if not self._tearing_down:  # else it is gone already, which is what we want
             raise MasterError(f"the master at {calls.base} reports an error: {message}")
 
-    def _take_subscribed(self, event: Json, calls: Calls) -> None:
+    def _take_subscribed(self, event: Json, subscription: Subscription) -> None:
+        calls = subscription.calls
         self.framework_id = field_of(event, str, "subscribed", "framework_id", "value")
         heartbeat = heartbeat_of(event)
-        self._silence = heartbeat * self._timing.missed_heartbeats
+        subscription.confirm(heartbeat * self._timing.missed_heartbeats)
         self._calls, self._said, self.master = calls, "", calls.base
         log.info(
             "subscribed to %s as framework %s (heartbeat %g s)",
@@ -368,23 +322,5 @@ class MesosClient:
         if len(self._seen) > _REMEMBERED_UPDATES:
             del self._seen[next(iter(self._seen))]
 
-    def _subscription(self) -> bytes:
-        if self.framework_id is None:
-            return _encoded({"type": "SUBSCRIBE", "subscribe": {"framework_info": self._info}})
-        known = {"value": self.framework_id}
-        body = {"framework_info": {**self._info, "id": known}}
-        return _encoded({"type": "SUBSCRIBE", "framework_id": known, "subscribe": body})
-
     def _payload(self, type: str, body: Json) -> bytes:
-        call: Json = {"framework_id": {"value": self.framework_id}, "type": type}
-        return _encoded({**call, type.lower(): body} if body else call)
-
-
-def _task(task_id: str, agent_id: str | None) -> Json:
-    task: Json = {"task_id": {"value": task_id}}
-    return {**task, "agent_id": {"value": agent_id}} if agent_id else task
-
-
-def _encoded(call: Json) -> bytes:
-    """In ASCII, for that cannot fail: an error would hold the whole call, with its secrets."""
-    return json.dumps(call, default=Secret.reveal).encode("ascii")
+        return call_json.call(self.framework_id, type, body)

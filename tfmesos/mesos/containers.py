@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ..config.launch import LaunchConfig, Volume
+from ..json_types import Json
 from .offers import Seat
-
-Json = dict[str, Any]
 
 # So that users have the same names everywhere; the nodes are expected to agree on them.
 _SHARED = (Volume("/etc/passwd", "/etc/passwd", True), Volume("/etc/group", "/etc/group", True))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from ..json_types import Json
 from ..sanitize import plain_all
 from .events import (
     AgentLost,
@@ -16,10 +15,8 @@ from .events import (
     Subscribed,
     TaskUpdated,
 )
+from .json_values import text
 from .offers import Offer
-from .shapes import text
-
-Json = dict[str, Any]
 
 
 def translate(event: Json, wall: float = 0.0) -> MesosEvent | None:

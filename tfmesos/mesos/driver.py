@@ -7,12 +7,13 @@ import logging
 import socket
 import time
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..config.launch import LaunchConfig
 from ..config.secret import Secret
 from ..core.outcome import Ending
 from ..errors import MasterError, TFMesosError
+from ..json_types import Json
 from . import actions as do
 from . import events as happened
 from . import feasibility, sandbox
@@ -22,20 +23,18 @@ from .containers import doubtful_gpus
 from .decode import translate
 from .engine import MesosEngine
 from .events import MesosEvent
-from .farewell import Farewell
 from .gang import LONG_REFUSAL
+from .json_values import NONSENSE
+from .last_updates import LastUpdates
 from .masters import Masters
 from .offers import Seat
 from .retries import Timing
-from .shapes import NONSENSE
 from .task_info import framework_info, task_info
 
 if TYPE_CHECKING:
     import ssl
 
 log = logging.getLogger(__name__)
-
-Json = dict[str, Any]
 
 
 class MesosDriver:
@@ -59,7 +58,7 @@ class MesosDriver:
         self._config, self._engine, self._emit = config, engine, emit
         self._command, self._say, self._named = command, say, named
         self._credential, self._tls = credential, tls
-        self._farewell = Farewell()
+        self._last_updates = LastUpdates()
         self._group: asyncio.TaskGroup
         self._waiting: asyncio.Queue[Callable[[], Awaitable[object]]] = asyncio.Queue()
         self._client = MesosClient(
@@ -102,7 +101,7 @@ class MesosDriver:
             text = f"the master sent an event that makes no sense: {event.get('type')}: {error!r}"
             translated = happened.MasterGaveUp(MasterError(text))
         if translated is not None:
-            self._farewell.heard(translated)
+            self._last_updates.heard(translated)
             self._emit(translated)
 
     def carry_out(self, action: MesosAction) -> None:
@@ -136,7 +135,7 @@ class MesosDriver:
             self._say(f"{launch.hostname}: {warning}", "warning")
         names = ", ".join(seat.task.name for seat in seats)
         self._say(f"launching {names} on {launch.hostname}", "info")
-        self._farewell.launched(task_id for task_id, _ in launch.seats)
+        self._last_updates.launched(task_id for task_id, _ in launch.seats)
         accept = self._client.accept
         self._waiting.put_nowait(lambda: accept(launch.offer_ids, infos, LONG_REFUSAL))
 
@@ -167,7 +166,7 @@ class MesosDriver:
             tail = await sandbox.tail(agents, *task, credential, self._tls)
         if self._config.is_local:  # its sandbox ends with us
             return ending.but(tail=tail)
-        place = sandbox.place(agents[0], framework_id, ending.task_id)
+        place = sandbox.browse_url(agents[0], framework_id, ending.task_id)
         return ending.but(tail=tail, sandbox=place)
 
     async def read(self, task_id: str, file: str) -> str:
@@ -196,8 +195,8 @@ class MesosDriver:
             async with asyncio.timeout(within):
                 await self._waiting.join()
                 if not self._config.is_local and self._client.is_subscribed:
-                    await self._farewell.all_told()
-                    await self._client.settled()
+                    await self._last_updates.all_arrived()
+                    await self._client.all_answered()
         except TimeoutError:
             log.debug("calls that were not sent: %d", self._waiting.qsize())
         await self._client.teardown(within)

@@ -1,22 +1,21 @@
 """The agents that a master knows, with all they have: what can never be placed on them.
 
-What others use now counts as there, for they may end; so a verdict of "never" is true until
+What others use now counts as there, for they may end; so an answer of "never" is true until
 another agent joins.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..config.constraints import Node, canonical, number_text
 from ..config.job import Job, Resources, Task
+from ..json_types import Json
 from ..record import Record
 from .actions import CountAgents
-from .shapes import number, text
+from .json_values import number, text
 from .spread import Wish, admitted, choose, obstacle
-
-Json = Mapping[str, Any]
 
 ASK_AFTER = 1.0  # seconds without a place for every task; most runs have theirs by then
 ASK_EVERY = 60.0  # seconds until agents that have left, or have yet to come back, are noticed

@@ -6,15 +6,13 @@ Pure: it talks to nobody and changes nothing it is given.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from ..config.constraints import Node, text_of
 from ..config.job import Resources, Task
+from ..json_types import Json
 from ..record import NOTHING, Record
 from ..sanitize import plain
-from .shapes import number, seconds, text, whole
-
-Json = dict[str, Any]
+from .json_values import number, seconds, text, whole
 
 HORIZON = 3600.0  # seconds; what is planned for later does not concern a run that tells no length
 

@@ -25,7 +25,7 @@ class Timing(Record):
     missed_heartbeats: int = 5  # as many as the Mesos libraries allow
 
 
-class Patience:
+class Attempts:
     """How long to go on trying, and how long to wait between attempts."""
 
     def __init__(self, timing: Timing, seconds: float, delays: int = 0) -> None:
@@ -34,10 +34,10 @@ class Patience:
         self._end = asyncio.get_running_loop().time() + seconds
         self._attempts = self._strange = 0
 
-    def renewed(self, lived: float) -> Patience:
+    def renewed(self, lived: float) -> Attempts:
         """For after a loss. Subscriptions that are lost at once keep the delays growing."""
         delays = self._delays if lived < self._timing.longest_delay else 0
-        return Patience(self._timing, self._timing.reconnect_for, delays)
+        return Attempts(self._timing, self._timing.reconnect_for, delays)
 
     def limit(self) -> float:
         """How long to wait for one answer."""
@@ -48,7 +48,7 @@ class Patience:
         self._delays = min(self._delays + 1, 30)
         return min(delay * random.uniform(0.5, 1.0), max(self._left(), 0.0))
 
-    def bear(self, trouble: Unreachable, *, subscribed_before: bool) -> None:
+    def count_failure(self, trouble: Unreachable, *, subscribed_before: bool) -> None:
         """Count a failed attempt; MasterError if it was one too many."""
         self._attempts += 1
         self._strange = self._strange + 1 if isinstance(trouble, NotMesos) else 0

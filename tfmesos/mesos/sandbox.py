@@ -17,26 +17,26 @@ import aiohttp
 from ..config.secret import Secret
 from .answers import body_of
 from .auth import authorization, open_session
-from .shapes import NONSENSE, read_json, text, whole
+from .json_values import NONSENSE, read_json, text, whole
 
 if TYPE_CHECKING:
     import ssl
 
 log = logging.getLogger(__name__)
 
-PATIENCE = 3.0  # seconds
-BUSY = 15.0  # seconds that an agent may take for a piece of output that is nowhere else
-AT_MOST = 8 * 1024  # bytes
+TAIL_TIMEOUT = 3.0  # seconds for the last lines, and for a connection
+PIECE_TIMEOUT = 15.0  # seconds that an agent may take for a piece of output that is nowhere else
+TAIL_BYTES = 8 * 1024
+TAIL_LINES = 20
 PIECE = 64 * 1024  # bytes; agents answer with no more at once
 MAX_FILE = 32 * 1024 * 1024  # bytes, four times what a runner holds for its launcher
 MAX_ANSWER = 8 * PIECE  # bytes; a control character takes six in JSON
-LINES = 20
-CONNECTING = aiohttp.ClientTimeout(sock_connect=PATIENCE)
+CONNECTING = aiohttp.ClientTimeout(sock_connect=TAIL_TIMEOUT)
 # Its log, by the files of its source: I1116 14:00:59.000001 12 exec.cpp:164] Version: 1.11.0
 _OF_MESOS = re.compile(r"[IWEF]\d{4} [\d:.]+\s+\d+ \S+\.[ch]pp:\d+\] ")
 
 
-def place(agent: str, framework_id: str, task_id: str) -> str:
+def browse_url(agent: str, framework_id: str, task_id: str) -> str:
     """Where to look at the sandbox of a command task."""
     return f"{agent}/files/browse?path={_directory(framework_id, task_id)}"
 
@@ -64,7 +64,7 @@ async def tail(
     path = f"{_directory(framework_id, task_id)}/stderr"
     try:
         async with (
-            asyncio.timeout(PATIENCE),
+            asyncio.timeout(TAIL_TIMEOUT),
             open_session(authorization(credential), tls) as session,
         ):
             for agent in agents:
@@ -75,7 +75,7 @@ async def tail(
                     what = type(error).__name__
                     log.debug("no sandbox of %s at %s: %s: %s", task_id, agent, what, error)
     except TimeoutError:
-        log.debug("no sandbox of %s within %g s", task_id, PATIENCE)
+        log.debug("no sandbox of %s within %g s", task_id, TAIL_TIMEOUT)
     return ()
 
 
@@ -103,7 +103,7 @@ async def _all_of(session: aiohttp.ClientSession, agent: str, path: str) -> str:
     """Only its last piece is shorter than what was asked for, so it takes no agent long."""
     pieces: list[str] = []
     for start in range(0, MAX_FILE, PIECE):
-        async with asyncio.timeout(BUSY):
+        async with asyncio.timeout(PIECE_TIMEOUT):
             found = await _read(session, agent, path, offset=start, length=PIECE)
         pieces.append(text(found["data"]))
         if len(pieces[-1]) < PIECE:
@@ -113,9 +113,9 @@ async def _all_of(session: aiohttp.ClientSession, agent: str, path: str) -> str:
 
 async def _end_of(session: aiohttp.ClientSession, agent: str, path: str) -> tuple[str, ...]:
     size = whole((await _read(session, agent, path))["offset"])
-    start = max(0, size - AT_MOST)
-    piece = await _read(session, agent, path, offset=start, length=AT_MOST)
-    return tuple(_of_the_task(text(piece["data"]).splitlines())[-LINES:])
+    start = max(0, size - TAIL_BYTES)
+    piece = await _read(session, agent, path, offset=start, length=TAIL_BYTES)
+    return tuple(_of_the_task(text(piece["data"]).splitlines())[-TAIL_LINES:])
 
 
 async def _read(session: aiohttp.ClientSession, agent: str, path: str, **window: int) -> Any:

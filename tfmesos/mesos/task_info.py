@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from ..config.launch import LaunchConfig
 from ..config.secret import Secret
 from ..core.stopping import KILL_GRACE
+from ..json_types import Json
 from .containers import container_info
 from .offers import Seat
-
-Json = dict[str, Any]
 
 # Seconds for which a master keeps our tasks, and their resources, after it lost us: the shortest
 # in which we are surely back. A new leader is there after a session of ZooKeeper (10 s); we look

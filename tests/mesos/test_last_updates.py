@@ -3,19 +3,19 @@
 import asyncio
 
 from tfmesos.mesos.events import CallRefused, TaskUpdated
-from tfmesos.mesos.farewell import Farewell
+from tfmesos.mesos.last_updates import LastUpdates
 
 
 def told(*events):
     """Are all ends of the tasks a and b told after these events?"""
 
     async def main():
-        farewell = Farewell()
-        farewell.launched(["a", "b"])
-        waiting = asyncio.ensure_future(farewell.all_told())
+        updates = LastUpdates()
+        updates.launched(["a", "b"])
+        waiting = asyncio.ensure_future(updates.all_arrived())
         await asyncio.sleep(0)  # let it begin
         for event in events:
-            farewell.heard(event)
+            updates.heard(event)
         done, _ = await asyncio.wait([waiting], timeout=0.01)
         waiting.cancel()
         return bool(done)

@@ -14,10 +14,10 @@ from .events import CallRefused, MesosEvent, TaskUpdated
 from .task_states import is_terminal
 
 
-class Farewell:
+class LastUpdates:
     def __init__(self) -> None:
         self._awaited: set[str] = set()
-        self._all_told = asyncio.Event()
+        self._all_arrived = asyncio.Event()
 
     def launched(self, task_ids: Iterable[str]) -> None:
         self._awaited.update(task_ids)
@@ -29,9 +29,9 @@ class Farewell:
             case CallRefused("ACCEPT", _, task_ids):
                 self._awaited.difference_update(task_ids)
         if not self._awaited:
-            self._all_told.set()
+            self._all_arrived.set()
 
-    async def all_told(self) -> None:
+    async def all_arrived(self) -> None:
         if self._awaited:
-            self._all_told.clear()
-            await self._all_told.wait()
+            self._all_arrived.clear()
+            await self._all_arrived.wait()
