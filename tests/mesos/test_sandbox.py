@@ -129,7 +129,7 @@ def test_whatever_kind_an_answer_claims_to_be_it_is_read_as_json(kind):
 
 def test_an_answer_longer_than_was_asked_for_is_not_read_to_its_end(monkeypatch):
     """Nothing more comes, and nobody waits for it."""
-    monkeypatch.setattr(sandbox, "PATIENCE", 600.0)
+    monkeypatch.setattr(sandbox, "TAIL_TIMEOUT", 600.0)
     endless = b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000000\r\n\r\n" + b" " * 1_000_000
     assert tail_of(endless)[0] == ()
 
