@@ -1,0 +1,111 @@
+"""Who is served by the embedded Mesos."""
+
+import asyncio
+import base64
+
+import pytest
+from multidict import CIMultiDict
+
+from tfmesos.local.admission import Admission
+from tfmesos.local.answers import text
+
+
+class Call:
+    """What is asked of a request of aiohttp."""
+
+    def __init__(self, headers, here=("127.0.0.1", 5050)):
+        self.headers, self.protocol = CIMultiDict(headers), object()
+        self.get_extra_info = {"sockname": here}.get
+
+
+def basic(words, scheme="Basic"):
+    return {"Authorization": f"{scheme} {base64.b64encode(words.encode()).decode()}"}
+
+
+def refusal(admission, headers):
+    answer = admission.refusal(Call(headers), "realm-1")
+    return answer and (answer.status, answer.text, answer.headers["WWW-Authenticate"])
+
+
+def test_who_has_the_credential_is_served_and_heard_of():
+    admitted = []
+    admission = Admission(("fw", "hush"), (), admitted.append)
+    for scheme in ("Basic", "basic"):
+        assert refusal(admission, basic("fw:hush", scheme)) is None
+    assert len(admitted) == 2 and None not in admitted
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        basic("fw:wrong"),
+        basic("fw:"),
+        basic("fw:hush", "Bearer"),
+        {"Authorization": "Basic ***"},
+        {"Authorization": "Basic"},
+        {"Authorization": base64.b64encode(b"fw:hush").decode()},
+    ],
+)
+def test_who_has_not_is_refused_and_not_heard_of(headers):
+    admitted = []
+    admission = Admission(("fw", "hush"), (), admitted.append)
+    words = (401, "401 Unauthorized.", 'Basic realm="realm-1"')
+    assert refusal(admission, headers) == words
+    assert admitted == []
+
+
+def test_without_a_credential_everybody_is_served():
+    assert refusal(Admission(None, ()), {}) is None
+
+
+async def served(_request):
+    return text(200, "served")
+
+
+def answer_to(headers, here=("127.0.0.1", 5050), names=("Localhost", "node-1")):
+    door = Admission(None, names).only_under_our_names
+    answer = asyncio.run(door(Call(headers, here), served))
+    return answer.status, answer.text
+
+
+@pytest.mark.parametrize(
+    "host, here",
+    [
+        ("localhost", None),
+        ("LOCALHOST:5050", None),
+        ("node-1.:80", None),
+        ("127.0.0.1:5050", ("127.0.0.1", 5050)),
+        ("[::1]:5050", ("::1", 5050)),
+        ("[0:0::1]", ("::1", 5050)),
+    ],
+)
+def test_calls_under_our_names_are_served(host, here):
+    assert answer_to({"Host": host}, here) == (200, "served")
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("", "evil.example", "127.0.0.2", "node-1@evil.example", "evil@node-1", "node-1:0"),
+        *("node-1/x", "node-1:x", "node-1:65536", "[::1", "node-1?x", "node-1XX"),
+    ],
+)
+def test_calls_under_any_other_name_are_not(host):
+    words = f"{host!r} is no name of this Mesos; --hostname gives it further ones.\n"
+    assert answer_to({"Host": host}) == (403, words)
+
+
+def test_without_an_address_of_ours_only_the_names_count():
+    assert answer_to({"Host": "127.0.0.1"}, here=None)[0] == 403
+    assert answer_to({})[0] == 403
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "", "https://localhost"])
+def test_calls_of_foreign_pages_are_not_served(origin):
+    words = f"Calls of web pages, as {origin!r}, are not taken.\n"
+    assert answer_to({"Host": "localhost", "Origin": origin}) == (403, words)
+
+
+def test_calls_of_our_own_pages_are():
+    assert answer_to({"Host": "localhost", "Origin": "http://localhost"}) == (200, "served")
