@@ -50,7 +50,7 @@ class Door:
 @contextlib.asynccontextmanager
 async def listening(listener=None, **options):
     listener = listener or socket.create_server(("127.0.0.1", 0), backlog=1024)
-    door = Door(listener, **{"patience": FOREVER, **options})
+    door = Door(listener, **{"admit_within": FOREVER, **options})
     try:
         yield door
     finally:
@@ -94,7 +94,7 @@ def test_the_oldest_stranger_goes_when_there_are_too_many():
 def test_who_was_admitted_stays_whoever_comes_after():
     async def main():
         async with (
-            listening(room=lambda: 1, patience=0.2) as door,
+            listening(room=lambda: 1, admit_within=0.2) as door,
             guest(door, b"let me in") as own,
         ):
             async with guest(door, b"1"), guest(door, b"2") as late:
@@ -107,7 +107,7 @@ def test_who_was_admitted_stays_whoever_comes_after():
 
 def test_who_spoke_while_we_were_held_up_is_heard():
     async def main():
-        async with listening(patience=0.3) as door, guest(door, b"hello") as (reader, writer):
+        async with listening(admit_within=0.3) as door, guest(door, b"hello") as (reader, writer):
             writer.write(b"let me in")
             time.sleep(1.5)  # noqa: ASYNC251  this is the process that accepts, on a busy machine
             assert await asyncio.wait_for(reader.read(100), 10) == b"let me in"

@@ -67,7 +67,7 @@ class _Stranger:
 class Acceptor:
     """Gives each connection to *listener*, which it owns, a protocol of its own by *make*.
 
-    Whoever is not admitted within *patience* seconds is cut off, and so is the oldest stranger
+    Whoever is not admitted within *admit_within* seconds is cut off, and so is the oldest stranger
     when there are more of them than *room* says. Must be used within the running loop.
     """
 
@@ -76,12 +76,12 @@ class Acceptor:
         listener: socket.socket,
         make: Callable[[], asyncio.BaseProtocol],
         *,
-        patience: float,
+        admit_within: float,
         room: Callable[[], int] = lambda: MAX_STRANGERS,
         complaints: Complaints | None = None,
     ) -> None:
         self._listener, self._make = listener, make
-        self._patience, self._room = patience, room
+        self._admit_within, self._room = admit_within, room
         self._complaints = complaints or Complaints()
         self._loop = asyncio.get_running_loop()
         self._strangers: dict[asyncio.BaseProtocol, _Stranger] = {}  # the oldest first
@@ -166,7 +166,7 @@ class Acceptor:
         return stranger.who
 
     def _give_time(self, protocol: asyncio.BaseProtocol, stranger: _Stranger) -> None:
-        due = self._loop.time() + self._patience
+        due = self._loop.time() + self._admit_within
         stranger.expiry = self._loop.call_at(due, self._expire, protocol, due)
 
     def _expire(self, protocol: asyncio.BaseProtocol, due: float) -> None:

@@ -406,7 +406,7 @@ async def subscribe(url):
 
 
 def test_a_connection_without_a_call_is_cut_off_in_time_and_one_with_a_call_is_not(monkeypatch):
-    monkeypatch.setattr(cluster, "PATIENCE", 0.2)
+    monkeypatch.setattr(cluster, "CALL_TIMEOUT", 0.2)
 
     async def main():
         async with LocalMesos([NODE], credential=("fw", "dummy")) as mesos:

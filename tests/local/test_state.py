@@ -407,7 +407,10 @@ def _do(bench, action, pick, number):
         bench.call("REVIVE")
 
 
-PURE = "allocator calls effects launches post records resources state validation views".split()
+PURE = (
+    *("allocator", "calls", "effects", "entities", "launches", "notifications", "resources"),
+    *("state", "validation", "views"),
+)
 IO = "asyncio socket subprocess os time random threading logging aiohttp".split()
 
 

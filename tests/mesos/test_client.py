@@ -1093,11 +1093,11 @@ def test_a_teardown_can_wait_until_all_acknowledgements_have_arrived():
             async with asyncio.TaskGroup() as group:
                 group.create_task(launcher.client.run())
                 await launcher.next("SUBSCRIBED")
-                await launcher.client.settled()  # there is nothing to wait for yet
+                await launcher.client.all_answered()  # there is nothing to wait for yet
                 master.send(update("one"), update("two"))
                 for _ in range(2):
                     await launcher.next("UPDATE")
-                settled = group.create_task(launcher.client.settled())
+                settled = group.create_task(launcher.client.all_answered())
                 await master.next("ACKNOWLEDGE")  # which it does not answer yet
                 assert not settled.done()
                 master.answering.set()

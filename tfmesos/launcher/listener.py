@@ -95,7 +95,7 @@ class Listener:
         acceptor = Acceptor(
             listener,
             self._protocol,
-            patience=2 * self._handshake_timeout,
+            admit_within=2 * self._handshake_timeout,
             room=lambda: self._max_strangers + len(self._awaited),
             complaints=self._complaints,
         )

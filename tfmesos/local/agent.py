@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ..node import process
-from .pace import Pace
+from .entities import Task
 from .processes import Refusal, exit_message, launch_failed, start_process
-from .records import Task
+from .start_rate import StartRate
 from .workdir import WorkDir
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 _LOOK_AGAIN = 0.002  # seconds between two looks at what a killed session has left
 _RESTS, _LONGEST_REST = 4, 0.25  # times as long as such a look took, and seconds
-_ENGINE_PATIENCE = 10.0  # seconds for an engine to finish what it was asked for
-_PATIENCE = 2.0  # seconds; what survives SIGKILL that long hangs in the kernel
+_ENGINE_TIMEOUT = 10.0  # seconds for an engine to finish what it was asked for
+_KILL_TIMEOUT = 2.0  # seconds; what survives SIGKILL that long hangs in the kernel
 
 
 class Report(Protocol):
@@ -51,7 +51,7 @@ class _Container:
     unwatch: Callable[[], None]
     started_at: float
     killer: asyncio.TimerHandle | None = None
-    patience_ends: float = 0.0
+    given_up_at: float = 0.0
     ended: bool = False
 
     @property
@@ -77,7 +77,7 @@ class Containers:
         self._switch_user = switch_user
         self._report = report
         self._loop = asyncio.get_running_loop()
-        self._pace = Pace(self._start)
+        self._start_rate = StartRate(self._start)
         self._waiting: dict[str, Task] = {}
         self._running: dict[str, _Container] = {}
         self._terminating: list[str] = []
@@ -97,7 +97,7 @@ class Containers:
     def launch(self, task: Task) -> None:
         """Start *task* when it is its turn: a thousand of them block neither us nor the machine."""
         self._waiting[task.container_id] = task
-        self._pace.add(task.container_id)
+        self._start_rate.add(task.container_id)
 
     def kill(self, container_id: str, grace: float) -> None:
         preparing = self._preparing.pop(container_id, None)
@@ -121,7 +121,7 @@ class Containers:
 
     async def close(self, grace: float) -> None:
         """Leave no process: SIGTERM, and SIGKILL after *grace* seconds."""
-        self._pace.close()
+        self._start_rate.close()
         self._waiting.clear()
         for preparing in self._preparing.values():
             preparing.cancel()
@@ -130,23 +130,23 @@ class Containers:
             with suppress(TimeoutError):
                 async with asyncio.timeout(grace):
                     await self._idle.wait()
-            await self._settle_engine()
+            await self._finish_engine_work()
         finally:
             self._kill_everything()
             if self._engine is not None:
                 self._engine.close()
 
-    async def _settle_engine(self) -> None:
+    async def _finish_engine_work(self) -> None:
         if self._engine is None:
             return
         with suppress(TimeoutError):
-            async with asyncio.timeout(_ENGINE_PATIENCE):
+            async with asyncio.timeout(_ENGINE_TIMEOUT):
                 await asyncio.gather(*self._preparing.values(), return_exceptions=True)
-                await self._engine.settle()
+                await self._engine.finish_work()
 
     def _kill_everything(self) -> None:
         """Synchronous, so that no cancellation can come between."""
-        deadline = self._loop.time() + _PATIENCE
+        deadline = self._loop.time() + _KILL_TIMEOUT
         while self._kill_all(self._running.values()) and self._loop.time() < deadline:
             time.sleep(_LOOK_AGAIN)
         for container_id, container in list(self._running.items()):
@@ -271,7 +271,7 @@ class Containers:
         if container and not container.ended:
             container.ended = True
             container.unwatch()
-            container.patience_ends = self._loop.time() + _PATIENCE
+            container.given_up_at = self._loop.time() + _KILL_TIMEOUT
             # It looks at every process of the machine: not all the time, when thousands end.
             self._soon(self._ended, container_id, self._reap, self._rest)
 
@@ -288,7 +288,7 @@ class Containers:
         self._look_took = self._loop.time() - began
         for container_id in ended:
             container = self._running[container_id]
-            if container.pid in crowded and self._loop.time() < container.patience_ends:
+            if container.pid in crowded and self._loop.time() < container.given_up_at:
                 self._ended.append(container_id)
             elif container.is_in_engine and _reaped(container.process) != 0:
                 clearing = self._loop.create_task(self._clear(container_id, container))
@@ -335,6 +335,6 @@ def _message(container: _Container, returncode: int) -> str:
 
 def _reaped(killed: subprocess.Popen[bytes]) -> int:
     try:
-        return killed.wait(timeout=_PATIENCE)
+        return killed.wait(timeout=_KILL_TIMEOUT)
     except subprocess.TimeoutExpired:  # it hangs in the kernel and dies when that lets go of it
         return -signal.SIGKILL

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from ..json_types import Json
-from .records import Agent, Filter, Framework, Offer, Timing
+from .entities import Agent, Filter, Framework, Offer, Timing
 from .resources import Resources, total
 
 _MIN_CPUS, _MIN_MEM = 0.01, 32.0  # less than both is not worth an offer

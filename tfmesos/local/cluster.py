@@ -16,14 +16,14 @@ from ..acceptor import BACKLOG, Acceptor
 from ..json_types import Json
 from ..record import Record
 from . import resources
-from .admission import Admission
 from .answers import log
+from .auth import Auth
 from .endpoints import application
+from .entities import Timing
 from .master import Master
-from .records import Timing
 from .workdir import WorkDir
 
-PATIENCE = 10.0  # seconds for somebody who connects to send a call that we take
+CALL_TIMEOUT = 10.0  # seconds for somebody who connects to send a call that we take
 
 
 class AgentConfig(Record):
@@ -164,8 +164,8 @@ class LocalMesos:
             self._host,
             *(c.hostname for c in self._configs),
         }
-        admission = Admission(self._credential, names, lambda protocol: acceptor.admit(protocol))
-        app = application(self._master, self._credential, admission)
+        auth = Auth(self._credential, names, lambda protocol: acceptor.admit(protocol))
+        app = application(self._master, self._credential, auth)
         # Only streams are still being served at the end, and a dying master just drops them.
         runner = web.AppRunner(
             app, logger=log, access_log=None, handler_cancellation=True, shutdown_timeout=0.01
@@ -173,7 +173,7 @@ class LocalMesos:
         self._stack.push_async_callback(runner.cleanup)
         await runner.setup()
         assert runner.server is not None
-        acceptor = Acceptor(listener, runner.server, patience=PATIENCE)
+        acceptor = Acceptor(listener, runner.server, admit_within=CALL_TIMEOUT)
         self._stack.push_async_callback(acceptor.wait_closed)
         self._stack.callback(acceptor.close)
 

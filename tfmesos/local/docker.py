@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from . import images
+from .entities import Task
 from .processes import Refusal, environment, launch_failed, make_sandbox, refuse_uris
-from .records import Task
 
 _MARK = "TFMESOS_ENGINE"  # in the environment of every docker command of ours
-_PATIENCE = 20.0  # seconds for the engine to answer when all else has ended
+_ENGINE_TIMEOUT = 20.0  # seconds for the engine to answer when all else has ended
 _PAUSE = 0.1  # seconds between two attempts
 
 # Waits for the word that all is well; if its pipe breaks instead, clears away what is left.
@@ -65,11 +65,11 @@ class Docker:
     async def check(self) -> None:
         """Raise NoEngine unless there is an engine that can run our tasks."""
         try:
-            async with asyncio.timeout(_PATIENCE):
+            async with asyncio.timeout(_ENGINE_TIMEOUT):
                 code, _, err = await self._call("version", "--format", "{{.Server.Version}}")
                 _, options, _ = await self._call("info", "--format", "{{.SecurityOptions}}")
         except TimeoutError:
-            raise NoEngine(f"its engine does not answer within {_PATIENCE:g} s") from None
+            raise NoEngine(f"its engine does not answer within {_ENGINE_TIMEOUT:g} s") from None
         if code:
             raise NoEngine(_words(err))
         if "name=rootless" in options:
@@ -198,7 +198,7 @@ class Engine(Docker):
 
     async def _signal(self, names: list[str], number: int) -> None:
         """Again if need be: what runs already may not yet be running for the engine."""
-        end = time.monotonic() + _PATIENCE
+        end = time.monotonic() + _ENGINE_TIMEOUT
         while names and time.monotonic() < end:
             _, _, err = await self._call("kill", "--signal", str(number), *names)
             complaints = [line for line in err.splitlines() if "is not running" in line]
@@ -217,7 +217,7 @@ class Engine(Docker):
     async def _remove(self, name: str) -> None:
         await self._call("rm", "--force", "--volumes", name)
 
-    async def settle(self) -> None:
+    async def finish_work(self) -> None:
         """Wait until nothing is half done."""
         for pull in self._pulls.values():
             pull.cancel()
@@ -238,7 +238,7 @@ class Engine(Docker):
     def _run(self, *arguments: str) -> str:
         command = [self._docker, *arguments]
         done = subprocess.run(
-            command, env=self._environment, capture_output=True, text=True, timeout=_PATIENCE
+            command, env=self._environment, capture_output=True, text=True, timeout=_ENGINE_TIMEOUT
         )
         return done.stdout
 

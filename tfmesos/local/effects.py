@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..json_types import Json
 from ..record import Record
-from .records import Task
+from .entities import Task
 
 
 class Send(Record):

@@ -10,12 +10,12 @@ from aiohttp import web
 from ..json_types import Json
 from ..mesos import recordio
 from . import answers, views
-from .admission import Admission
 from .answers import JSON, as_json, text
+from .auth import Auth
 from .calls import SUPPORTED_CALLS, Malformed, parse
+from .entities import Framework
 from .files import Files
 from .master import Master
-from .records import Framework
 
 MAX_BODY = 128 * 1024 * 1024  # bytes; an ACCEPT of 10,000 tasks with 5 KiB each is 50 MiB
 _PROTOBUF = "application/x-protobuf"
@@ -23,18 +23,16 @@ _ONLY_JSON = f"the embedded Mesos does not speak {_PROTOBUF}; use {JSON}"
 _ACCEPTABLE = {"*/*", "application/*", JSON}
 
 
-def application(
-    master: Master, credential: tuple[str, str] | None, admission: Admission
-) -> web.Application:
-    app = web.Application(client_max_size=MAX_BODY, middlewares=[admission.only_under_our_names])
+def application(master: Master, credential: tuple[str, str] | None, auth: Auth) -> web.Application:
+    app = web.Application(client_max_size=MAX_BODY, middlewares=[auth.only_under_our_names])
     app.on_response_prepare.append(answers.only_the_headers_of_mesos)
-    Endpoints(master, credential and credential[0], admission).register(app.router)
+    Endpoints(master, credential and credential[0], auth).register(app.router)
     return app
 
 
 class Endpoints:
-    def __init__(self, master: Master, principal: str | None, admission: Admission) -> None:
-        self._master, self._principal, self._admission = master, principal, admission
+    def __init__(self, master: Master, principal: str | None, auth: Auth) -> None:
+        self._master, self._principal, self._auth = master, principal, auth
         self._files = Files(lambda framework_id, task_id: master.sandbox_of(task_id, framework_id))
 
     def register(self, router: web.UrlDispatcher) -> None:
@@ -52,7 +50,7 @@ class Endpoints:
         router.add_route("*", "/{path:.*}", self.not_found)
 
     async def scheduler(self, request: web.Request) -> web.StreamResponse:
-        if refusal := self._admission.refusal(request, "mesos-master-scheduler"):
+        if refusal := self._auth.refusal(request, "mesos-master-scheduler"):
             return refusal
         if request.method != "POST":
             return answers.method_not_allowed(request.method)
@@ -114,7 +112,7 @@ class Endpoints:
             )
 
     async def teardown(self, request: web.Request) -> web.Response:
-        if refusal := self._admission.refusal(request, "mesos-master-readwrite"):
+        if refusal := self._auth.refusal(request, "mesos-master-readwrite"):
             return refusal
         form = parse_qs((await request.read()).decode(errors="replace"))
         framework_id = form.get("frameworkId", [""])[0]
@@ -124,13 +122,13 @@ class Endpoints:
         return web.Response()
 
     async def view(self, request: web.Request) -> web.Response:
-        if refusal := self._admission.refusal(request, "mesos-master-readonly"):
+        if refusal := self._auth.refusal(request, "mesos-master-readonly"):
             return refusal
         name = request.path.rpartition("/")[2]
         return as_json(views.view(name, self._master.state, self._master.containers.sandbox))
 
     async def files(self, request: web.Request) -> web.StreamResponse:
-        if refusal := self._admission.refusal(request, "mesos-agent-readonly"):
+        if refusal := self._auth.refusal(request, "mesos-agent-readonly"):
             return refusal
         return await self._files.answer(request)
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from ..json_types import Json
 from ..record import Record
-from .records import Task
+from .entities import Task
 
 SANDBOX = "/mnt/mesos/sandbox"  # where a task with an image finds its sandbox
 OWNER, MESOS, TASK = "org.tfmesos.owner", "org.tfmesos.mesos", "org.tfmesos.task"

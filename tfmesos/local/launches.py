@@ -10,8 +10,8 @@ from . import validation
 from .allocator import OfferBook
 from .calls import ids, refuse_seconds, task_infos
 from .effects import Launch
-from .post import Post
-from .records import Agent, Framework, Offer, Task
+from .entities import Agent, Framework, Offer, Task
+from .notifications import Notifications
 from .resources import Resources, from_json, total
 
 
@@ -20,10 +20,10 @@ class Launches:
         self,
         agents: Mapping[str, Agent],
         offers: OfferBook,
-        post: Post,
+        notifications: Notifications,
         new_uuid: Callable[[], UUID],
     ) -> None:
-        self._agents, self._offers, self._post = agents, offers, post
+        self._agents, self._offers, self._notify = agents, offers, notifications
         self._new_uuid = new_uuid
 
     def accept(self, framework: Framework, body: Json, now: float) -> None:
@@ -43,7 +43,7 @@ class Launches:
     def _drop(self, framework: Framework, body: Json, message: str, now: float) -> None:
         why = {"reason": "REASON_INVALID_OFFERS", "message": message}
         for info, _grouped in task_infos(body):
-            self._post.reject(framework, info, "TASK_DROPPED", now, **why)
+            self._notify.reject(framework, info, "TASK_DROPPED", now, **why)
 
     def _launch_valid(
         self, framework: Framework, offers: Sequence[Offer], body: Json, now: float
@@ -56,7 +56,7 @@ class Launches:
                 problem = "The embedded Mesos does not launch task groups"
             if problem:
                 why = {"reason": "REASON_TASK_INVALID", "message": problem}
-                self._post.reject(framework, info, "TASK_ERROR", now, **why)
+                self._notify.reject(framework, info, "TASK_ERROR", now, **why)
             else:
                 rest = rest - self._launch(framework, agent, role, info).resources
         return rest
@@ -68,5 +68,5 @@ class Launches:
         framework.tasks[task.id] = task
         agent.hold(task)
         framework.all_tasks.append(task)
-        self._post.effects.append(Launch(task))
+        self._notify.effects.append(Launch(task))
         return task

@@ -14,7 +14,7 @@ from pathlib import Path
 from ..json_types import Json
 from .agent import Containers
 from .effects import Effect, End, Kill, Launch, Send
-from .records import Framework, Timing
+from .entities import Framework, Timing
 from .state import MasterState
 from .workdir import WorkDir
 

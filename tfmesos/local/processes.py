@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..json_types import Json
 from ..node import process
-from .records import Task
+from .entities import Task
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _DEPTH = 8  # directories from the work directory to a sandbox

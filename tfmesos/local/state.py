@@ -16,9 +16,9 @@ from . import validation
 from .allocator import OfferBook
 from .calls import ids, refuse_seconds
 from .effects import Effect, End, Kill, Send
+from .entities import TERMINAL, Agent, Framework, Offer, Task, Timing
 from .launches import Launches
-from .post import LATEST, Post, event
-from .records import TERMINAL, Agent, Framework, Offer, Task, Timing
+from .notifications import LATEST, Notifications, event
 from .resources import Resources
 
 
@@ -32,9 +32,9 @@ class MasterState:
         self.completed: dict[str, Framework] = {}
         self.agents: dict[str, Agent] = {}
         self._counters = {"frameworks": 0, "agents": 0}
-        self._post = Post(new_uuid, timing)
+        self._notify = Notifications(new_uuid, timing)
         self._offers = OfferBook(master_info["id"], self.agents, self.frameworks, timing)
-        self._launches = Launches(self.agents, self._offers, self._post, new_uuid)
+        self._launches = Launches(self.agents, self._offers, self._notify, new_uuid)
 
     # Agents
 
@@ -61,17 +61,17 @@ class MasterState:
     def _lose(self, agent: Agent, now: float) -> None:
         agent.unreachable_since = now
         for task in list(agent.tasks.values()):
-            self._post.unreachable(task, "REASON_AGENT_REMOVED", "health check timed out", now)
+            self._notify.unreachable(task, "REASON_AGENT_REMOVED", "health check timed out", now)
         for offer in list(agent.offers.values()):
             self._rescind(offer)
         for framework in self.frameworks.values():
             self._offers.forget(framework, agent)
-            self._post.send(framework, "FAILURE", agent_id={"value": agent.id})
+            self._notify.send(framework, "FAILURE", agent_id={"value": agent.id})
 
     def _rescind(self, offer: Offer) -> None:
         self._offers.drop(offer)
         framework = self.frameworks[offer.framework_id]
-        self._post.send(framework, "RESCIND", offer_id={"value": offer.id})
+        self._notify.send(framework, "RESCIND", offer_id={"value": offer.id})
 
     def recover_agent(self, agent_id: str, now: float) -> list[Effect]:
         agent = self.agents[agent_id]
@@ -79,8 +79,8 @@ class MasterState:
         for task in self._tasks_of(agent):
             if not (task.ended or known):
                 message = "Unreachable agent re-reregistered"
-                self._post.latest(task, "REASON_AGENT_REREGISTERED", message, now)
-            self._post.resume(task, now)
+                self._notify.latest(task, "REASON_AGENT_REREGISTERED", message, now)
+            self._notify.resume(task, now)
         return self._done(now)
 
     def remove_agent(self, agent_id: str, now: float) -> list[Effect]:
@@ -97,8 +97,8 @@ class MasterState:
         task = self._container(container_id)
         if task:
             task.pid = pid
-            self._post.update(task, "TASK_STARTING", "SOURCE_EXECUTOR", now)
-            self._post.update(task, "TASK_RUNNING", "SOURCE_EXECUTOR", now)
+            self._notify.update(task, "TASK_STARTING", "SOURCE_EXECUTOR", now)
+            self._notify.update(task, "TASK_RUNNING", "SOURCE_EXECUTOR", now)
             if task.killed:
                 self._announce_kill(task, now)
         return self._done(now)
@@ -110,7 +110,7 @@ class MasterState:
         task = self._container(container_id)
         if task:
             self._release(task)
-            self._post.update(task, state, "SOURCE_AGENT", now, reason=reason, message=message)
+            self._notify.update(task, state, "SOURCE_AGENT", now, reason=reason, message=message)
         return self._done(now)
 
     def task_ended(
@@ -128,7 +128,7 @@ class MasterState:
             state = "TASK_FINISHED" if succeeded else "TASK_FAILED"
             state = "TASK_KILLED" if task.killed else state
             source = "SOURCE_AGENT" if reason else "SOURCE_EXECUTOR"
-            self._post.update(task, state, source, now, message=message, reason=reason)
+            self._notify.update(task, state, source, now, message=message, reason=reason)
         return self._done(now)
 
     def _release(self, task: Task) -> None:
@@ -162,7 +162,7 @@ class MasterState:
         return self.frameworks.setdefault(framework_id, new)
 
     def _welcome(self, framework: Framework, now: float) -> None:
-        self._post.send(
+        self._notify.send(
             framework,
             "SUBSCRIBED",
             framework_id={"value": framework.id},
@@ -172,7 +172,7 @@ class MasterState:
         framework.next_heartbeat = now
         self._beat(framework, now)
         for task in framework.tasks.values():
-            self._post.resume(task, now)
+            self._notify.resume(task, now)
 
     def restart(self, master_id: str, now: float) -> list[Effect]:
         """Be another master with the same registry: frameworks and agents must come back."""
@@ -199,8 +199,8 @@ class MasterState:
 
     def _leave(self, framework: Framework, error: str | None) -> None:
         if framework.stream is not None and error is not None:
-            self._post.send(framework, "ERROR", message=error)
-            self._post.effects.append(End(framework.stream))
+            self._notify.send(framework, "ERROR", message=error)
+            self._notify.effects.append(End(framework.stream))
         for offer in self._offers.of(framework):
             self._offers.drop(offer)
 
@@ -213,7 +213,7 @@ class MasterState:
         """Kill what it runs; what its tasks hold is free when their processes are gone."""
         self._leave(framework, None)
         if framework.stream is not None:
-            self._post.effects.append(End(framework.stream))
+            self._notify.effects.append(End(framework.stream))
             framework.stream = None
         for task in framework.tasks.values():
             if not (task.ended or task.killed):
@@ -261,7 +261,7 @@ class MasterState:
     def _on_kill(self, framework: Framework, body: Json, now: float) -> None:
         task = framework.tasks.get(body["task_id"]["value"])
         if task is None or not task.agent.reachable:
-            self._post.reconcile(framework, body, self.agents, now)
+            self._notify.reconcile(framework, body, self.agents, now)
         elif not (task.killed or task.ended):
             self._kill(task)
             if task.pid is not None:
@@ -269,11 +269,11 @@ class MasterState:
 
     def _kill(self, task: Task) -> None:
         task.killed = True
-        self._post.effects.append(Kill(task.container_id, task.grace(self.timing.kill_grace)))
+        self._notify.effects.append(Kill(task.container_id, task.grace(self.timing.kill_grace)))
 
     def _announce_kill(self, task: Task, now: float) -> None:
         if task.framework.can("TASK_KILLING_STATE"):
-            self._post.update(task, "TASK_KILLING", "SOURCE_EXECUTOR", now)
+            self._notify.update(task, "TASK_KILLING", "SOURCE_EXECUTOR", now)
 
     def _on_acknowledge(self, framework: Framework, body: Json, now: float) -> None:
         task = framework.tasks.get(body["task_id"]["value"])
@@ -282,15 +282,15 @@ class MasterState:
             return
         if task.state in TERMINAL and not task.pending:
             del framework.tasks[task.id]
-        self._post.send_next(task, now)
+        self._notify.send_next(task, now)
 
     def _on_reconcile(self, framework: Framework, body: Json, now: float) -> None:
         for wanted in body.get("tasks", []):
-            self._post.reconcile(framework, wanted, self.agents, now)
+            self._notify.reconcile(framework, wanted, self.agents, now)
         if not body.get("tasks"):
             for task in framework.tasks.values():
                 if task.agent.reachable and task.state not in TERMINAL:
-                    self._post.latest(task, *LATEST, now)
+                    self._notify.latest(task, *LATEST, now)
 
     # Time
 
@@ -299,29 +299,25 @@ class MasterState:
         for framework in list(self.frameworks.values()):
             self._beat(framework, now)
             self._remove_if_due(framework, now)
-        self._post.send_due(now)
+        self._notify.send_due(now)
         return self._done(now)
 
     def next_tick(self) -> float | None:
         return min(self._deadlines(), default=None)
 
     def _deadlines(self) -> Iterable[float]:
-        if (resend := self._post.next_resend()) is not None:
+        if (resend := self._notify.next_resend()) is not None:
             yield resend
         for framework in self.frameworks.values():
-            yield from (f.expires for f in framework.filters)
-            if framework.stream is not None:
-                yield framework.next_heartbeat
-            elif framework.removal is not None:
-                yield framework.removal
+            yield from framework.deadlines()
 
     def _beat(self, framework: Framework, now: float) -> None:
         if framework.stream is not None and framework.next_heartbeat <= now:
-            self._post.send(framework, "HEARTBEAT")
+            self._notify.send(framework, "HEARTBEAT")
             framework.next_heartbeat = now + self.timing.heartbeat
 
     def _remove_if_due(self, framework: Framework, now: float) -> None:
-        if framework.stream is None and framework.removal is not None and framework.removal <= now:
+        if framework.is_away_for_good(now):
             self._remove(framework)
 
     def _done(self, now: float) -> list[Effect]:
@@ -329,8 +325,8 @@ class MasterState:
         for framework_id, offers in self._offers.make(now).items():
             framework = self.frameworks[framework_id]
             listed = [o.to_json(framework, self.agents[o.agent_id]) for o in offers]
-            self._post.send(framework, "OFFERS", offers=listed)
-        return self._post.take()
+            self._notify.send(framework, "OFFERS", offers=listed)
+        return self._notify.take()
 
     # Small things
 

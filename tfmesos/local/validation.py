@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from ..json_types import Json
-from .records import Offer
+from .entities import Offer
 from .resources import Resources, from_json, number_text
 
 _MAX_ID = 255  # bytes; ids become names of directories

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..json_types import Json
-from .records import TERMINAL, Agent, Framework, Task
+from .entities import TERMINAL, Agent, Framework, Task
 from .resources import total
 from .state import MasterState
 

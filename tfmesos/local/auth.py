@@ -21,7 +21,7 @@ from .answers import text
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-class Admission:
+class Auth:
     def __init__(
         self,
         credential: tuple[str, str] | None,

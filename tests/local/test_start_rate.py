@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from tfmesos.local import pace
-from tfmesos.local.pace import AT_ONCE, LOOKS, Pace
+from tfmesos.local import start_rate
+from tfmesos.local.start_rate import AT_ONCE, LOOKS, StartRate
 
 
 def play(number, is_crowded):
@@ -23,7 +23,7 @@ def play(number, is_crowded):
             looks.append(len(started))
             return is_crowded(looks)
 
-        paced = Pace(start, look)
+        paced = StartRate(start, look)
         for each in range(number):
             paced.add(str(each))
         assert started == [], "not before the loop has its turn"
@@ -56,7 +56,7 @@ def test_the_wait_ends_when_the_crowd_does():
 def test_nothing_is_started_after_the_end():
     async def main():
         started = []
-        paced = Pace(started.append, lambda: False)
+        paced = StartRate(started.append, lambda: False)
         paced.add("a")
         paced.close()
         await asyncio.sleep(0)
@@ -66,7 +66,7 @@ def test_nothing_is_started_after_the_end():
 
 
 def test_where_no_kernel_tells_nobody_waits(monkeypatch):
-    monkeypatch.setattr(pace, "EACH", -1000)
-    assert pace.machine_is_crowded()
-    monkeypatch.setattr(pace, "LOAD", "/no/such/file")
-    assert not pace.machine_is_crowded()
+    monkeypatch.setattr(start_rate, "EACH", -1000)
+    assert start_rate.machine_is_crowded()
+    monkeypatch.setattr(start_rate, "LOAD", "/no/such/file")
+    assert not start_rate.machine_is_crowded()

@@ -19,7 +19,7 @@ LOOK_AGAIN = 0.01  # seconds
 LOOKS = 10  # before a task is started all the same: others may keep the machine busy for ever
 
 
-class Pace:
+class StartRate:
     """Calls *start* with each id it is given, in order; within its event loop only."""
 
     def __init__(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,6 +54,16 @@ class Framework:
     offers_made: int = 0
     tasks: dict[str, Task] = field(default_factory=dict)  # until their end is acknowledged
     all_tasks: list[Task] = field(default_factory=list)
+
+    def deadlines(self) -> Iterator[float]:
+        yield from (f.expires for f in self.filters)
+        if self.stream is not None:
+            yield self.next_heartbeat
+        elif self.removal is not None:
+            yield self.removal
+
+    def is_away_for_good(self, now: float) -> bool:
+        return self.stream is None and self.removal is not None and self.removal <= now
 
     @property
     def capabilities(self) -> set[str]:

@@ -11,12 +11,12 @@ from uuid import UUID
 
 from ..json_types import Json
 from .effects import Effect, Send
-from .records import Agent, Framework, Task, Timing, status
+from .entities import Agent, Framework, Task, Timing, status
 
 LATEST = ("REASON_RECONCILIATION", "Reconciliation: Latest task state")
 
 
-class Post:
+class Notifications:
     """Collects the effects of one input to the master."""
 
     def __init__(self, new_uuid: Callable[[], UUID], timing: Timing) -> None:
