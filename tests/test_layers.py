@@ -132,3 +132,8 @@ def test_unit_tests_start_no_run():
     units = [path for folder in folders for path in folder.glob("test_*.py")]
     assert units
     assert [path for path in units if "\nfrom tests.commands import" in path.read_text()] == []
+
+
+def test_no_module_is_too_long_to_be_about_one_thing():
+    sizes = {path: len(path.read_text().splitlines()) for path in PACKAGE.rglob("*.py")}
+    assert {dotted(path): lines for path, lines in sizes.items() if lines > 350} == {}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tfmesos.local.records import Offer
+from tfmesos.local.entities import Offer
 from tfmesos.local.resources import from_json
 from tfmesos.local.validation import framework_problem, id_problem, offers_problem, task_problem
 

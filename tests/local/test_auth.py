@@ -6,8 +6,8 @@ import base64
 import pytest
 from multidict import CIMultiDict
 
-from tfmesos.local.admission import Admission
 from tfmesos.local.answers import text
+from tfmesos.local.auth import Auth
 
 
 class Call:
@@ -22,16 +22,16 @@ def basic(words, scheme="Basic"):
     return {"Authorization": f"{scheme} {base64.b64encode(words.encode()).decode()}"}
 
 
-def refusal(admission, headers):
-    answer = admission.refusal(Call(headers), "realm-1")
+def refusal(auth, headers):
+    answer = auth.refusal(Call(headers), "realm-1")
     return answer and (answer.status, answer.text, answer.headers["WWW-Authenticate"])
 
 
 def test_who_has_the_credential_is_served_and_heard_of():
     admitted = []
-    admission = Admission(("fw", "hush"), (), admitted.append)
+    auth = Auth(("fw", "hush"), (), admitted.append)
     for scheme in ("Basic", "basic"):
-        assert refusal(admission, basic("fw:hush", scheme)) is None
+        assert refusal(auth, basic("fw:hush", scheme)) is None
     assert len(admitted) == 2 and None not in admitted
 
 
@@ -49,14 +49,14 @@ def test_who_has_the_credential_is_served_and_heard_of():
 )
 def test_who_has_not_is_refused_and_not_heard_of(headers):
     admitted = []
-    admission = Admission(("fw", "hush"), (), admitted.append)
+    auth = Auth(("fw", "hush"), (), admitted.append)
     words = (401, "401 Unauthorized.", 'Basic realm="realm-1"')
-    assert refusal(admission, headers) == words
+    assert refusal(auth, headers) == words
     assert admitted == []
 
 
 def test_without_a_credential_everybody_is_served():
-    assert refusal(Admission(None, ()), {}) is None
+    assert refusal(Auth(None, ()), {}) is None
 
 
 async def served(_request):
@@ -64,7 +64,7 @@ async def served(_request):
 
 
 def answer_to(headers, here=("127.0.0.1", 5050), names=("Localhost", "node-1")):
-    door = Admission(None, names).only_under_our_names
+    door = Auth(None, names).only_under_our_names
     answer = asyncio.run(door(Call(headers, here), served))
     return answer.status, answer.text
 
