@@ -16,6 +16,7 @@ author = "the tfmesos developers"
 release = version = __version__
 extensions = ["sphinx.ext.autodoc"]
 html_theme = "furo"
+html_show_copyright = False
 html_title = f"tfmesos {release}"
 exclude_patterns = ["_build", "_generated"]
 autodoc_member_order = "bysource"
