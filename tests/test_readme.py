@@ -11,6 +11,8 @@ import pytest
 from tfmesos.cli.arguments import build_parser
 
 ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "tfmesos"
+FOLDERS = [path.parent.name for path in PACKAGE.glob("*/__init__.py")]
 README = (ROOT / "README.rst").read_text()
 PLAIN = [  # without the directives that only Sphinx knows
     *("README.rst", "CHANGELOG.rst", "CONTRIBUTING.rst", "SECURITY.rst"),
@@ -84,5 +86,11 @@ def test_what_a_document_links_to_is_there(name):
 def test_the_map_has_one_row_a_folder():
     text = (ROOT / "CONTRIBUTING.rst").read_text()
     the_map = text.split(".. map begins")[1].split(".. map ends")[0]
-    folders = {path.parent.name for path in (ROOT / "tfmesos").glob("*/__init__.py")}
-    assert sorted(re.findall(r"^``(\w+)/``", the_map, re.M)) == sorted(folders)
+    assert sorted(re.findall(r"^``(\w+)/``", the_map, re.M)) == sorted(FOLDERS)
+
+
+@pytest.mark.parametrize("name", [*PLAIN, *PAGES, "docs/run.svg"])
+def test_a_module_that_a_document_names_exists(name):
+    named = re.findall(rf"[>`]((?:{'|'.join(FOLDERS)})/\w+)[<`]", (ROOT / name).read_text())
+    assert [module for module in named if not (PACKAGE / f"{module}.py").is_file()] == []
+    assert named or name not in ("docs/design.rst", "docs/run.svg")
