@@ -22,8 +22,8 @@ class SpecError(TFMesosError):
     exit_code = 2
 
     def __init__(self, job: str | None, field: str, problem: str) -> None:
-        where = "" if job is None else "job {!r}: ".format(job)
-        super().__init__("{}{} {}".format(where, field, problem))
+        where = "" if job is None else f"job {job!r}: "
+        super().__init__(f"{where}{field} {problem}")
         self.job, self.field, self.problem = job, field, problem
 
 
@@ -77,7 +77,7 @@ class TaskFailed(TFMesosError):
     """A task ended badly; the first one to do so is the cause we report."""
 
     def __init__(self, task: str, reason: str, exit_code: int = 1) -> None:
-        super().__init__("{} {}".format(task, reason))
+        super().__init__(f"{task} {reason}")
         self.task, self.reason, self.exit_code = task, reason, exit_code
 
 

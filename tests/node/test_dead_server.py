@@ -1,4 +1,4 @@
-"""A dead server's address, asked by a real client of gRPC and by strangers."""
+"""A dead server's address, asked by a real client of gRPC and by other programs."""
 
 import socket
 from concurrent.futures import ThreadPoolExecutor
@@ -15,15 +15,15 @@ TEXT = "ps:0 was killed by SIGKILL (signal 9)"
 MASTER = "/tensorflow.MasterService/"
 
 
-def at_a_grave(ask):
+def ask_a_dead_server(ask):
     """What ``ask(port)`` returns of a place where a server has died."""
     reservation = reserve(socket.AF_INET)
-    bell, ringer = socket.socketpair()
-    with Loop() as loop, ThreadPoolExecutor(1) as pool, bell, ringer:
+    done_reader, done_writer = socket.socketpair()
+    with Loop() as loop, ThreadPoolExecutor(1) as pool, done_reader, done_writer:
         server = DeadServer(loop, reservation, TEXT)
-        loop.watch(bell.fileno(), READ, lambda: None)
+        loop.watch(done_reader.fileno(), READ, lambda: None)
         answer = pool.submit(ask, reservation.getsockname()[1])
-        answer.add_done_callback(lambda _: ringer.send(b"!"))
+        answer.add_done_callback(lambda _: done_writer.send(b"!"))
         loop.run_until(answer.done)
         server.close()
     reservation.close()
@@ -42,7 +42,7 @@ def test_a_call_is_aborted_with_the_end_of_the_server(size):
                 call(channel, "RunStep", bytes(size))
             return raised.value.code(), raised.value.details()
 
-    assert at_a_grave(ask) == (grpc.StatusCode.ABORTED, TEXT)
+    assert ask_a_dead_server(ask) == (grpc.StatusCode.ABORTED, TEXT)
 
 
 def test_many_calls_share_a_connection_and_each_is_answered():
@@ -55,7 +55,7 @@ def test_many_calls_share_a_connection_and_each_is_answered():
                 codes.append(raised.value.code())
         return codes
 
-    assert at_a_grave(ask) == 20 * [grpc.StatusCode.ABORTED]
+    assert ask_a_dead_server(ask) == 20 * [grpc.StatusCode.ABORTED]
 
 
 def test_sessions_may_be_closed():
@@ -63,22 +63,22 @@ def test_sessions_may_be_closed():
         with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
             return [call(channel, "CloseSession") for _ in range(3)]
 
-    assert at_a_grave(ask) == [b"", b"", b""]
+    assert ask_a_dead_server(ask) == [b"", b"", b""]
 
 
 @pytest.mark.parametrize("noise", [b"\xff" * MAX_FRAME, 4 * b"GET / HTTP/1.1\r\n\r\n"], ids=len)
 def test_who_does_not_speak_http_2_is_left(noise):
     def ask(port):
-        with socket.create_connection(("127.0.0.1", port), 20) as stranger:
-            stranger.sendall(noise)
+        with socket.create_connection(("127.0.0.1", port), 20) as other:
+            other.sendall(noise)
             try:
-                while stranger.recv(1024):
+                while other.recv(1024):
                     pass
             except ConnectionResetError:
                 pass
         return "left"
 
-    assert at_a_grave(ask) == "left"
+    assert ask_a_dead_server(ask) == "left"
 
 
 def test_an_address_that_somebody_else_has_taken_is_theirs():

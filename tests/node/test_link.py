@@ -13,10 +13,10 @@ from tfmesos.node.outbox import Outbox
 from tfmesos.node.settings import Settings
 
 
-class LinkThatMeetsItself(Link):
+class LinkThatConnectsToItself(Link):
     """Its port is the launcher's: with nobody there, TCP connects the two ends of one socket."""
 
-    def _begin(self) -> socket.socket:
+    def _connect(self) -> socket.socket:
         connection = socket.socket()
         connection.bind(("127.0.0.1", 0))
         connection.setblocking(False)
@@ -24,11 +24,11 @@ class LinkThatMeetsItself(Link):
         return connection
 
 
-def test_a_runner_that_meets_itself_knows_that_nobody_listens():
+def test_a_runner_that_connects_to_itself_knows_that_nobody_listens():
     values = {"launcher": "127.0.0.1:1", "run": RUN, "task": TASK}
     settings = Settings({**values, "owner": NOBODY, "connect_timeout": 0}, SECRET)
     with Loop() as loop:
-        link = LinkThatMeetsItself(
+        link = LinkThatConnectsToItself(
             loop, settings, Outbox(), lambda message: None, lambda: None, lambda: 0
         )
         link._dial()

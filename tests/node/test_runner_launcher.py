@@ -135,7 +135,7 @@ def test_a_launcher_that_its_user_has_stopped_is_waited_for(tmp_path):
                 ours.start("sleep 60")
                 await ours.saw(TaskReady)
                 proxy.cut(for_good=True)
-                await asyncio.sleep(1.0)  # five times its patience with others
+                await asyncio.sleep(1.0)  # five times as long as it waits for others
                 assert theirs.process.poll() is None
                 proxy.mend()
                 await ours.saw(RunnerBack)

@@ -173,7 +173,7 @@ def test_a_command_waits_for_a_launcher_on_the_same_machine_and_loses_nothing(tm
             with runner(tmp_path, settings(ours.address, same_machine=True)) as theirs:
                 ours.start([sys.executable, "-c", numbers])
                 await ours.saw(TaskReady)
-                await asyncio.sleep(2.0)  # four times the patience with another launcher
+                await asyncio.sleep(2.0)  # far longer than it waits for a launcher elsewhere
                 assert not (tmp_path / "done").exists()
                 ours.open.set()
                 await ours.saw(TaskExited)

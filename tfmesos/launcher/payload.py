@@ -20,7 +20,7 @@ from types import CodeType
 from .. import errors, node
 
 _PACKAGE = node.__name__
-_ON_ARRIVAL = {f"{_PACKAGE}.importer", f"{_PACKAGE}.stub"}  # of no use in the runner itself
+_BEFORE_RUNNER = {f"{_PACKAGE}.importer", f"{_PACKAGE}.stub"}  # of no use in the runner itself
 _PYTHON = "import zlib,binascii as b;exec(zlib.decompress(b.a2b_base64('{}')))"
 
 
@@ -33,7 +33,7 @@ def node_modules() -> list[str]:
 @functools.cache
 def runner() -> bytes:
     """What a stub is sent: the text of ``importer``, and what its ``Importer`` takes."""
-    names = [name for name in node_modules() if name not in _ON_ARRIVAL]
+    names = [name for name in node_modules() if name not in _BEFORE_RUNNER]
     compiled = {name: marshal.dumps(_code(name)) for name in names}
     sources = {name: _source(name) for name in names}
     magic = importlib.util.MAGIC_NUMBER
@@ -44,7 +44,7 @@ def runner() -> bytes:
 @functools.cache
 def stub() -> str:
     """The text of ``stub`` without what Python does not need."""
-    tree = _Bare().visit(ast.parse(_source(f"{_PACKAGE}.stub")))
+    tree = _Stripper().visit(ast.parse(_source(f"{_PACKAGE}.stub")))
     return ast.unparse(tree).replace("    ", " ")
 
 
@@ -86,7 +86,7 @@ def _renamed(code: CodeType, filename: str) -> CodeType:
     return code.replace(co_filename=filename, co_consts=tuple(parts))
 
 
-class _Bare(ast.NodeTransformer):
+class _Stripper(ast.NodeTransformer):
     """Takes out docstrings, annotations and what only the type checker needs."""
 
     def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:

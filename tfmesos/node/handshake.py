@@ -1,8 +1,8 @@
 """How runner and launcher prove to each other that they belong to one run.
 
 Each side shows that it knows the secret of the task by an HMAC over nonces of both, so that a
-recording is worth nothing; the two proofs differ in the role they name, so that neither can be
-sent back as the other:
+recording is of no use. The two proofs differ in the role they name, so that neither can be sent
+back as the other:
 
     runner -> hello {run, task, nonce, again}   launcher -> challenge {nonce, proof}
     runner -> proof {proof, received}           launcher -> welcome {received, secret, settings}
@@ -11,9 +11,9 @@ A task starts as a stub, which asks for the runner with ``runner: true`` in its 
 challenge names the hash of the runner then, and both proofs cover it; after the proof comes one
 frame that is no JSON but the runner, and then the welcome.
 
-The first secret of a task comes in its environment, which operators of Mesos can look at. It
-opens the door until the first report of the runner has arrived, as do the settings of the
-welcome; for later connections (``again``) the runner has the secret of the welcome.
+The first secret of a task comes in its environment, which operators of Mesos can read. It is
+valid, and a welcome has settings, until the first report of the runner has arrived. For later
+connections (``again``) the runner has the secret of the welcome.
 """
 
 from __future__ import annotations
@@ -119,13 +119,13 @@ def _same(given: str, right: str) -> bool:
 
 def _expect(message: Message, kind: str) -> None:
     if message.get("type") != kind:
-        raise HandshakeError("{!r} where {!r} was due".format(message.get("type"), kind))
+        raise HandshakeError(f"{message.get('type')!r} where {kind!r} was due")
 
 
 def _text(message: Message, name: str) -> str:
     value = message.get(name)
     if not isinstance(value, str):
-        raise HandshakeError("{!r} without {!r}".format(message.get("type"), name))
+        raise HandshakeError(f"{message.get('type')!r} without {name!r}")
     return value
 
 

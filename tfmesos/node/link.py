@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .settings import Settings
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0  # seconds between two attempts
-CHUNK = 64 * 1024  # bytes
+READ_SIZE = 64 * 1024  # bytes
 
 
 class Link:
@@ -45,10 +45,11 @@ class Link:
         outbox: Outbox,
         receive: Callable[[wire.Message], None],
         give_up: Callable[[], None],
-        silent: Callable[[], int],
+        seconds_silent: Callable[[], int],
     ) -> None:
         self._loop, self._settings, self._outbox = loop, settings, outbox
-        self._receive, self._give_up, self._silent = receive, give_up, silent
+        self._receive, self._give_up = receive, give_up
+        self._seconds_silent = seconds_silent
         self._addresses: list[tuple[int, Any]] = []
         self._socket: socket.socket | None = None
         self._handshake: RunnerHandshake | None = None
@@ -58,9 +59,9 @@ class Link:
         self._attempts = 0
         self._give_up_at = time.monotonic() + settings.connect_timeout
         self._received = 0  # numbered messages of the launcher
-        self._heard = 0.0
+        self._last_heard = 0.0
         self._secret = settings.secret
-        self._met = False  # whether there was a launcher at all
+        self._was_connected = False  # ever
         self.connected = False
         self.host = ""  # our address, as seen on the way to the launcher
         self.family = socket.AF_INET
@@ -73,9 +74,11 @@ class Link:
         self._handshake.done = True
         self._decoder.limit = wire.MAX_FRAME
         connection.setblocking(False)
-        self._meet(connection)
-        self._heard = time.monotonic()
-        self._timer = self._loop.after(timings.HANDSHAKE_TIMEOUT, lambda: self._break("no answer"))
+        self._set_up(connection)
+        self._last_heard = time.monotonic()
+        self._timer = self._loop.after(
+            timings.HANDSHAKE_TIMEOUT, lambda: self._connection_lost("no answer")
+        )
 
     def close(self) -> None:
         if self._timer is not None:
@@ -95,12 +98,12 @@ class Link:
         except BlockingIOError:
             pass
         except OSError as error:
-            return self._break(error.strerror)
+            return self._connection_lost(error.strerror)
         events = READ | WRITE if self._writing else READ
-        self._loop.watch(self._socket.fileno(), events, self._ready)
+        self._loop.watch(self._socket.fileno(), events, self._read)
 
     def _fill(self) -> bool:
-        while self.connected and len(self._writing) < CHUNK:
+        while self.connected and len(self._writing) < READ_SIZE:
             frame = self._outbox.next()
             if frame is None:
                 break
@@ -109,19 +112,19 @@ class Link:
 
     def _dial(self) -> None:
         try:
-            self._socket = self._begin()
+            self._socket = self._connect()
         except OSError as error:
-            return self._break(error.strerror)
+            return self._connection_lost(error.strerror)
         time_left = max(self._give_up_at - time.monotonic(), FIRST_PAUSE)
         self._timer = self._loop.after(
-            min(timings.HANDSHAKE_TIMEOUT, time_left), lambda: self._break("no answer")
+            min(timings.HANDSHAKE_TIMEOUT, time_left), lambda: self._connection_lost("no answer")
         )
         self._loop.watch(self._socket.fileno(), WRITE, self._dialled)
 
-    def _begin(self) -> socket.socket:
+    def _connect(self) -> socket.socket:
         if not self._addresses:
             host, port = self._settings.launcher
-            # As bytes where that will do: text goes through the tables of Unicode.
+            # ASCII as bytes: text would load the tables of Unicode.
             name = host.encode("ascii") if host.isascii() else host
             found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
             self._addresses = [(entry[0], entry[4]) for entry in found]
@@ -139,15 +142,15 @@ class Link:
         code = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         if code:
             if self._settings.owner and not process.exists(self._settings.owner):
-                self._give_up_at = time.monotonic()  # it will not come back
-            return self._break(os.strerror(code))
+                self._give_up_at = time.monotonic()  # the launcher has ended
+            return self._connection_lost(os.strerror(code))
         here, there = self._socket.getsockname(), self._socket.getpeername()
-        if here == there:  # TCP can meet itself when nobody listens on a local port
-            return self._break("nobody listens there")
-        self._meet(self._socket)
-        self._greet()
+        if here == there:  # TCP connects to itself if nobody listens on a local port
+            return self._connection_lost("nobody listens there")
+        self._set_up(self._socket)
+        self._send_hello()
 
-    def _meet(self, connection: socket.socket) -> None:
+    def _set_up(self, connection: socket.socket) -> None:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         here = connection.getsockname()[0]
         self.host, self.family = here.partition("%")[0], connection.family
@@ -155,37 +158,37 @@ class Link:
     def _new_handshake(self) -> RunnerHandshake:
         me = (self._settings.run, self._settings.task)
         nonce = os.urandom(NONCE_BYTES)
-        return RunnerHandshake(self._secret, *me, nonce, again=self._met)
+        return RunnerHandshake(self._secret, *me, nonce, again=self._was_connected)
 
-    def _greet(self) -> None:
+    def _send_hello(self) -> None:
         self._handshake = self._new_handshake()
         self._decoder = wire.FrameDecoder()
         self._writing = bytearray(wire.encode(self._handshake.hello()))
         self.flush()
 
-    def _ready(self) -> None:
-        """The socket can be read, or written; the latter is done before every wait."""
+    def _read(self) -> None:
+        """The socket may also be ready for writing, which is done before every wait."""
         assert self._socket is not None
         try:
-            data = self._socket.recv(CHUNK)
+            data = self._socket.recv(READ_SIZE)
         except BlockingIOError:
             return
         except OSError as error:
-            return self._break(error.strerror)
+            return self._connection_lost(error.strerror)
         if not data:
-            return self._break("the launcher closed the connection")
-        self._heard = time.monotonic()
+            return self._connection_lost("the launcher closed the connection")
+        self._last_heard = time.monotonic()
         try:
             for message in self._decoder.feed(data):
-                self._take(message)
+                self._handle(message)
         except HandshakeError as error:
-            if not self._met:  # the secret will not become right by waiting
-                self._give_up_at = self._heard
-            self._break(str(error))
+            if not self._was_connected:  # the secret will not become right by waiting
+                self._give_up_at = self._last_heard
+            self._connection_lost(str(error))
         except FrameError as error:
-            self._break(str(error))
+            self._connection_lost(str(error))
 
-    def _take(self, message: wire.Message) -> None:
+    def _handle(self, message: wire.Message) -> None:
         assert self._handshake is not None
         kind = message.get("type")
         if not self._handshake.done:
@@ -202,30 +205,29 @@ class Link:
 
     def _welcomed(self, message: wire.Message) -> None:
         if message.get("type") != "welcome":
-            raise HandshakeError("{!r} where 'welcome' was due".format(message.get("type")))
+            raise HandshakeError(f"{message.get('type')!r} where 'welcome' was due")
         self._outbox.rewind(wire.count(message, "received"))
         self._secret = wire.secret(message)
-        if not self._met:
+        if not self._was_connected:
             self._settings.learn(wire.field(message, "settings", dict))
-        self.connected = self._met = True
+        self.connected = self._was_connected = True
         self._attempts = 0
         self._give_up_at = 0.0
-        self._beat()
+        self._send_heartbeat()
 
-    def _beat(self) -> None:
-        """Show that we live, and see that the launcher does."""
-        is_silent = time.monotonic() - self._heard > self._settings.silence
-        if (
-            is_silent and not self._settings.same_machine
-        ):  # there a lost launcher is a closed socket
-            return self._break("the launcher fell silent")
+    def _send_heartbeat(self) -> None:
+        """Also looks whether the launcher has been silent for too long."""
+        is_silent = time.monotonic() - self._last_heard > self._settings.silence
+        # On the same machine the socket of a lost launcher is closed.
+        if is_silent and not self._settings.same_machine:
+            return self._connection_lost("the launcher fell silent")
         if not self._writing:
-            self._writing += wire.encode({"type": "heartbeat", "silent": self._silent()})
+            self._writing += wire.encode({"type": "heartbeat", "silent": self._seconds_silent()})
         assert self._timer is not None
         self._timer.cancel()
-        self._timer = self._loop.after(self._settings.heartbeat, self._beat)
+        self._timer = self._loop.after(self._settings.heartbeat, self._send_heartbeat)
 
-    def _break(self, reason: str | None) -> None:
+    def _connection_lost(self, reason: str | None) -> None:
         """This connection is over; make the next one soon, or give up."""
         refused = self._handshake is not None and not self.connected
         self.close()
@@ -236,20 +238,20 @@ class Link:
         if process.is_stopped(self._settings.owner):  # a Ctrl-Z: it will go on
             self._give_up_at, self._attempts = now + self._settings.grace, 0
         if now >= self._give_up_at:
-            self.failure = self._verdict(reason, refused)
+            self.failure = self._describe_failure(reason, refused)
             return self._give_up()
         longest = min(LONGEST_PAUSE, self._give_up_at - now)
         pause = min(FIRST_PAUSE * 2 ** min(self._attempts, 10), longest)
         self._attempts += 1
         self._timer = self._loop.after(pause, self._dial)
 
-    def _verdict(self, reason: str | None, refused: bool) -> tuple[int, str]:
+    def _describe_failure(self, reason: str | None, refused: bool) -> tuple[int, str]:
         where = join_address(*self._settings.launcher)
-        if self._met:
+        if self._was_connected:
             text = f"the launcher at {where} is lost: {reason}"
             return LAUNCHER_LOST, text
         if refused:
-            text = "the launcher at {} and this task do not agree on the secret: {}"
-            return HANDSHAKE_FAILED, text.format(where, reason)
-        text = "the launcher at {} cannot be reached from this node: {}"
-        return CANNOT_REACH_LAUNCHER, text.format(where, reason)
+            text = f"the launcher at {where} and this task do not agree on the secret: {reason}"
+            return HANDSHAKE_FAILED, text
+        text = f"the launcher at {where} cannot be reached from this node: {reason}"
+        return CANNOT_REACH_LAUNCHER, text

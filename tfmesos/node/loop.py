@@ -40,13 +40,13 @@ class Loop:
         self._timers: list[Timer] = []
         self._signals: dict[int, Callback] = {}
         self._before_wait: Callback = lambda: None
-        self._alarm, self._bell = socket.socketpair()
+        self._wakeup_reader, self._wakeup_writer = socket.socketpair()
 
     def __enter__(self) -> Loop:
-        self._alarm.setblocking(False)
-        self._bell.setblocking(False)
-        signal.set_wakeup_fd(self._bell.fileno(), warn_on_full_buffer=False)
-        self.watch(self._alarm.fileno(), READ, self._signalled)
+        self._wakeup_reader.setblocking(False)
+        self._wakeup_writer.setblocking(False)
+        signal.set_wakeup_fd(self._wakeup_writer.fileno(), warn_on_full_buffer=False)
+        self.watch(self._wakeup_reader.fileno(), READ, self._signalled)
         return self
 
     def __exit__(
@@ -56,8 +56,8 @@ class Loop:
         trace: TracebackType | None,
     ) -> None:
         signal.set_wakeup_fd(-1)
-        self._alarm.close()
-        self._bell.close()
+        self._wakeup_reader.close()
+        self._wakeup_writer.close()
 
     def before_wait(self, callback: Callback) -> None:
         """Call *callback* each time all is done and the loop is about to wait."""
@@ -109,6 +109,6 @@ class Loop:
                 timer.callback()
 
     def _signalled(self) -> None:
-        for number in set(self._alarm.recv(4096)):
+        for number in set(self._wakeup_reader.recv(4096)):
             if number in self._signals:
                 self._signals[number]()

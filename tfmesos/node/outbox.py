@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MAX_LINE = 64 * 1024  # characters; a longer line is sent in pieces
-BATCH = 64 * 1024  # characters in one frame, about
-WINDOW = 0.5  # seconds over which a pace is measured
-FAST = 256 * 1024  # bytes a second
-COST = 64  # bytes a piece of output, or a frame, costs beside its text
+FRAME_TEXT = 64 * 1024  # characters in one frame, about
+PACE_WINDOW = 0.5  # seconds over which the pace is measured
+FAST_PACE = 256 * 1024  # bytes a second
+OVERHEAD = 64  # bytes a piece of output, or a frame, takes beside its text
 TAIL_LINES = 20
 TAIL_CHARACTERS = 16 * 1024
 
@@ -92,9 +92,9 @@ class Pace:
     def is_fast(self, taken: int, now: float) -> bool:
         """*taken* bytes of all output have arrived by *now*. Asked while there is too much."""
         passed = now - self._asked
-        if passed >= WINDOW:
-            is_news = passed >= 4 * WINDOW  # it kept up since: think well of it
-            self._is_fast = is_news or taken - self._taken >= FAST * passed
+        if passed >= PACE_WINDOW:
+            is_new = passed >= 4 * PACE_WINDOW  # it was not asked for long: it kept up
+            self._is_fast = is_new or taken - self._taken >= FAST_PACE * passed
             self._asked, self._taken = now, taken
         return self._is_fast
 
@@ -129,7 +129,7 @@ class Outbox:
         """Queue lines, each with its end; those there is no room for are counted instead."""
         if not text:
             return
-        if self._has_room(len(text) + COST):
+        if self._has_room(len(text) + OVERHEAD):
             self._add(stream, text)
         else:
             self._dropped[stream] = self._dropped.get(stream, 0) + text.count("\n")
@@ -184,20 +184,20 @@ class Outbox:
         return self._held + cost <= (self._limit // 2 if self._dropped else self._limit)
 
     def _add(self, stream: str, text: str) -> None:
-        if stream != self._stream or self._size >= BATCH:
+        if stream != self._stream or self._size >= FRAME_TEXT:
             self._pack()
         if self._dropped:
             self._pack()
             self._pack_dropped()
         self._stream = stream
         self._texts.append(text)
-        self._size += len(text) + COST
-        self._held += len(text) + COST
+        self._size += len(text) + OVERHEAD
+        self._held += len(text) + OVERHEAD
 
     def _pack(self) -> None:
         if self._texts:
             frame = _output(self._stream, "".join(self._texts), 0)
-            held = len(frame) + COST
+            held = len(frame) + OVERHEAD
             self._frames.append((frame, held))
             self._held += held - self._size
             self._texts, self._size = [], 0

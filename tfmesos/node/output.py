@@ -12,7 +12,7 @@ from .stdlib import socket
 
 FILES = {"stdout": 1, "stderr": 2}  # the runner's own, which are files in the sandbox
 COPY_LIMIT = 1024 * 1024  # bytes waiting to be copied
-COPY_PATIENCE = 1.0  # seconds for what is left of them at the end
+COPY_TIMEOUT = 1.0  # seconds for what is left of them at the end
 
 
 class Output:
@@ -27,7 +27,7 @@ class Output:
         self._last = 0.0  # when the command last wrote, or began
 
     def begin(self) -> None:
-        """From now on silence is of interest."""
+        """Count the seconds without output from now on."""
         self._last = time.monotonic()
 
     def silent(self) -> int:
@@ -87,10 +87,10 @@ class Copy:
 
     def close(self) -> None:
         """Send what is left, within a short time."""
-        timer = self._loop.after(COPY_PATIENCE, self._buffer.clear)
+        timer = self._loop.after(COPY_TIMEOUT, self._buffer.clear)
         self._loop.run_until(lambda: not self._buffer)
         timer.cancel()
-        self._hang_up()
+        self._close()
 
     def _send(self) -> None:
         try:
@@ -98,11 +98,11 @@ class Copy:
         except BlockingIOError:
             return
         except OSError:
-            return self._hang_up()
+            return self._close()
         if not self._buffer:
             self._loop.unwatch(self._socket.fileno())
 
-    def _hang_up(self) -> None:
+    def _close(self) -> None:
         self._buffer.clear()
         if self._socket.fileno() >= 0:
             self._loop.unwatch(self._socket.fileno())

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 MARK = "TFMESOS_TASK_ID"  # in the environment of all that a task starts
 AT_LIMIT = "no more processes are allowed here: see ulimit -u, or the pids limit of the container"
+KILL_TIMEOUT = 2.0  # seconds
 _DEVNULL = -3  # as subprocess has it
-_STAT = 2048  # bytes that a line of /proc/PID/stat surely fits into
+_STAT_SIZE = 2048  # bytes; no line of /proc/PID/stat is longer
 
 
 def start(
@@ -57,7 +58,7 @@ def start(
 def has_ended(process: subprocess.Popen[bytes] | Spawned) -> bool:
     """Whether *process* has ended, without reaping it where the platform can.
 
-    Until it is reaped its number cannot be given to a stranger, so its session can still
+    Until it is reaped its number cannot be given to another process, so its session can still
     be signalled safely.
     """
     if process.returncode is not None:
@@ -72,7 +73,7 @@ def has_ended(process: subprocess.Popen[bytes] | Spawned) -> bool:
 
 
 def exists(pid: int) -> bool:
-    """Whether there is such a process, anybody's; one that has ended and was not reaped is none."""
+    """Whether there is such a process, of any user. One that ended and was not reaped is none."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -90,7 +91,7 @@ def is_stopped(pid: int) -> bool:
 def signal_sessions(leaders: Collection[int], number: int) -> set[int]:
     """Send signal *number* to every living process of the sessions of *leaders*.
 
-    Returns the leaders of the sessions that had any. One look at /proc serves all of them.
+    Returns the leaders of the sessions that had any. /proc is read once for all of them.
     """
     for leader in leaders:
         _signal_group(leader, number)
@@ -106,20 +107,20 @@ def members(leader: int) -> list[int]:
     return list(_members([leader]))
 
 
-def kill_session(leader: int, patience: float = 2.0) -> bool:
+def kill_session(leader: int, timeout: float = KILL_TIMEOUT) -> bool:
     """Leave nothing of the session of *leader* alive, however fast it forks.
 
-    False if something survived SIGKILL for *patience* seconds: it hangs in the kernel and
-    dies as soon as that lets go of it.
+    False if something survived SIGKILL for *timeout* seconds: it hangs in the kernel and
+    dies as soon as it returns from there.
     """
-    return _repeat(lambda: signal_sessions([leader], signal.SIGKILL), patience)
+    return _until_none_is_left(lambda: signal_sessions([leader], signal.SIGKILL), timeout)
 
 
 def signal_marked(name: str, values: Collection[str], number: int) -> set[str]:
     """Signal every other process of ours that has one of *values* for *name* in its environment.
 
     For those that left the session of their task, and those that never had one. Returns the
-    values that were found. One look at /proc serves all of them.
+    values that were found. /proc is read once for all of them.
     """
     variable, wanted = f"\0{name}=".encode(), set(map(os.fsencode, values))
     found = set()
@@ -131,14 +132,14 @@ def signal_marked(name: str, values: Collection[str], number: int) -> set[str]:
     return found
 
 
-def kill_marked(name: str, value: str, patience: float = 2.0) -> bool:
+def kill_marked(name: str, value: str, timeout: float = KILL_TIMEOUT) -> bool:
     """As kill_session, for all that signal_marked finds."""
-    return _repeat(lambda: signal_marked(name, [value], signal.SIGKILL), patience)
+    return _until_none_is_left(lambda: signal_marked(name, [value], signal.SIGKILL), timeout)
 
 
-def _repeat(kill: Callable[[], object], patience: float) -> bool:
-    """Kill until nothing is left to be killed; False if that takes too long."""
-    deadline = time.monotonic() + patience
+def _until_none_is_left(kill: Callable[[], object], timeout: float) -> bool:
+    """Call *kill* until it finds nothing to kill; False if that takes too long."""
+    deadline = time.monotonic() + timeout
     pause = 0.0005
     while kill():
         if time.monotonic() > deadline:
@@ -182,7 +183,7 @@ def _signal_name(number: int) -> str:
 
 
 def is_limit(error: BaseException) -> bool:
-    """Is it, or one of its group, that there may be no more processes, or threads?"""
+    """Does it, or one of its group, say that no more processes or threads are allowed?"""
     if isinstance(error, OSError):
         return error.errno == errno.EAGAIN
     if isinstance(error, RuntimeError):
@@ -235,11 +236,11 @@ def _is_alive(pid: int) -> bool:
 
 
 def _state(pid: int) -> bytes:
-    """The letter the kernel has for it; empty if it has none, or tells nobody."""
+    """The letter the kernel has for its state; empty if there is no such process, or no /proc."""
     try:
         # The name of the program stands in brackets and may hold anything, brackets too.
         with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
-            return file.read(_STAT).rpartition(b")")[2].split()[0]
+            return file.read(_STAT_SIZE).rpartition(b")")[2].split()[0]
     except (OSError, IndexError):
         return b""
 

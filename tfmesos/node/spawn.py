@@ -53,12 +53,12 @@ def spawn(
 ) -> Spawned:
     """Start *argv* as the leader of a new session, with *streams* as its standard streams.
 
-    *guard* knows of it before the command begins; if we die before that, it never begins.
+    *guard* knows of it before the command begins. If we are killed before, it never begins.
     OSError or ValueError if it cannot be started. The caller owns and reaps it.
     """
     if any("\0" in word for word in argv):
         raise ValueError("embedded null byte")
-    (told, report), (permit, grant) = pipes = os.pipe(), os.pipe()
+    (errors, report), (permit, permission) = pipes = os.pipe(), os.pipe()
     try:
         pid = os.fork()
     except OSError:
@@ -66,12 +66,12 @@ def spawn(
             os.close(fd)
         raise
     if pid == 0:
-        _become(argv, env, cwd, streams, report, permit)
+        _exec(argv, env, cwd, streams, report, permit)
     os.close(report)
     os.close(permit)
     guard.began(pid)
-    _grant(grant)
-    if problem := _complaint(told):
+    _permit(permission)
+    if problem := _start_error(errors):
         guard.ended(pid)
         os.waitpid(pid, 0)
         number, _, text = problem.partition(" ")
@@ -79,15 +79,15 @@ def spawn(
     return Spawned(pid)
 
 
-def _grant(pipe: int) -> None:
+def _permit(pipe: int) -> None:
     try:
         os.write(pipe, b".")
     except BrokenPipeError:
-        pass  # somebody has killed it already
+        pass  # the child was killed already
     os.close(pipe)
 
 
-def _complaint(pipe: int) -> str:
+def _start_error(pipe: int) -> str:
     """Why it cannot be started; empty once exec has closed the pipe."""
     try:
         return os.read(pipe, 4096).decode("utf-8", "replace")
@@ -108,11 +108,11 @@ def close_all_but(*kept: int) -> None:
 def _enter(directory: str) -> None:
     try:
         os.chdir(directory)
-    except OSError as error:  # which is not to be taken for one of the command
+    except OSError as error:  # not to be mistaken for an error of the command
         raise ValueError(f"cannot enter {directory}: {error.strerror}") from None
 
 
-def _become(
+def _exec(
     argv: Sequence[str],
     env: Mapping[str, str],
     cwd: str,
@@ -120,9 +120,10 @@ def _become(
     report: int,
     permit: int,
 ) -> NoReturn:
-    """In the child: turn into the command once it is permitted, or tell *report* why not.
+    """In the child: execute the command once *permit* has a byte, or write to *report* why not.
 
-    Who is told of the parent's death by a pipe that this closes finds a session to kill then.
+    The session is made before other files are closed: the guard may be waiting for such a file
+    to close, and then looks for the session.
     """
     try:
         os.setsid()
@@ -130,7 +131,7 @@ def _become(
             os.dup2(streams[standard], standard)
         close_all_but(*_STANDARD, report, permit)
         if not os.read(permit, 1):
-            os._exit(127)  # the parent is dead, and it is not known who would end us
+            os._exit(127)  # the parent is dead, and the guard may not know of us
         for name in ("SIGPIPE", "SIGXFSZ"):  # which Python ignores, and a command expects not to
             if hasattr(signal, name):
                 signal.signal(getattr(signal, name), signal.SIG_DFL)

@@ -52,10 +52,10 @@ def main() -> None:
 
 
 def fetch(
-    secret: bytes, where: str, run: str, task: str, patience: str, owner: str
+    secret: bytes, where: str, run: str, task: str, seconds: str, owner: str
 ) -> tuple[Any, bytes]:
-    """The connection, and the runner that came over it; *patience* is in seconds."""
-    end = time.monotonic() + float(patience)
+    """The connection, and the runner that came over it; *seconds* is for how long to try."""
+    end = time.monotonic() + float(seconds)
     attempts = 0
     while True:
         link = None
@@ -68,7 +68,7 @@ def fetch(
             reason, end = str(error), 0
         now, state = time.monotonic(), state_of(owner)
         if state in "Tt":  # a Ctrl-Z: it will go on
-            end = now + float(patience)
+            end = now + float(seconds)
         if now >= end or (state in "XZ" and not link):
             words = "cannot be reached from this node", "and this task do not agree on the secret"
             text = f"the launcher at {where} {words[link is not None]}: {reason}"

@@ -1,7 +1,7 @@
-"""A bare TensorFlow server: what runs in the process of a task that has no command.
+"""A TensorFlow server: what runs in the process of a task that has no command.
 
-Its standard input is a socket to the runner. It says ``ready`` or what went wrong there, is
-told its cluster there, and ends when the other end does.
+Its standard input is a socket to the runner. It reads its cluster there, answers that it listens
+or what went wrong, and ends when the runner closes the socket.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class CannotServe(Exception):
-    """In words for the user."""
+    """The reason, as the user reads it."""
 
 
 def main() -> None:
@@ -31,7 +31,7 @@ def main() -> None:
         channel.sendall(json.dumps({"error": str(error)}).encode() + b"\n")
         os._exit(1)
     channel.sendall(b"{}\n")
-    lines.read()  # until the runner ends, or lets us go
+    lines.read()  # until the runner ends, or closes the socket
     del server
     os._exit(0)  # TensorFlow's threads do not end by themselves
 
@@ -41,13 +41,13 @@ def import_tensorflow() -> Any:
     try:
         import tensorflow
     except ImportError as error:
-        text = "TensorFlow cannot be imported by {} ({}): install it there, or {}"
-        way_out = "name another interpreter, or an image that has it"
-        raise CannotServe(text.format(sys.executable, error, way_out)) from error
+        problem = f"TensorFlow cannot be imported by {sys.executable} ({error})"
+        way_out = "install it there, or name another interpreter, or an image that has it"
+        raise CannotServe(f"{problem}: {way_out}") from error
     if not hasattr(getattr(tensorflow, "distribute", None), "Server"):
-        text = "TensorFlow {} of {} is too old: it has no tf.distribute.Server; install 2.x"
         version = getattr(tensorflow, "__version__", "of unknown version")
-        raise CannotServe(text.format(version, sys.executable))
+        problem = f"TensorFlow {version} of {sys.executable} is too old"
+        raise CannotServe(f"{problem}: it has no tf.distribute.Server; install 2.x")
     return tensorflow
 
 
@@ -68,9 +68,9 @@ def start(tf: Any, task: dict[str, Any]) -> Any:
         )
     except Exception as error:  # TensorFlow has no common base for what can go wrong here
         address = cluster[task["job"]][task["index"]]
-        text = "no TensorFlow server at {} over {}: {}"
         words = str(error).strip().splitlines() or [type(error).__name__]
-        raise CannotServe(text.format(address, task["protocol"], words[0])) from error
+        where = f"{address} over {task['protocol']}"
+        raise CannotServe(f"no TensorFlow server at {where}: {words[0]}") from error
 
 
 if __name__ == "__main__":

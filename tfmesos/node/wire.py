@@ -2,10 +2,9 @@
 
 A frame is four bytes of length (big-endian) and that many bytes of JSON, one object.
 
-The connection opens with a handshake (``handshake``). After it both sides number the messages
-that must not get lost, by counting. ``received``
-says how many of the other side's have arrived, so that after a broken connection exactly
-the missing ones are sent again.
+The connection opens with a handshake (``handshake``). After it both sides count the messages
+that must not get lost. ``received`` says how many of the other side's have arrived, so that after
+a broken connection exactly the missing ones are sent again.
 
     runner -> launcher, numbered     register {host, port, pid, python}, ready {},
                                      output {stream, text, dropped},
@@ -86,7 +85,7 @@ def field(message: Mapping[str, Any], name: str, kind: type[T]) -> T:
     """The field *name* of *message*, or FrameError if it is not there or no *kind*."""
     value = message.get(name)
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise FrameError("{!r} without a proper {!r}".format(message.get("type"), name))
+        raise FrameError(f"{message.get('type')!r} without a proper {name!r}")
     return value
 
 
@@ -94,7 +93,7 @@ def count(message: Mapping[str, Any], name: str) -> int:
     """The field *name* of *message*, a number that is not negative."""
     value = field(message, name, int)
     if value < 0:
-        raise FrameError("{!r} with a negative {!r}".format(message.get("type"), name))
+        raise FrameError(f"{message.get('type')!r} with a negative {name!r}")
     return value
 
 
@@ -107,12 +106,12 @@ def ending(message: Mapping[str, Any]) -> tuple[int, str]:
 
 
 def address(message: Mapping[str, Any]) -> tuple[str, int]:
-    """``host`` and ``port`` of *message*, which end up in the commands of users: no tricks."""
+    """``host`` and ``port`` of *message*, checked, because they end up in the commands of users."""
     host, port = field(message, "host", str), count(message, "port")
     if not host or not all(c.isascii() and (c.isalnum() or c in "-._:%") for c in host):
-        raise FrameError("{!r} without a proper 'host'".format(message.get("type")))
+        raise FrameError(f"{message.get('type')!r} without a proper 'host'")
     if port > 65535:
-        raise FrameError("{!r} with a port that is none".format(message.get("type")))
+        raise FrameError(f"{message.get('type')!r} with a port that is none")
     return host, port
 
 
@@ -128,5 +127,5 @@ def lines(message: Mapping[str, Any], name: str) -> list[str]:
     """The field *name* of *message*, a list of lines of text."""
     value = field(message, name, list)
     if not all(isinstance(line, str) for line in value):
-        raise FrameError("{!r} with {!r} that are no text".format(message.get("type"), name))
+        raise FrameError(f"{message.get('type')!r} with {name!r} that are no text")
     return value
