@@ -13,6 +13,7 @@ from tests.fake_masters import transcript
 from tests.mesos.test_offers import amounts_of
 from tfmesos.core.lifecycle import Lifecycle
 from tfmesos.errors import FrameError, HandshakeError, MasterError
+from tfmesos.launcher.authentication import LauncherHandshake
 from tfmesos.mesos import feasibility, masters, recordio
 from tfmesos.mesos.answers import event_of
 from tfmesos.mesos.client import MesosClient
@@ -22,7 +23,7 @@ from tfmesos.mesos.offers import Offer
 from tfmesos.mesos.placement import place
 from tfmesos.mesos.recordio import RecordDecoder
 from tfmesos.node import json_reader, wire
-from tfmesos.node.handshake import LauncherHandshake, RunnerHandshake
+from tfmesos.node.handshake import RunnerHandshake
 from tfmesos.sanitize import tidy
 
 from .strategies import JSON, nearly, pieces

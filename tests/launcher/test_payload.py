@@ -24,8 +24,9 @@ from tests.runners import SECRET, TASK, Runner, environment, launcher, runner, s
 from tfmesos.core.events import TaskExited, TaskReady, TaskRegistered
 from tfmesos.errors import BAD_SETTINGS, CANNOT_REACH_LAUNCHER, HANDSHAKE_FAILED, NODE_REFUSED
 from tfmesos.launcher import payload
+from tfmesos.launcher.authentication import LauncherHandshake
 from tfmesos.node import process, stub, wire
-from tfmesos.node.handshake import NOBODY, LauncherHandshake
+from tfmesos.node.handshake import NOBODY
 from tfmesos.node.importer import Importer
 
 PYTHONS = sorted(Path.home().glob(".pyenv/versions/3.*/bin/python3"))

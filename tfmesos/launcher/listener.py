@@ -20,8 +20,7 @@ from ..core.events import Event, RunnerBack, RunnerLost, RunnerOutOfTouch
 from ..errors import FrameError, HandshakeError
 from ..node import timings, wire
 from ..node.address import join_address
-from ..node.handshake import LauncherHandshake
-from .authentication import Authentication
+from .authentication import Authentication, LauncherHandshake
 from .runner_link import SECRET_BYTES, RunnerLink
 from .runner_reports import Output, RunnerReports
 

@@ -2,7 +2,8 @@
 
 It travels as text in the command of the task (``payload.command``), where every byte counts.
 Nothing is executed but what a launcher sent that has proved the secret of this task, and its
-proof covers the hash of what it sends. ``wire`` has the handshake in full, and the exit codes.
+proof covers the hash of what it sends. ``handshake`` describes it in full; ``errors`` has the
+exit codes.
 """
 
 from __future__ import annotations
