@@ -1,4 +1,4 @@
-"""Second chances: who gets one, how often, after which pause, and where."""
+"""Which tasks are started again, how often and when."""
 
 import pytest
 from hypothesis import given, settings
@@ -10,23 +10,15 @@ from tfmesos.config.job import Job
 from tfmesos.config.launch import RestartPolicy
 from tfmesos.core import actions as do
 from tfmesos.core import events as happened
-from tfmesos.core.avoided_nodes import AVOIDED_FOR
-from tfmesos.core.endings import OUT_OF_TOUCH, SECOND_REPORT
 from tfmesos.core.phases import Phase
 from tfmesos.core.restarts import OLD_PLACE_ONLY, PASSING_FOR
-from tfmesos.core.stopping import KILL_GRACE, STOP_MARGIN
-from tfmesos.errors import LAUNCHER_LOST, SpecError
+from tfmesos.errors import SpecError
 from tfmesos.mesos import actions as calls
 from tfmesos.mesos import events as mesos
-from tfmesos.mesos import old_address
 
-KILLED = 137
+from .restart_policies import ALL, KILLED, said
+
 TASK = RestartPolicy(after_start="task")
-ALL = RestartPolicy(after_start="all")
-
-
-def said(todo):
-    return [action.text for action in only(do.Say, todo)]
 
 
 def test_after_the_start_nothing_is_restarted_unless_asked_for():
@@ -124,150 +116,6 @@ def test_the_restarts_of_a_task_are_counted_and_their_pauses_grow():
     assert run.outcome.exit_code == KILLED and len(run.outcome.restarted) == 2
 
 
-def test_all_are_stopped_and_started_again_with_a_fresh_cluster_spec():
-    run = Run(workers(3), restarts=ALL).up()
-    run.exit("worker:2", 0)
-    todo = run.exit("worker:1", KILLED)
-    assert "restarting all tasks in 1 s (restart 1 of 3)" in said(todo)[0]
-    assert [stop.task_id for stop in only(do.StopRunner, todo)] == [run.id("worker:0")]
-    run.exit("worker:0", 143)
-    assert run.wait(1) == [calls.Revive()]
-    (launch,) = only(calls.Launch, run.offer(an_offer("o9")))
-    assert [task_id for task_id, _ in launch.seats] == [f"run-worker-{i}-2" for i in range(3)]
-    for i in range(3):
-        todo = run(happened.TaskRegistered(f"run-worker-{i}-2", f"10.0.0.7:{6000 + i}", 6000 + i))
-    (start,) = only(do.Start, todo)
-    assert start.cluster == {"worker": [f"10.0.0.7:{6000 + i}" for i in range(3)]}
-    assert len(only(do.AnnounceReady, run.ready())) == 1
-    for i in range(3):
-        run.exit(f"worker:{i}")
-    assert run.outcome.ok
-
-
-def test_a_task_that_does_not_stop_does_not_hold_up_the_restart_of_all():
-    run = Run(workers(2), restarts=ALL).up()
-    run.exit("worker:1", KILLED)
-    old = run.id("worker:0")
-    todo = run.wait(KILL_GRACE + 10)
-    assert calls.KillTask(old, "agent-of-o1") in todo and calls.Revive() in todo
-    assert run.state.phase is Phase.STARTING
-
-
-def test_those_that_fall_with_a_killed_task_do_not_prevent_the_restart_of_all():
-    run = Run(workers(2), restarts=ALL).up()
-    run.exit("worker:1", KILLED)
-    run.exit("worker:0", 1, "exited with 1")
-    assert run.wait(1) == [calls.Revive()]
-
-
-def test_a_stop_during_the_restart_of_all_ends_the_run():
-    run = Run(workers(2), restarts=ALL).up()
-    run.exit("worker:1", KILLED)
-    run(happened.StopRequested("interrupted", 130))
-    run.wait(60)
-    assert run.outcome.exit_code == 130
-
-
-def test_an_end_that_mesos_told_first_stays_the_cause_although_others_fell_meanwhile():
-    run = Run(workers(2)).up()
-    run.update("worker:1", "TASK_FAILED", "Command terminated with signal Killed")
-    run.now += 1
-    run.exit("worker:0", 1)
-    assert run.outcome.cause.task.name == "worker:1" and run.outcome.exit_code == KILLED
-    assert [end.task.name for end in run.outcome.others] == ["worker:0"]
-
-
-def out_of_touch_while_another_fails(**options):
-    run = Run(workers(2), **options).up()
-    run(happened.RunnerOutOfTouch(run.id("worker:1")))
-    run.now += 5
-    assert said(run.exit("worker:0", 1)) == [
-        "worker:0 exited with 1 while worker:1 on host-of-o1 is out of touch: "
-        "waiting to see who failed first"
-    ]
-    run.update("worker:0", "TASK_FAILED", "Command exited with status 1")
-    assert run.wait(5) == []
-    return run
-
-
-def test_a_task_that_fails_while_another_is_out_of_touch_is_not_the_cause_if_that_one_is_lost():
-    run = out_of_touch_while_another_fails()
-    run(happened.RunnerLost(run.id("worker:1"), "nothing was heard of it for 20 s"))
-    run.wait(SECOND_REPORT)
-    assert run.outcome.cause.task.name == "worker:1"
-    assert [end.task.name for end in run.outcome.others] == ["worker:0"]
-
-
-def test_a_lost_node_restarts_all_although_others_fell_before_that_was_sure():
-    run = out_of_touch_while_another_fails(restarts=ALL)
-    run.update("worker:1", "TASK_GONE")
-    todo = run.wait(SECOND_REPORT + 1)
-    assert "worker:1 on host-of-o1 is gone with its agent; restarting all tasks" in said(todo)[0]
-    assert calls.Revive() in todo
-
-
-def test_a_task_that_fails_while_another_is_out_of_touch_is_the_cause_if_that_one_is_back():
-    run = out_of_touch_while_another_fails()
-    run(happened.RunnerBack(run.id("worker:1")))
-    run.wait(0)
-    run.exit("worker:1", 143)
-    assert run.outcome.cause.task.name == "worker:0" and run.outcome.exit_code == 1
-
-
-def test_tasks_that_all_lost_the_launcher_do_not_wait_for_each_other():
-    run = Run(workers(2)).up()
-    for name in ("worker:0", "worker:1"):
-        run(happened.RunnerOutOfTouch(run.id(name)))
-    for name in ("worker:0", "worker:1"):
-        run.update(name, "TASK_FAILED", f"Command exited with status {LAUNCHER_LOST}")
-    run.wait(SECOND_REPORT)
-    assert (
-        str(run.outcome.error) == "worker:0 lost touch with the launcher and stopped on host-of-o1"
-    )
-    assert run.outcome.exit_code == 1
-    assert run.outcome.unstopped == ()
-
-
-def test_a_task_whose_end_is_known_is_not_out_of_touch():
-    run = Run(workers(2)).up()
-    run.update("worker:1", "TASK_FAILED", "Command exited with status 3")
-    run(happened.RunnerOutOfTouch(run.id("worker:1")))
-    run.exit("worker:0", 1)
-    assert run.outcome.cause.task.name == "worker:1"
-
-
-def test_the_doubts_about_an_attempt_do_not_hit_the_next_one():
-    run = Run(workers(2), restarts=ALL).up()
-    run.exit("worker:1", KILLED)
-    run.wait(KILL_GRACE + STOP_MARGIN - 1)
-    run(happened.RunnerLost(run.id("worker:0"), "reset"))
-    run.wait(1)
-    run.offer()
-    run.register()
-    run.ready()
-    run.wait(60)
-    assert run.state.phase is Phase.RUNNING and run.state._cluster.is_ready
-
-
-def test_the_silence_of_an_attempt_does_not_hit_the_next_one():
-    run = Run(workers(2), restarts=ALL, hang_timeout=60.0).up()
-    run(happened.TaskFellSilent(run.id("worker:0"), 59.0))
-    run.exit("worker:1", KILLED)
-    run.wait(KILL_GRACE + STOP_MARGIN)
-    run.offer()
-    run.register()
-    run.ready()
-    run.exit("worker:1")
-    run.wait(30)
-    assert run.state.phase is Phase.RUNNING
-
-
-def test_nobody_waits_for_ever_to_see_who_fell_first():
-    run = out_of_touch_while_another_fails()
-    run.wait(OUT_OF_TOUCH)
-    assert run.state.phase is Phase.STOPPING
-
-
 def test_before_the_start_the_first_restart_is_immediate_and_the_next_ones_are_not():
     run = Run(workers(1))
     run.subscribe()
@@ -290,32 +138,6 @@ def test_no_restarts_means_none_before_the_start_either():
     assert not run.outcome.ok
 
 
-def test_an_agent_where_tasks_keep_failing_is_left_alone_for_a_while_if_there_are_others():
-    run = Run(workers(1))
-    run.subscribe()
-    run.offer(an_offer("o0", agent="other", cpus=0.1))
-    for n in range(2):
-        run.offer(an_offer(f"o{n + 1}", agent="bad"))
-        run.update("worker:0", "TASK_FAILED", "no python3 there")
-        run.wait(1)
-    todo = run.offer(an_offer("o5", agent="bad"))
-    assert only(calls.Launch, todo) == []
-    assert said(todo) == [f"tasks keep failing on host-of-o5: not used for {AVOIDED_FOR - 1:g} s"]
-    assert said(run.offer(an_offer("o7", agent="bad"))) == []
-    assert only(calls.Decline, todo)[0].refuse_seconds == pytest.approx(AVOIDED_FOR - 1)
-    assert only(calls.Launch, run.offer(an_offer("o6", agent="other")))
-
-
-def test_the_only_agent_there_is_gets_all_the_attempts():
-    run = Run(workers(1))
-    run.subscribe()
-    for n in range(4):
-        assert only(calls.Launch, run.offer(an_offer(f"o{n}", agent="only")))
-        run.update("worker:0", "TASK_FAILED", "no python3 there")
-        run.wait(3)
-    assert run.outcome.exit_code == 1
-
-
 def test_a_restarted_task_that_finds_no_place_ends_the_run_at_the_start_timeout():
     run = Run(workers(2), restarts=TASK, start_timeout=20.0).up()
     run.wait(1000)
@@ -326,21 +148,15 @@ def test_a_restarted_task_that_finds_no_place_ends_the_run_at_the_start_timeout(
     assert run.outcome.exit_code == 75
 
 
-def test_a_home_is_found_where_agents_offer_no_ports_too():
-    (task,) = workers(1).tasks
-    place = old_address.find(task, "agent-of-o1", 4000, [an_offer("o1")])
-    assert place.seats[0].port == 4000
-
-
-def test_a_home_whose_port_is_taken_is_not_found():
-    (task,) = workers(1).tasks
-    offer = an_offer("o1", more=[ports((31000, 31001))])
-    assert old_address.find(task, "agent-of-o1", 31002, [offer]) is None
-
-
 IDS = [f"run-{job}-{i}-{n}" for job in ("worker", "ps") for i in (0, 1) for n in (1, 2, 3, 4)]
+
+
 ids = st.sampled_from(IDS)
+
+
 states = st.sampled_from(["TASK_RUNNING", "TASK_LOST", "TASK_GONE"])
+
+
 events = st.one_of(
     st.just(mesos.Subscribed("f", "m")),
     st.just(mesos.OffersReceived((an_offer("o1"), an_offer("o2")))),

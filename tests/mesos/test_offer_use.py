@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import an_offer, servers, workers
-from tests.core.test_lifecycle import any_event
+from tests.core.histories import any_event
 from tests.replay import Run, only
 from tfmesos.config.launch import RestartPolicy
 from tfmesos.core import events as happened

@@ -1,0 +1,36 @@
+"""Nodes on which tasks keep failing are left alone."""
+
+import pytest
+
+from tests.builders import an_offer, workers
+from tests.replay import Run, only
+from tfmesos.core.avoided_nodes import AVOIDED_FOR
+from tfmesos.mesos import actions as calls
+
+from .restart_policies import said
+
+
+def test_an_agent_where_tasks_keep_failing_is_left_alone_for_a_while_if_there_are_others():
+    run = Run(workers(1))
+    run.subscribe()
+    run.offer(an_offer("o0", agent="other", cpus=0.1))
+    for n in range(2):
+        run.offer(an_offer(f"o{n + 1}", agent="bad"))
+        run.update("worker:0", "TASK_FAILED", "no python3 there")
+        run.wait(1)
+    todo = run.offer(an_offer("o5", agent="bad"))
+    assert only(calls.Launch, todo) == []
+    assert said(todo) == [f"tasks keep failing on host-of-o5: not used for {AVOIDED_FOR - 1:g} s"]
+    assert said(run.offer(an_offer("o7", agent="bad"))) == []
+    assert only(calls.Decline, todo)[0].refuse_seconds == pytest.approx(AVOIDED_FOR - 1)
+    assert only(calls.Launch, run.offer(an_offer("o6", agent="other")))
+
+
+def test_the_only_agent_there_is_gets_all_the_attempts():
+    run = Run(workers(1))
+    run.subscribe()
+    for n in range(4):
+        assert only(calls.Launch, run.offer(an_offer(f"o{n}", agent="only")))
+        run.update("worker:0", "TASK_FAILED", "no python3 there")
+        run.wait(3)
+    assert run.outcome.exit_code == 1

@@ -1,0 +1,85 @@
+"""When the tasks of a run are placed, and what becomes of offers."""
+
+from tests.builders import an_offer, servers, workers
+from tests.replay import Run, only
+from tfmesos.core import actions as do
+from tfmesos.mesos import actions as calls
+from tfmesos.mesos import events as mesos
+from tfmesos.mesos.gang import HOLD
+
+
+def test_the_whole_gang_is_launched_at_once_and_offers_are_suppressed_then():
+    run = Run(workers(2), servers(1))
+    run.subscribe()
+    todo = run.offer(an_offer("o1", cpus=2), an_offer("o2", cpus=1), an_offer("o3"))
+    launched = {a.hostname: [i for i, _ in a.seats] for a in only(calls.Launch, todo)}
+    assert launched == {
+        "host-of-o1": ["run-worker-0-1", "run-worker-1-1"],
+        "host-of-o2": ["run-ps-0-1"],
+    }
+    assert only(calls.Decline, todo) == [calls.Decline(("o3",), 3600.0, "no task is waiting")]
+    assert todo[-1] == calls.Suppress()
+
+
+def test_nothing_is_launched_while_a_task_has_no_place():
+    run = Run(workers(2, cpus=4))
+    run.subscribe()
+    assert run.offer(an_offer("o1")) == []
+    todo = run.offer(an_offer("o2"))
+    assert [launch.offer_ids for launch in only(calls.Launch, todo)] == [("o1",), ("o2",)]
+
+
+def test_offers_that_do_not_suffice_are_given_back_for_a_short_time():
+    run = Run(workers(2, cpus=4), jitter=lambda: 0.25)
+    run.subscribe()
+    run.offer(an_offer("o1"))
+    assert only(calls.Decline, run.wait(6)) == [
+        calls.Decline(("o1",), 2.0, "not enough for every task")
+    ]
+
+
+def test_a_node_that_is_soon_taken_down_is_left_to_others_while_there_is_another_one():
+    run = Run(workers(1))
+    run.subscribe()
+    todo = run.offer(an_offer("o1", down_in=600), an_offer("o2", down_in=2 * 3600))
+    assert [launch.offer_ids for launch in only(calls.Launch, todo)] == [("o2",)]
+    assert [decline.offer_ids for decline in only(calls.Decline, todo)] == [("o1",)]
+    assert only(do.Say, todo) == []
+
+
+def test_a_node_that_is_soon_taken_down_is_used_if_there_is_nothing_else_and_that_is_said():
+    run = Run(workers(2, cpus=4))
+    run.subscribe()
+    assert run.offer(an_offer("o1", down_in=600), an_offer("o2")) == []
+    todo = run.wait(max(HOLD))
+    assert [launch.offer_ids for launch in only(calls.Launch, todo)] == [("o2",), ("o1",)]
+    (said,) = [one.text for one in only(do.Say, todo) if one.level == "warning"]
+    assert said == (
+        "host-of-o1 is to be taken down for maintenance in 10 min; worker:1 goes there all the "
+        "same, for nothing else is free"
+    )
+
+
+def test_a_useless_offer_is_declined_at_once_for_long():
+    run = Run(workers(1, gpus=1))
+    run.subscribe()
+    assert run.offer(an_offer("o1")) == [
+        calls.Decline(("o1",), 3600.0, "too small for worker:0: gpus 0 < 1")
+    ]
+
+
+def test_a_rescinded_offer_is_not_used():
+    run = Run(workers(2, cpus=4))
+    run.subscribe()
+    run.offer(an_offer("o1"))
+    run(mesos.OfferRescinded("o1"))
+    assert only(calls.Launch, run.offer(an_offer("o2"))) == []
+
+
+def test_offers_are_void_once_the_master_is_lost():
+    run = Run(workers(2, cpus=4))
+    run.subscribe()
+    run.offer(an_offer("o1"))
+    run(mesos.Disconnected("connection reset"))
+    run.subscribe()
+    assert only(calls.Launch, run.offer(an_offer("o2"))) == []

@@ -1,0 +1,56 @@
+"""How a run is stopped: by its owner, by a time limit, by a failure."""
+
+import pytest
+
+from tests.builders import servers, workers
+from tests.replay import Run, only
+from tfmesos.core import actions as do
+from tfmesos.core import events as happened
+from tfmesos.core.stopping import STOP_MARGIN
+from tfmesos.core.success import MIN_LIFE
+
+
+def test_a_stop_is_orderly_and_a_second_one_immediate():
+    run = Run(workers(1)).up()
+    assert only(do.StopRunner, run(happened.StopRequested("interrupted", 130)))
+    assert run.outcome is None
+    run(happened.StopRequested("interrupted", 130))
+    assert run.outcome.exit_code == 130 and run.outcome.unstopped == ("worker:0",)
+
+
+def test_a_task_that_does_not_stop_does_not_hold_the_run_up_for_ever():
+    run = Run(workers(1)).up()
+    run(happened.StopRequested("interrupted", 130))
+    run.wait(30)
+    assert run.outcome.unstopped == ("worker:0",)
+
+
+@pytest.mark.parametrize("code, held_for", [(0, 60), (3, 60)])
+def test_the_end_of_a_run_waits_for_output_that_has_not_been_taken(code, held_for):
+    run = Run(workers(1), servers(1, cmd="serve")).up()
+    run.wait(MIN_LIFE)
+    run.exit("worker:0", code)
+    end = run.now + held_for
+    while run.now < end:
+        run.now = run.deciders.deadline
+        run(happened.Ticked(is_output_held=True))
+    assert run.outcome is None
+    run.wait(STOP_MARGIN)
+    assert run.outcome.unstopped == ("ps:0",)
+
+
+def test_an_interrupt_does_not_wait_for_output():
+    run = Run(workers(1)).up()
+    run(happened.StopRequested("interrupted", 130))
+    run.now = run.deciders.deadline
+    run(happened.Ticked(is_output_held=True))
+    assert run.outcome.exit_code == 130
+
+
+def test_a_runner_that_registers_while_the_run_ends_is_stopped():
+    run = Run(workers(1))
+    run.subscribe()
+    run.offer()
+    run(happened.StopRequested("interrupted", 130))
+    (stop,) = run.register("worker:0")
+    assert isinstance(stop, do.StopRunner)

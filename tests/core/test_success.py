@@ -1,0 +1,49 @@
+"""When a run has succeeded."""
+
+from tests.builders import servers, workers
+from tests.replay import Run, only
+from tfmesos.config.job import Job
+from tfmesos.core import actions as do
+from tfmesos.core.success import MIN_LIFE
+
+
+def test_the_run_succeeds_when_all_workers_have_and_the_ps_is_stopped():
+    run = Run(workers(2), servers(1)).up()
+    run.now = 60.0
+    assert run.exit("worker:0") == []
+    (stop,) = run.exit("worker:1")
+    assert stop.task_id == run.id("ps:0")
+    run.exit("ps:0", 143)
+    assert run.outcome.ok and run.outcome.exit_code == 0
+
+
+def test_without_any_ps_the_run_ends_with_its_workers():
+    run = Run(workers(1), servers(0)).up()
+    run.exit("worker:0")
+    assert run.outcome.ok
+
+
+def test_a_job_that_skips_indices_can_finish():
+    run = Run(workers(3, start=1)).up()
+    run.exit("worker:1")
+    run.exit("worker:2")
+    assert run.outcome.ok
+
+
+def test_a_ps_that_has_hardly_begun_gets_a_moment():
+    run = Run(workers(1), servers(1)).up()
+    assert run.exit("worker:0") == []
+    assert len(only(do.StopRunner, run.wait(MIN_LIFE))) == 1
+
+
+def test_the_chief_decides_where_there_is_one():
+    run = Run(Job("chief", 1, cmd="x"), workers(2)).up()
+    run.now = 60.0
+    assert len(only(do.StopRunner, run.exit("chief:0"))) == 2
+
+
+def test_jobs_of_other_names_must_all_finish():
+    run = Run(Job("a", 1, cmd="x"), Job("b", 1, cmd="x")).up()
+    assert run.exit("a:0") == []
+    run.exit("b:0")
+    assert run.outcome.ok
