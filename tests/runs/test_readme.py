@@ -1,5 +1,6 @@
-"""The commands of the README run."""
+"""The commands and programs of the documents run."""
 
+import importlib.util
 import os
 import re
 import subprocess
@@ -11,24 +12,42 @@ import pytest
 from tests.commands import environment
 
 ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.rst").read_text()
+BLOCK = r"\.\. code:: {}\n\n((?: {{4}}.*\n|\n)+)"
 
 
-RUNNABLE = re.findall(r"^\.\. runnable\n\.\. code:: bash\n\n((?: {4}.*\n|\n)+)", README, re.M)
+def blocks(name, pattern):
+    found = re.findall(pattern, (ROOT / name).read_text(), re.M)
+    return [re.sub("^ {4}", "", block, flags=re.M) for block in found]
+
+
+RUNNABLE = blocks("README.rst", r"^\.\. runnable\n" + BLOCK.format("bash"))
+PROGRAMS = [  # those that compute something
+    program
+    for name in ("README.rst", "docs/api.rst")
+    for program in blocks(name, BLOCK.format("python"))
+    if "print(session.run(" in program
+]
 
 
 @pytest.mark.parametrize("block", RUNNABLE)
 def test_a_shell_block_marked_as_runnable_runs(block):
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    done = subprocess.run(
-        ["bash", "-euc", re.sub("^ {4}", "", block, flags=re.M)],
-        cwd=ROOT,
-        env=environment(PATH=path),
-        capture_output=True,
-        text=True,
-    )
+    done = run(["bash", "-euc", block], PATH=path)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("tensorflow"), reason="needs TensorFlow")
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_program_that_a_document_shows_prints_42(program):
+    done = run([sys.executable, "-c", program])
+    assert (done.returncode, done.stdout) == (0, "42\n"), done.stderr
 
 
 def test_there_is_something_to_run():
     assert RUNNABLE
+    assert len(PROGRAMS) == 2
+
+
+def run(command, **variables):
+    env = environment(**variables)
+    return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
