@@ -19,6 +19,7 @@ PLAIN = [  # without the directives that only Sphinx knows
     *("examples/README.rst", "bench/README.rst"),
 ]
 PAGES = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").glob("*.rst"))
+TOP_FOLDERS = ("bench", "docker", "docs", "examples", "misc", "tests", "tfmesos")
 MAX_LINES = 150  # of the README
 MAX_COLUMNS = 100
 
@@ -77,8 +78,10 @@ def test_the_readme_is_short():
 
 
 @pytest.mark.parametrize("name", [*PLAIN, *PAGES])
-def test_what_a_document_links_to_is_there(name):
+def test_a_file_that_a_document_names_is_there(name):
     text = (ROOT / name).read_text()
+    for path in re.findall(rf"``((?:{'|'.join(TOP_FOLDERS)})/[\w./-]+)``", text):
+        assert (ROOT / path).exists(), path
     for target in re.findall(r"<([\w./-]+\.rst)>`_", text):
         assert (ROOT / name).parent.joinpath(target).is_file(), target
 
