@@ -12,10 +12,11 @@ from concurrent import futures
 from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from .config.job import Job
 from .config.launch import LaunchConfig
+from .config.secret import without_password
 from .core.actions import ClusterSpec
 from .core.outcome import Outcome
 from .errors import Interrupted, TFMesosError
@@ -29,6 +30,12 @@ from .node.address import join_address
 from .node.command import by_index
 from .node.port import family_of, reserve
 
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from .config.job import Jobs
+    from .config.settings import Settings
+
 logging.getLogger("tfmesos").addHandler(logging.NullHandler())  # the program decides
 
 # All in seconds:
@@ -36,6 +43,12 @@ LEARNED_WITHIN = 3.0  # between TensorFlow's complaint and our knowledge of the 
 GIVEN_UP_WITHIN = 10.0  # by TensorFlow, of a cluster that is to stop
 
 __all__ = ["Job", "Outcome", "TFMesosScheduler", "cluster"]
+
+# What TFMesos took by position, after the jobs.
+_POSITIONAL = (
+    *("role", "master", "name", "quiet", "volumes", "containerizer_type", "force_pull_image"),
+    *("forward_addresses", "protocol", "env", "extra_config"),
+)
 
 
 class TFMesosScheduler:
@@ -46,39 +59,15 @@ class TFMesosScheduler:
     warnings only, and shows the output of no task that *logs* does not name.
     """
 
-    def __init__(
-        self,
-        task_spec: Any,
-        role: str | None = None,
-        master: str | None = None,
-        name: str | None = None,
-        quiet: bool = False,
-        volumes: Any = (),
-        containerizer_type: str | None = None,
-        force_pull_image: bool = False,
-        forward_addresses: Any = None,
-        protocol: str | None = "grpc",
-        env: Any = None,
-        extra_config: Any = None,
-        **more: Any,
-    ) -> None:
-        if quiet and more.get("logs") is None:
-            more["logs"] = "none"
-        self.config: LaunchConfig = make_config(
-            task_spec,
-            role=role,
-            master=master,
-            name=name,
-            volumes=volumes,
-            containerizer_type=containerizer_type,
-            force_pull_image=force_pull_image,
-            forward_addresses=forward_addresses,
-            protocol=protocol,
-            env=env,
-            extra_config=extra_config,
-            **more,
-        )
-        self._quiet = quiet
+    def __init__(self, task_spec: Jobs, *positional: Any, **settings: Unpack[Settings]) -> None:
+        """*task_spec* is a Job, a dict, or a list of either. Give the settings by name.
+
+        TFMesos took some by position: role, master, name, quiet, volumes, containerizer_type,
+        force_pull_image, forward_addresses, protocol, env, extra_config.
+        """
+        given = _by_name(positional, settings)
+        self.config: LaunchConfig = make_config(task_spec, **given)
+        self._quiet = bool(given.get("quiet"))
         self._ready: Future[ClusterSpec] = Future()
         self._ended: Future[Outcome] = Future()
         self._thread: threading.Thread | None = None
@@ -90,6 +79,20 @@ class TFMesosScheduler:
         self._told = False  # has the caller seen how it ended?
         self._owner = 0  # the thread that started it
         self._caller = Caller(lambda: self._stop_wanted is not None)
+
+    def __repr__(self) -> str:
+        jobs = ", ".join(f"{job.size} {job.name}" for job in self.config.jobs)
+        master = without_password(self.config.master)
+        return f"<{type(self).__name__}: {jobs} on {master}, {self._state}>"
+
+    @property
+    def _state(self) -> str:
+        if self._ended.done():
+            failed = self._ended.exception()  # by a fault of ours
+            return "broken" if failed else f"ended with exit code {self._ended.result().exit_code}"
+        if self._thread is None:
+            return "not started"
+        return "running" if self._ready.done() else "starting"
 
     def start(self, wait: bool = True) -> None:
         """Bring the cluster up; returns when every task runs. Raises what went wrong.
@@ -235,7 +238,7 @@ class TFMesosScheduler:
         """The caller knows now how it ended, if this is the thread that started the run."""
         self._told = self._told or threading.get_ident() == self._owner
 
-    def raise_untold_failure(self, error: BaseException | None = None) -> None:
+    def _raise_untold_failure(self, error: BaseException | None = None) -> None:
         """Raise the failure of the run, unless its caller knows of it already.
 
         It is the cause of *error* then, with which the block of the run was left.
@@ -245,7 +248,7 @@ class TFMesosScheduler:
             self._told = True
             raise failure from error
 
-    def await_failure(self, within: float) -> None:
+    def _await_failure(self, within: float) -> None:
         """Give the run that many seconds to learn of a failure that its user met first."""
         try:
             self._ended.exception(within)
@@ -307,8 +310,19 @@ class TFMesosScheduler:
                 future.set_exception(error)
 
 
+def _by_name(positional: tuple[Any, ...], named: Settings) -> Settings:
+    given = dict(zip(_POSITIONAL, positional, strict=False))
+    if len(positional) > len(_POSITIONAL):
+        raise TypeError(f"TFMesosScheduler takes at most {len(_POSITIONAL)} settings by position")
+    if twice := given.keys() & named.keys():
+        raise TypeError(f"TFMesosScheduler got {twice.pop()} by position and by name")
+    return cast("Settings", {**given, **named})
+
+
 @contextmanager
-def cluster(jobs: Any, *, wait: bool = True, **settings: Any) -> Iterator[TFMesosScheduler]:
+def cluster(
+    jobs: Jobs, *, wait: bool = True, **settings: Unpack[Settings]
+) -> Iterator[TFMesosScheduler]:
     """A running cluster for the length of the block; however that is left, nothing remains.
 
     *jobs* is a Job, a dict, or a list of either; the settings are those of TFMesosScheduler.
@@ -324,13 +338,13 @@ def cluster(jobs: Any, *, wait: bool = True, **settings: Any) -> Iterator[TFMeso
     except BaseException as error:
         is_interrupted = main_thread.leave(error)
         if _is_of_tensorflow(error):
-            scheduler.await_failure(LEARNED_WITHIN)
+            scheduler._await_failure(LEARNED_WITHIN)
         scheduler.stop()
         if is_interrupted or isinstance(error, Exception):
-            scheduler.raise_untold_failure(None if is_interrupted else error)
+            scheduler._raise_untold_failure(None if is_interrupted else error)
         raise
     scheduler.stop()
-    scheduler.raise_untold_failure()
+    scheduler._raise_untold_failure()
 
 
 def _is_of_tensorflow(error: BaseException) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 
 def some(names: Sequence[str], most: int = 5) -> str:
@@ -20,3 +20,13 @@ def shortened(text: str, most: int = 300) -> str:
     line = " ".join(text.split())
     half = most // 2
     return line if len(line) <= most else f"{line[:half]}...{line[-half:]}"
+
+
+def suggestion(
+    word: str, known: Iterable[str], shown: Callable[[str], str] = lambda found: found
+) -> str:
+    """``: did you mean X?`` if one of the *known* words looks like the wrong *word*."""
+    from difflib import get_close_matches  # only a mistake needs it
+
+    found = get_close_matches(word, known, 1)
+    return f": did you mean {shown(found[0])}?" if found else ""

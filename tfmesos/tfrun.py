@@ -27,7 +27,7 @@ else:
 _STOP_SIGNALS = {signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
 _EX_SOFTWARE = 70
 _EX_OSERR = 71
-LEVELS = ("notice", "info", "debug")  # without -v, with it, with -vv
+_LEVELS = ("notice", "info", "debug")  # without -v, with it, with -vv
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -36,11 +36,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     _open_standard_streams()
     try:
-        from .cli import flags
+        from .cli import arguments
 
-        return run(flags.parse(sys.argv[1:] if argv is None else argv))
+        return _run(arguments.parse(sys.argv[1:] if argv is None else argv))
     except SpecError as error:
-        return _complain(flags.in_flags(error), error.exit_code)
+        return _complain(arguments.in_flags(error), error.exit_code)
     except TFMesosError as error:
         return _complain(str(error), error.exit_code)
     except KeyboardInterrupt:
@@ -78,17 +78,18 @@ def _end_at_once(*_: object) -> NoReturn:
         os._exit(128 + signal.SIGINT)
 
 
-def run(args: argparse.Namespace) -> int:
-    from .cli import flags
+def _run(args: argparse.Namespace) -> int:
+    from .cli.arguments import settings_of
+    from .cli.jobs import jobs_of
     from .config.launch import Access
     from .launcher.configuration import make_config
 
-    config = make_config(flags.jobs_of(args), **flags.settings_of(args))
+    config = make_config(jobs_of(args), **settings_of(args))
     if config.is_local and config.access == Access():
         _leave_out_tls()
     if args.dry_run:
         return _dry_run(config)
-    return _launch(config, level=LEVELS[min(args.verbose, 2)])
+    return _launch(config, level=_LEVELS[min(args.verbose or 0, 2)])
 
 
 def _open_standard_streams() -> None:
@@ -147,7 +148,7 @@ def _launch(config: LaunchConfig, *, level: str) -> int:
     import asyncio
     import gc
 
-    from .cli.flags import flag_of
+    from .cli.arguments import flag_of
     from .launcher.console import STALLED, Console, log_to
     from .launcher.run import Run
     from .launcher.screen import Screen, unread_input, unwritten

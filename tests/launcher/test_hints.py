@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 import tfmesos
-from tfmesos.cli.arguments import build_parser
-from tfmesos.cli.flags import flag_of
+from tfmesos.cli.arguments import build_parser, flag_of
 from tfmesos.launcher.hints import _HINTS, hint
 
 KERAS_UNDER_PARAMETER_SERVERS = [
@@ -79,7 +78,10 @@ def test_only_the_command_line_speaks_of_its_flags():
     flags = {flag for action in build_parser()._actions for flag in action.option_strings}
     flags = {flag for flag in flags if flag.startswith("--") and flag != "--version"}
     package = Path(tfmesos.__file__).parent
-    with_flags = {package / "tfrun.py", *package.glob("cli/*"), *package.glob("local/*")}
+    with_flags = {
+        *(package / "tfrun.py", package / "config" / "settings.py"),
+        *(*package.glob("cli/*"), *package.glob("local/*")),
+    }
     said = [
         (path.name, text)
         for path in package.rglob("*.py")

@@ -26,7 +26,7 @@ MODULES = [
     *(
         "gc",
         "tfmesos.errors",
-        "tfmesos.cli.flags",
+        "tfmesos.cli.arguments",
         "tfmesos.launcher.configuration",
         "tfmesos.config.launch",
     ),
@@ -55,8 +55,8 @@ def test_an_interrupt_during_an_import_is_one_line(tmp_path, module):
 def test_an_ignored_interrupt_is_ignored_during_an_import_too(tmp_path):
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        done = start("tfmesos.flags", tmp_path, "-w", "1", "--", "true")
+        done = start("tfmesos.cli.arguments", tmp_path, "-w", "1", "--", "true")
     finally:
         signal.signal(signal.SIGINT, before)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "interrupted at tfmesos.flags"
+    assert done.stdout == "interrupted at tfmesos.cli.arguments"

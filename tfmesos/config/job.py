@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ..errors import SpecError
 from ..record import Record
+from ..text import suggestion
 from .constraints import parse as parse_constraint
 from .constraints import parse_all, parse_for_job
 from .sizes import long_argument
@@ -170,6 +171,13 @@ class Job(Record):
             raise SpecError(self.name, error.field, error.problem) from None
         object.__setattr__(self, "constraints", parsed)
 
+    def __repr__(self) -> str:
+        """As one would write it: only what is not as usual."""
+        fields = {**self._values(), "constraints": tuple(map(str, self.constraints))}
+        usual = type(self)._defaults
+        more = [f", {k}={v!r}" for k, v in fields.items() if k in usual and v != usual[k]]
+        return f"Job({self.name!r}, {self.num}{''.join(more)})"
+
     @property
     def tasks(self) -> tuple[Task, ...]:
         return tuple(Task(self, index) for index in range(self.start, self.num))
@@ -197,7 +205,10 @@ class Task(Record):
         return f"/job:{self.job.name}/task:{self.index}"
 
 
-def parse_jobs(jobs: Job | Mapping[str, Any] | Iterable[Job | Mapping[str, Any]]) -> list[Job]:
+Jobs = Job | Mapping[str, Any] | Iterable[Job | Mapping[str, Any]]
+
+
+def parse_jobs(jobs: Jobs) -> list[Job]:
     """The jobs of a run, given as TFMesos took them: a Job, a dict, or a list of either."""
     if not isinstance(jobs, Iterable) and not isinstance(jobs, Job):
         raise SpecError(None, "jobs", f"must be a Job, a dict, or a list of these, got {jobs!r}")
@@ -218,9 +229,8 @@ def _job_from_dict(job: Mapping[str, Any]) -> Job:
         raise SpecError(None, "jobs", f"must hold Job objects or dicts, got {job!r}")
     for key in job:
         if key not in known:
-            raise SpecError(
-                str(job.get("name")), key, f"is not a field of a job: {', '.join(known)}"
-            )
+            problem = f"is not a field of a job: {', '.join(known)}{suggestion(str(key), known)}"
+            raise SpecError(str(job.get("name")), key, problem)
     for key in ("name", "num"):
         if key not in job:
             raise SpecError(str(job.get("name")), key, "is missing")

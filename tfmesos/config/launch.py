@@ -1,6 +1,7 @@
-"""Everything a run is told besides its jobs, checked.
+"""Everything a run is told, merged and checked: what the settings mean together.
 
-Errors name the *field*; tfrun translates it into the flag.
+Single settings are checked by their table. Errors name the *field*; tfrun translates it into
+the flag.
 """
 
 from __future__ import annotations
@@ -13,12 +14,8 @@ from ..record import NOTHING, Record
 from ..text import shortened
 from .job import Job, Task
 from .secret import Secret
+from .settings import DEFAULTS
 from .sizes import large_environment, long_argument
-
-CONTAINERIZERS = ("MESOS", "DOCKER")
-RETRY_CODES = frozenset({130, 137, 143})  # ended by SIGINT, SIGKILL, SIGTERM: from outside
-TF_CONFIG = ("auto", "always")
-RESTARTED = ("never", "task", "all")
 
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NO_TEXT = re.compile("[\ud800-\udfff]")  # what Python makes of bytes that are not UTF-8
@@ -129,31 +126,9 @@ class RestartPolicy(Record):
     that are not the command's own fault: a lost node, or one of ``codes``.
     """
 
-    limit: int = 3
-    after_start: str = "never"
-    codes: frozenset[int] = RETRY_CODES
-
-    def __post_init__(self) -> None:
-        if isinstance(self.limit, bool) or not isinstance(self.limit, int) or self.limit < 0:
-            problem = f"must be a whole number from 0 on, got {self.limit!r}"
-            raise SpecError(None, "restarts", problem)
-        if self.after_start not in RESTARTED:
-            problem = f"must be one of {', '.join(RESTARTED)}, got {self.after_start!r}"
-            raise SpecError(None, "restart_policy", problem)
-
-    @classmethod
-    def given(
-        cls,
-        limit: int | None = None,
-        after_start: str | None = None,
-        codes: str | Iterable[int] | None = None,
-    ) -> RestartPolicy:
-        """The policy of a user who left out what is None."""
-        return cls(
-            USUAL_RESTARTS.limit if limit is None else limit,
-            USUAL_RESTARTS.after_start if after_start is None else after_start,
-            USUAL_RESTARTS.codes if codes is None else cls.parse_codes(codes),
-        )
+    limit: int = DEFAULTS["restarts"]
+    after_start: str = DEFAULTS["restart_policy"]
+    codes: frozenset[int] = frozenset(DEFAULTS["retry_codes"])
 
     @staticmethod
     def parse_codes(given: str | Iterable[int]) -> frozenset[int]:
@@ -182,10 +157,10 @@ class LaunchConfig(Record):
     """Everything a run is told, merged once from flags, environment and defaults."""
 
     jobs: tuple[Job, ...]
-    master: str = "local"
+    master: str = DEFAULTS["master"]
     name: str = "tfmesos"
     access: Access = Access()
-    role: str = "*"
+    role: str = DEFAULTS["role"]
     user: str = ""  # who launches
     task_user: str | None = None  # who the tasks run as, if it was said
     image: str | None = None
@@ -199,29 +174,21 @@ class LaunchConfig(Record):
     python: str = "python3"
     initializer: str | None = None
     finalizer: str | None = None
-    protocol: str = "grpc"
+    protocol: str = DEFAULTS["protocol"]
     forward_addresses: Mapping[str, str] = NOTHING
     logs: LogChoice = EVERY_LOG
     start_timeout: float | None = None
     restarts: RestartPolicy = USUAL_RESTARTS
     hang_timeout: float | None = None  # seconds of silence of every task that end the run
     advertise: tuple[str, int] | None = None
-    tf_config: str = "auto"  # for every task of a run of several; "always": of one task, too
+    tf_config: str = DEFAULTS[
+        "tf_config"
+    ]  # for every task of a run of several; "always": of one task, too
     local_chief: bool = False  # run the chief, or worker 0, as a child of the launcher
     remark: str = ""  # what the user should know about these settings
 
     def __post_init__(self) -> None:
-        if self.containerizer not in (None, *CONTAINERIZERS):
-            raise SpecError(
-                None, "containerizer_type", f"must be MESOS or DOCKER, got {self.containerizer!r}"
-            )
-        if self.tf_config not in TF_CONFIG:
-            problem = f"must be {' or '.join(TF_CONFIG)}, got {self.tf_config!r}"
-            raise SpecError(None, "tf_config", problem)
         self._check_texts()
-        self._check_timeout("start_timeout", self.start_timeout)
-        self._check_timeout("hang_timeout", self.hang_timeout)
-        self._check_image()
         self._check_user()
         if self.local_chief and self.chief.job.cmd is None:
             problem = f"needs a command, and {self.chief.name} is a bare server"
@@ -251,19 +218,8 @@ class LaunchConfig(Record):
         for name, value in self._values().items():
             for text in () if name in _MAY_BE_BYTES else _texts_in(value):
                 if _NO_TEXT.search(text):
-                    raise SpecError(None, name, f"must be UTF-8, got {text!r}")
-
-    def _check_timeout(self, name: str, timeout: float | None) -> None:
-        if timeout is None:
-            return
-        if not isinstance(timeout, (int, float)) or not 0 < timeout < float("inf"):
-            raise SpecError(None, name, f"must be above 0, got {timeout!r}")
-
-    def _check_image(self) -> None:
-        if self.image is None:
-            return
-        if any(char.isspace() for char in self.image) or self.image.startswith("-"):
-            raise SpecError(None, "image", f"must be the name of an image, got {self.image!r}")
+                    field = "user" if name == "task_user" else name
+                    raise SpecError(None, field, f"must be UTF-8, got {text!r}")
 
     def _check_user(self) -> None:
         if self.task_user in (None, self.user) or self.image or not self.is_local:

@@ -1,4 +1,4 @@
-"""Settings of the library's call -> LaunchConfig. Flags and defaults meet here, once."""
+"""Settings, environment and defaults -> LaunchConfig, merged here, once."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import getpass
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ..config.job import Job, constrained, parse_jobs
 from ..config.launch import (
@@ -20,104 +20,89 @@ from ..config.launch import (
     parse_volumes,
 )
 from ..config.secret import Secret, without_password
+from ..config.settings import merge
 from ..errors import SpecError
 from ..mesos.masters import parse as parse_master
 from ..node.address import join_address
 from .messages import check_room
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from ..config.job import Jobs
+    from ..config.settings import Settings
+
+Given = dict[str, Any]  # a value for every setting
 
 # What a plain process on another node needs of ours; Mesos itself gives it a fixed PATH.
 _SHARED_WITH_NODES = ("PATH", "PYTHONPATH")
 _LONGEST_SECRET = 64 * 1024  # bytes
 
 
-def make_config(
-    jobs: Any,
-    *,
-    role: str | None = None,
-    master: str | None = None,
-    name: str | None = None,
-    volumes: Mapping[str, str] | Iterable[str] = (),
-    containerizer_type: str | None = None,
-    force_pull_image: bool = False,
-    forward_addresses: Mapping[str, Any] | None = None,
-    protocol: str | None = "grpc",
-    env: Mapping[str, str] | None = None,
-    extra_config: Mapping[str, str] | None = None,
-    image: str | None = None,
-    user: str | None = None,
-    cwd: str | None = None,
-    python: str | None = None,
-    logs: str | None = None,
-    start_timeout: float | None = None,
-    restarts: int | None = None,
-    restart_policy: str | None = None,
-    retry_codes: str | Iterable[int] | None = None,
-    hang_timeout: float | None = None,
-    tf_config: str | None = None,
-    advertise: str | None = None,
-    local_chief: bool = False,
-    constraints: Iterable[Any] = (),
-    principal: str | None = None,
-    secret_file: str | None = None,
-    token_file: str | None = None,
-    ca_file: str | None = None,
-    cert_file: str | None = None,
-    key_file: str | None = None,
-) -> LaunchConfig:
+def make_config(jobs: Jobs, **settings: Unpack[Settings]) -> LaunchConfig:
     """Merge what the caller gave with the environment and the defaults; SpecError if wrong."""
-    _check_types(
-        text=dict(role=role, master=master, name=name, image=image, python=python, logs=logs)
-        | dict(user=user, cwd=cwd, tf_config=tf_config),
-        flag=dict(force_pull_image=force_pull_image, local_chief=local_chief),
-    )
-    parsed = tuple(constrained(parse_jobs(jobs), constraints))
-    master = master or os.environ.get("MESOS_MASTER") or "local"
-    image, remark = _image(image or None, is_local=master == "local")
-    if master != "local":
-        parse_master(master)
-    initializer, finalizer = parse_extra_config(extra_config or {})
-    tasks = [task for job in parsed for task in job.tasks]
-    config = LaunchConfig(
-        jobs=parsed,
-        master=master,
-        name=_clean(name or _default_name()),
-        access=Access(
-            principal=principal or os.environ.get("MESOS_PRINCIPAL") or None,
-            secret=_read_secret(
-                "secret_file", secret_file or os.environ.get("MESOS_SECRET_FILE") or None
-            ),
-            token=_read_secret("token_file", token_file),
-            ca_file=ca_file,
-            cert_file=cert_file,
-            key_file=key_file,
-        ),
-        role=role or "*",
+    given = merge(settings, os.environ)
+    parsed = tuple(constrained(parse_jobs(jobs), given["constraints"]))
+    as_they_are = {field: given[field] for field in LaunchConfig.__match_args__ if field in given}
+    config = LaunchConfig(**{**as_they_are, **_translated(given, parsed)})
+    check_room(config)
+    return config
+
+
+def _translated(given: Given, jobs: tuple[Job, ...]) -> Given:
+    """The fields of LaunchConfig that are more than the value of one setting."""
+    is_local = given["master"] == "local"
+    if not is_local:
+        parse_master(given["master"])
+    image, remark = _image(given["image"] or None, is_local=is_local)
+    cwd, python, advertise = given["cwd"], given["python"] or None, given["advertise"]
+    initializer, finalizer = parse_extra_config(given["extra_config"] or {})
+    return dict(
+        jobs=jobs,
+        name=_clean(given["name"] or _default_name()),
+        access=_access(given),
         user=_clean(_own_name()),
-        task_user=user or None,
+        task_user=given["user"] or None,
         image=image,
-        containerizer=_containerizer(containerizer_type),
-        force_pull_image=force_pull_image,
-        volumes=parse_volumes(volumes),
-        env=_checked_env(env or {}),
-        inherited_env=_inherited(python, is_local=master == "local", image=image),
-        cwd=_absolute(cwd) if cwd else _current_directory(),
+        remark=remark,
+        containerizer=given["containerizer_type"] and given["containerizer_type"].upper(),
+        volumes=parse_volumes(given["volumes"]),
+        env=_checked_env(given["env"] or {}),
+        inherited_env=_inherited(python, is_local=is_local, image=image),
+        cwd=cwd or _current_directory(),
         cwd_is_given=bool(cwd),
         python=python or ("python3" if image else sys.executable),
         initializer=initializer,
         finalizer=finalizer,
-        protocol=protocol or "grpc",
-        forward_addresses=_addresses(forward_addresses or {}),
-        logs=_logs(parsed) if logs is None else LogChoice.parse(logs, tasks),
-        start_timeout=start_timeout,
-        restarts=RestartPolicy.given(restarts, restart_policy, retry_codes),
-        hang_timeout=hang_timeout,
-        tf_config=tf_config or "auto",
+        forward_addresses=_addresses(given["forward_addresses"] or {}),
+        logs=_logs(given, jobs),
+        restarts=_restarts(given),
         advertise=parse_address("advertise", advertise) if advertise else None,
-        local_chief=local_chief,
-        remark=remark,
     )
-    check_room(config)
-    return config
+
+
+def _access(given: Given) -> Access:
+    return Access(
+        principal=given["principal"] or None,
+        secret=_read_secret("secret_file", given["secret_file"] or None),
+        token=_read_secret("token_file", given["token_file"]),
+        ca_file=given["ca_file"],
+        cert_file=given["cert_file"],
+        key_file=given["key_file"],
+    )
+
+
+def _restarts(given: Given) -> RestartPolicy:
+    codes = RestartPolicy.parse_codes(given["retry_codes"])
+    return RestartPolicy(given["restarts"], given["restart_policy"], codes)
+
+
+def _logs(given: Given, jobs: Sequence[Job]) -> LogChoice:
+    """The output of every command; a bare server has nothing to say unless it fails."""
+    if given["logs"] is not None:
+        return LogChoice.parse(given["logs"], [task for job in jobs for task in job.tasks])
+    shown = () if given["quiet"] else jobs
+    return LogChoice(frozenset((job.name, "*") for job in shown if job.cmd is not None))
 
 
 def _image(given: str | None, *, is_local: bool) -> tuple[str | None, str]:
@@ -144,15 +129,6 @@ def _is_in_container() -> bool:
     return any(map(os.path.exists, marks)) or any(name in os.environ for name in variables)
 
 
-def _check_types(text: Mapping[str, object], flag: Mapping[str, object]) -> None:
-    for name, value in text.items():
-        if value is not None and not isinstance(value, str):
-            raise SpecError(None, name, f"must be a text, got {value!r}")
-    for name, value in flag.items():
-        if not isinstance(value, bool):
-            raise SpecError(None, name, f"must be True or False, got {value!r}")
-
-
 def _clean(text: str) -> str:
     """Bytes of a command line that are no text, made visible: Mesos takes only text."""
     return text.encode("utf-8", "backslashreplace").decode()
@@ -164,12 +140,6 @@ def _own_name() -> str:
         return getpass.getuser()
     except (KeyError, OSError):
         return str(os.getuid())
-
-
-def _absolute(cwd: str) -> str:
-    if not cwd.startswith("/"):
-        raise SpecError(None, "cwd", f"must be an absolute path, got {cwd!r}")
-    return cwd
 
 
 def _current_directory() -> str:
@@ -204,15 +174,6 @@ def _read_secret(field: str, path: str | None) -> Secret | None:
     if "\ufffd" in secret or not secret.isprintable():
         raise SpecError(None, field, f"must hold one line of text: {path}")
     return Secret(secret)
-
-
-def _containerizer(given: str | None) -> str | None:
-    return given.upper() if isinstance(given, str) else given
-
-
-def _logs(jobs: Iterable[Job]) -> LogChoice:
-    """The output of every command; a bare server has nothing to say unless it fails."""
-    return LogChoice(frozenset((job.name, "*") for job in jobs if job.cmd is not None))
 
 
 def _checked_env(env: Mapping[str, str]) -> dict[str, str]:

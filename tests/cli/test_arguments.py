@@ -1,0 +1,99 @@
+"""The command line is made of the tables, and forgives no flag it does not know."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.commands import tfrun
+from tfmesos.cli.arguments import FLAGS, build_parser, in_flags, parse, settings_of
+from tfmesos.cli.jobs import jobs_of
+from tfmesos.config.settings import SETTINGS
+from tfmesos.errors import SpecError
+
+
+@pytest.mark.parametrize(
+    "wrong, right",
+    [
+        ("--workers", "-w/--nworker"),
+        ("--dry", "--dry-run"),
+        ("--dry=tfjob", "--dry-run"),
+        ("--containerizer", "-C/--containerizer-type"),
+        ("--hang_timeout", "--hang-timeout"),
+        ("--worker-cpu", "-Cw/--worker-cpus"),
+    ],
+)
+def test_a_wrong_flag_is_one_line_with_the_nearest_right_one(wrong, right, capsys):
+    with pytest.raises(SystemExit) as caught:
+        parse(["-w", "1", wrong, "--", "true"])
+    name = wrong.partition("=")[0]
+    line = f"tfrun: {name} is no flag of tfrun: did you mean {right}? (see tfrun --help)\n"
+    assert (caught.value.code, capsys.readouterr().err) == (2, line)
+
+
+def test_a_flag_that_looks_like_none_is_just_named(capsys):
+    with pytest.raises(SystemExit):
+        parse(["--frobnicate", "--", "true"])
+    assert capsys.readouterr().err == (
+        "tfrun: --frobnicate is no flag of tfrun (see tfrun --help)\n"
+    )
+
+
+def test_a_wrong_flag_cannot_write_to_the_terminal(capsys):
+    with pytest.raises(SystemExit):
+        parse(["--\x1b[2J", "--", "true"])
+    assert "\x1b" not in capsys.readouterr().err
+
+
+def test_without_arguments_three_lines_of_usage_point_to_the_help():
+    done = tfrun()
+    *usage, last = done.stderr.splitlines()
+    assert (done.returncode, done.stdout, len(usage)) == (2, "", 3)
+    assert usage[0].startswith("usage: tfrun -w N")
+    assert all("tfrun -" in line for line in usage) and "tfrun -h" in last
+
+
+def test_no_flag_takes_from_the_next_word_a_value_that_it_may_go_without():
+    assert [action for action in build_parser()._actions if action.nargs == "?"] == []
+
+
+@pytest.mark.parametrize("spelling", ["-C", "--containerizer-type", "--containerizer_type"])
+def test_the_containerizer_is_named_as_tfmesos_had_it(spelling):
+    args = parse([spelling, "DOCKER", "-w", "1", "--", "true"])
+    assert settings_of(args)["containerizer_type"] == "DOCKER"
+
+
+def test_flags_become_settings_and_what_is_not_given_is_none():
+    args = parse(["-w", "1", "-V", "/a:/b", "-V", "/c:/d", "--env", "A=b=c", "-f", "--", "true"])
+    given = {field: value for field, value in settings_of(args).items() if value is not None}
+    assert given == {
+        "volumes": ["/a:/b", "/c:/d"],
+        "env": {"A": "b=c"},
+        "force_pull_image": True,
+    }
+
+
+def test_every_setting_with_a_flag_comes_from_the_command_line():
+    fields = {setting.field for setting in SETTINGS if setting.flags}
+    assert settings_of(parse(["-w", "1", "--", "true"])).keys() == fields
+
+
+def test_flags_become_jobs_and_the_chief_is_like_a_worker_unless_told_otherwise():
+    flags = ["-w", "2", "-s", "1", "-Cw", "2", "-Gw", "1", "-Ms", "64", "--chief", "--evaluator"]
+    jobs = jobs_of(parse([*flags, "--chief-cpus", "4", "--serve", "ps", "--", "a", "b"]))
+    assert [repr(job) for job in jobs] == [
+        "Job('ps', 1, mem=64.0)",
+        "Job('worker', 2, cpus=2.0, gpus=1, cmd=('a', 'b'))",
+        "Job('chief', 1, cpus=4.0, gpus=1, cmd=('a', 'b'))",
+        "Job('evaluator', 1, cpus=2.0, gpus=1, cmd=('a', 'b'))",
+    ]
+
+
+@pytest.mark.parametrize("flag", FLAGS, ids=lambda flag: flag.name)
+def test_an_error_names_the_flag_of_the_field(flag):
+    error = SpecError(flag.job, flag.field, "is wrong")
+    assert in_flags(error) == f"{flag.name} is wrong"
+
+
+def test_an_error_of_one_job_names_the_flag_for_all():
+    error = SpecError("worker", "constraints", "are wrong")
+    assert in_flags(error) == "--constraint are wrong"

@@ -1,0 +1,133 @@
+"""One table holds all there is to know of a setting; the rest is made of it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.builders import workers
+from tfmesos.config.launch import LaunchConfig
+from tfmesos.config.settings import SETTINGS, Settings, merge
+from tfmesos.errors import SpecError
+from tfmesos.launcher.configuration import make_config
+
+# A value of each setting that is not its default.
+OTHERS = {
+    "local_chief": True,
+    "master": "mesos:5050",
+    "name": "another",
+    "role": "ml",
+    "advertise": "here:1",
+    "constraints": ["hostname:UNIQUE"],
+    "start_timeout": 5,
+    "restarts": 1,
+    "restart_policy": "task",
+    "retry_codes": "7",
+    "hang_timeout": 5,
+    "principal": "me",  # with a secret
+    "secret_file": "FILE",  # with a principal
+    "token_file": "FILE",
+    "ca_file": "ca.pem",
+    "cert_file": "cert.pem",
+    "key_file": "key.pem",  # with a certificate
+    "image": "me/train",
+    "containerizer_type": "docker",
+    "force_pull_image": True,
+    "volumes": ["/a:/a"],
+    "env": {"X": "1"},
+    "user": "nobody",  # with an image
+    "cwd": "/",
+    "python": "/opt/python",
+    "tf_config": "always",
+    "extra_config": {"initializer": "true"},
+    "logs": "none",
+    "quiet": True,
+    "protocol": "grpc+verbs",
+    "forward_addresses": {"/job:worker/task:0": ("h", 1)},
+}
+COMPANIONS = {
+    "principal": {"secret_file": "FILE"},
+    "secret_file": {"principal": "me"},
+    "key_file": {"cert_file": "cert.pem"},
+    "user": {"image": "me/train"},
+}
+
+
+@pytest.fixture
+def secret(tmp_path, monkeypatch):
+    for setting in SETTINGS:
+        monkeypatch.delenv(setting.variable or "NONE", raising=False)
+    file = tmp_path / "secret"
+    file.write_text("hush")
+    return file
+
+
+@pytest.mark.parametrize("field", Settings.__annotations__)
+def test_every_setting_changes_what_the_run_is_told(field, secret):
+    def config(settings):
+        given = {k: secret if v == "FILE" else v for k, v in settings.items()}
+        return make_config(workers(1), **{"name": "one", "user": None, **given})
+
+    alone = COMPANIONS.get(field, {})
+    if field in ("principal", "secret_file"):  # neither is anything without the other
+        alone = {}
+    assert config({**COMPANIONS.get(field, {}), field: OTHERS[field]}) != config(alone)
+
+
+@pytest.mark.parametrize("setting", [s for s in SETTINGS if s.variable], ids=lambda s: s.field)
+def test_a_setting_wins_over_its_variable_and_that_over_the_default(setting):
+    environ = {setting.variable: "of the environment"}
+    assert merge({}, {})[setting.field] == setting.default
+    assert merge({}, {setting.variable: ""})[setting.field] == setting.default
+    if setting.check is None:
+        assert merge({setting.field: None}, environ)[setting.field] == "of the environment"
+        assert merge({setting.field: ""}, environ)[setting.field] == "of the environment"
+    assert merge({setting.field: "given"}, environ)[setting.field] == "given"
+
+
+@pytest.mark.parametrize(
+    "setting", [s for s in SETTINGS if s.type == "str" and s.default], ids=lambda s: s.field
+)
+def test_an_empty_text_is_as_good_as_none(setting):
+    assert merge({setting.field: ""}, {})[setting.field] == setting.default
+
+
+@pytest.mark.parametrize(
+    "field, value, problem",
+    [
+        ("principal", 5, "must be a text, got 5"),
+        ("advertise", 5, "must be a text, got 5"),
+        ("restart_policy", 5, "must be a text, got 5"),
+        ("local_chief", "yes", "must be True or False, got 'yes'"),
+        ("restarts", True, "must be a whole number from 0 on, got True"),
+        ("hang_timeout", "long", "must be above 0, got 'long'"),
+        ("env", ["X=1"], "must be a dict, got ['X=1']"),
+        ("forward_addresses", 5, "must be a dict, got 5"),
+        ("hang_timeot", 3, "is no setting of a run: did you mean hang_timeout?"),
+        ("frobnicate", 3, "is no setting of a run"),
+    ],
+)
+def test_a_wrong_setting_is_named_with_its_problem(field, value, problem):
+    with pytest.raises(SpecError) as caught:
+        make_config(workers(1), **{field: value})
+    assert str(caught.value) == f"{field} {problem}"
+
+
+def test_a_file_may_be_a_path(secret):
+    config = make_config(workers(1), token_file=Path(secret))
+    assert config.access.token.reveal() == "hush"
+
+
+def test_the_defaults_of_a_run_are_those_of_the_table():
+    made, plain = make_config(workers(1), master="local"), LaunchConfig(jobs=(workers(1),))
+    for field in ("role", "protocol", "tf_config", "restarts", "hang_timeout", "local_chief"):
+        assert getattr(made, field) == getattr(plain, field)
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda s: s.field)
+def test_a_row_says_all_that_a_page_of_reference_shows(setting):
+    assert setting.help and setting.type
+    assert "collections" not in setting.type and "None" not in setting.type.split(" | ")
+    assert all(re.fullmatch("-[A-Za-z]|--[a-z_-]+", flag) for flag in setting.flags)

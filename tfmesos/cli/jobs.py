@@ -1,0 +1,110 @@
+"""The flags of ``tfrun`` that say which tasks run the command, and the jobs they ask for."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..config.job import DEFAULT_CPUS, DEFAULT_MEM, Job
+from ..config.setting import RESOURCES, TASKS, Setting
+from ..errors import SpecError
+
+# Job, its name in flags, its letter in short ones, what help calls a task of it.
+_ROLES = (
+    ("worker", "worker", "w", "a worker"),
+    ("ps", "server", "s", "a ps"),
+    ("chief", "chief", "", "the chief"),
+    ("evaluator", "evaluator", "", "the evaluator"),
+)
+# Field of a job, its letter in short flags, the unit, what help calls it, its default.
+_AMOUNTS: tuple[tuple[str, str, str, str, float], ...] = (
+    ("cpus", "C", "N", "cpus of", DEFAULT_CPUS),
+    ("gpus", "G", "N", "gpus of", 0),
+    ("mem", "M", "MIB", "memory, in MiB, of", DEFAULT_MEM),
+    ("disk", "", "MIB", "disk space, in MiB, of", 0),
+)
+
+
+def _numbers() -> Iterator[Setting]:
+    rows: tuple[tuple[str, str, tuple[str, ...], type], ...] = (
+        ("worker", "number of worker tasks", ("-w", "--nworker"), int),
+        ("ps", "number of ps tasks", ("-s", "--nserver"), int),
+        ("chief", "also a chief; its end is the end of the run", ("--chief",), bool),
+        ("evaluator", "also an evaluator", ("--evaluator",), bool),
+    )
+    for job, text, flags, kind in rows:
+        metavar, default = ("N", 0) if kind is int else (None, None)
+        yield Setting(text, flags, TASKS, metavar, default=default, field="num", kind=kind, job=job)
+
+
+def _amounts() -> Iterator[Setting]:
+    for job, name, short, what in _ROLES:
+        for field, letter, unit, words, default in _AMOUNTS:
+            flags = (f"-{letter}{short}",) if letter and short else ()
+            yield Setting(
+                f"{words} {what}",
+                (*flags, f"--{name}-{field}"),
+                RESOURCES,
+                unit,
+                default=default if short else None,
+                default_words=f"{default:g}" if short else "as a worker",
+                field=field,
+                kind=float,
+                job=job,
+            )
+
+
+JOB_FLAGS = (
+    *_numbers(),
+    Setting(
+        "jobs that run a bare TensorFlow server instead of the command, such as ps,worker",
+        ("--serve",),
+        TASKS,
+        "JOBS",
+        field="serve",
+    ),
+    *_amounts(),
+)
+
+
+def destination(flag: Setting) -> str:
+    """Where the parser leaves the value of a flag."""
+    return f"{flag.job}_{flag.field}" if flag.job else flag.field
+
+
+def jobs_of(args: argparse.Namespace) -> list[Job]:
+    """The jobs the flags ask for; chief and evaluator are like workers unless told otherwise."""
+    if not args.cmd:
+        raise SpecError(
+            None, "cmd", "is missing: give it at the end, tfrun -w 2 -- python train.py"
+        )
+    cmd = args.cmd[0] if len(args.cmd) == 1 else tuple(args.cmd)
+    like_worker = _fields_of(args, "worker")
+    asked = {name: _fields_of(args, name) for name in ("ps", "worker", "chief", "evaluator")}
+    jobs = [
+        Job(name, cmd=cmd, **{**({} if name == "ps" else like_worker), "num": 0, **fields})
+        for name, fields in asked.items()
+    ]
+    served = _served(args.serve or "", [job for job in jobs if job.num])
+    return [job.but(cmd=None) if job.name in served else job for job in jobs if job.num]
+
+
+def _fields_of(args: argparse.Namespace, job: str) -> dict[str, Any]:
+    """What the flags say of a job; its other fields have their defaults."""
+    flags = (flag for flag in JOB_FLAGS if flag.job == job)
+    given = ((flag.field, getattr(args, destination(flag))) for flag in flags)
+    return {field: int(v) if v is True else v for field, v in given if v is not None}
+
+
+def _served(text: str, jobs: Sequence[Job]) -> set[str]:
+    """The jobs of --serve: they run the stock server instead of the command."""
+    served = {name.strip() for name in text.split(",") if name.strip()}
+    there = [job.name for job in jobs]
+    for name in sorted(served):
+        if name not in there:
+            problem = f"names no job of this run: {name!r} (there is {', '.join(there)})"
+            raise SpecError(None, "serve", problem)
+    if served and served.issuperset(there):
+        raise SpecError(None, "serve", f"leaves no task to run the command, got {text!r}")
+    return served

@@ -1,0 +1,124 @@
+"""A row of the table of settings, and the checks of single values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import UnionType
+from typing import Any
+
+from ..errors import SpecError
+from ..record import Record
+
+Text = str | None
+
+# What --help and the documentation put under one heading, in their order.
+GROUPS = (TASKS, RESOURCES, PLACE, FAILURES, ACCESS, CONTAINER, SCREEN, PYTHON_ONLY) = (
+    "what to run",
+    "resources of each task",
+    "where to run it",
+    "when tasks fail",
+    "credentials and TLS",
+    "environment of the tasks",
+    "what you see",
+    "from Python only",
+)
+
+
+class Setting(Record):
+    """One row of the table. ``field``, ``kind`` and ``job`` are filled in where the row is used."""
+
+    help: str
+    flags: tuple[str, ...] = ()  # spellings with _ are those of TFMesos
+    group: str = PYTHON_ONLY
+    metavar: str | None = None
+    variable: str = ""  # of the environment; the flag wins
+    default: Any = None
+    default_words: str = ""  # where the default depends on the rest, or has to be explained
+    check: Callable[[Any], str] | None = None  # what is wrong with a value, or nothing
+    is_repeatable: bool = False
+    field: str = ""
+    kind: Any = Text
+    job: str | None = None  # whose field it is, if not the run's
+
+    def __hash__(self) -> int:
+        return hash(self.help)  # Annotated asks for it at every start
+
+    @property
+    def name(self) -> str:
+        """What a user of ``tfrun`` calls it."""
+        return "/".join(flag for flag in self.flags if "_" not in flag)
+
+    @property
+    def type(self) -> str:
+        """What a user of Python may give, as a text."""
+        kinds = self.kind.__args__ if isinstance(self.kind, UnionType) else (self.kind,)
+        names = (str(kind) if "[" in str(kind) else kind.__name__ for kind in kinds)
+        text = " | ".join(name for name in names if name != "NoneType")
+        return text.replace("collections.abc.", "").replace("_Path", "os.PathLike")
+
+    @property
+    def default_text(self) -> str:
+        """Where the value comes from if it is not given: ``$MESOS_MASTER, else local``."""
+        words = self.default_words or _text_of(self.default)
+        variable = f"${self.variable}" if self.variable else ""
+        return ", else ".join(text for text in (variable, words) if text)
+
+    def choose(self, given: Any, environ: Mapping[str, str]) -> Any:
+        """What was given, else the variable, else the default; an empty text is as good as none."""
+        if given is None or (given == "" and (self._is_text or self.variable)):
+            found = environ.get(self.variable) or self.default
+            return given if found is None else found
+        return given
+
+    def verify(self, value: Any) -> None:
+        if value is not None and (problem := self._problem(value)):
+            raise SpecError(None, self.field, problem)
+
+    def _problem(self, value: Any) -> str:
+        if self._is_text and not isinstance(value, str):
+            return f"must be a text, got {value!r}"
+        if self.kind is bool and not isinstance(value, bool):
+            return f"must be True or False, got {value!r}"
+        return self.check(value) if self.check else ""
+
+    @property
+    def _is_text(self) -> bool:
+        return bool(self.kind == Text)
+
+
+def _text_of(default: Any) -> str:
+    if default is None or default is False:
+        return ""
+    return ",".join(map(str, default)) if isinstance(default, tuple) else str(default)
+
+
+def above_zero(value: Any) -> str:
+    is_good = isinstance(value, (int, float)) and 0 < value < float("inf")
+    return "" if is_good else f"must be above 0, got {value!r}"
+
+
+def from_zero(value: Any) -> str:
+    is_good = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return "" if is_good else f"must be a whole number from 0 on, got {value!r}"
+
+
+def is_dict(value: Any) -> str:
+    return "" if isinstance(value, Mapping) else f"must be a dict, got {value!r}"
+
+
+def one_of(*words: str) -> Callable[[str], str]:
+    listed = " or ".join(words) if len(words) == 2 else f"one of {', '.join(words)}"
+    return lambda value: "" if value in words else f"must be {listed}, got {value!r}"
+
+
+def containerizer(value: str) -> str:
+    return one_of("MESOS", "DOCKER")(value.upper())
+
+
+def image_name(value: str) -> str:
+    is_bad = any(char.isspace() for char in value) or value.startswith("-")
+    return f"must be the name of an image, got {value!r}" if is_bad else ""
+
+
+def absolute(value: str) -> str:
+    return f"must be an absolute path, got {value!r}" if value and value[0] != "/" else ""

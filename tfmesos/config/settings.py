@@ -1,0 +1,326 @@
+"""The table of settings: everything a run can be told besides its jobs.
+
+``Settings`` is that table. Each field states its type and, in a ``Setting``, its flags, environment
+variable, default, check and help. From it come the parser of ``tfrun``, the flag that an error
+names, the keywords of ``cluster()`` and ``TFMesosScheduler()``, the values of ``LaunchConfig`` and
+the page of reference in the documentation.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Protocol, TypedDict
+
+from ..errors import SpecError
+from ..text import suggestion
+from .setting import (
+    ACCESS,
+    CONTAINER,
+    FAILURES,
+    PLACE,
+    SCREEN,
+    TASKS,
+    Setting,
+    Text,
+    above_zero,
+    absolute,
+    containerizer,
+    from_zero,
+    image_name,
+    is_dict,
+    one_of,
+)
+
+
+class _Path(Protocol):
+    def __fspath__(self) -> str: ...
+
+
+File = str | _Path | None
+Seconds = float | None
+
+
+class Settings(TypedDict, total=False):
+    """The keywords of ``cluster()`` and ``TFMesosScheduler()``. None is as good as not given."""
+
+    local_chief: Annotated[
+        bool,
+        Setting(
+            "run the chief (or worker 0) right here in this terminal, the others remotely",
+            ("--local-chief",),
+            TASKS,
+            default=False,
+        ),
+    ]
+    master: Annotated[
+        Text,
+        Setting(
+            "Mesos master: HOST, HOST:PORT, http(s)://HOST:PORT, a comma-separated list, "
+            "zk://HOSTS/PATH, or local: an embedded Mesos on this machine",
+            ("-m", "--master"),
+            PLACE,
+            variable="MESOS_MASTER",
+            default="local",
+        ),
+    ]
+    name: Annotated[
+        Text,
+        Setting(
+            "name of the framework",
+            ("-n", "--name"),
+            PLACE,
+            default_words="made of this command line",
+        ),
+    ]
+    role: Annotated[Text, Setting("Mesos role", ("-r", "--role"), PLACE, default="*")]
+    advertise: Annotated[
+        Text,
+        Setting(
+            "where the tasks find this launcher",
+            ("--advertise",),
+            PLACE,
+            "HOST[:PORT]",
+            default_words="its address on the way to the master",
+        ),
+    ]
+    constraints: Annotated[
+        Iterable[str] | None,
+        Setting(
+            "which agents to use, by hostname or an attribute: UNIQUE, CLUSTER[:VALUE], "
+            "GROUP_BY[:N], MAX_PER:N, IS:VALUE, LIKE:REGEX, UNLIKE:REGEX, for each job or for JOB "
+            "alone",
+            ("--constraint",),
+            PLACE,
+            "[JOB=]FIELD:OPERATOR[:VALUE]",
+            default=(),
+            is_repeatable=True,
+        ),
+    ]
+    start_timeout: Annotated[
+        Seconds,
+        Setting(
+            "give up when not all tasks run by then",
+            ("--start-timeout",),
+            PLACE,
+            "SECONDS",
+            default_words="wait, and say what for",
+            check=above_zero,
+        ),
+    ]
+    restarts: Annotated[
+        int | None,
+        Setting(
+            "how often a task that fails before all have started, or as the policy says after "
+            "that, is started again",
+            ("--restarts",),
+            FAILURES,
+            "N",
+            default=3,
+            check=from_zero,
+        ),
+    ]
+    restart_policy: Annotated[
+        Text,
+        Setting(
+            "what to start again when a task is lost or killed after the start: never, "
+            "task (it alone) or all (every task, with a fresh cluster spec)",
+            ("--restart-policy",),
+            FAILURES,
+            "WHAT",
+            default="never",
+            check=one_of("never", "task", "all"),
+        ),
+    ]
+    retry_codes: Annotated[
+        str | Iterable[int] | None,
+        Setting(
+            "exit codes that are worth a restart, besides lost nodes",
+            ("--retry-codes",),
+            FAILURES,
+            "CODES",
+            default=(130, 137, 143),  # ended by SIGINT, SIGKILL, SIGTERM: from outside
+        ),
+    ]
+    hang_timeout: Annotated[
+        Seconds,
+        Setting(
+            "end the run when no task has written anything for so long, and show first what "
+            "their Python code is doing and whom they can reach",
+            ("--hang-timeout",),
+            FAILURES,
+            "SECONDS",
+            default_words="only say who is silent",
+            check=above_zero,
+        ),
+    ]
+    principal: Annotated[
+        Text,
+        Setting("principal for the master", ("--principal",), ACCESS, variable="MESOS_PRINCIPAL"),
+    ]
+    secret_file: Annotated[
+        File,
+        Setting("its secret", ("--secret-file",), ACCESS, "FILE", variable="MESOS_SECRET_FILE"),
+    ]
+    token_file: Annotated[
+        File,
+        Setting("a token to send instead, as DC/OS wants it", ("--token-file",), ACCESS, "FILE"),
+    ]
+    ca_file: Annotated[
+        File,
+        Setting(
+            "speak TLS to the masters, and trust these certificates", ("--ca-file",), ACCESS, "FILE"
+        ),
+    ]
+    cert_file: Annotated[
+        File,
+        Setting(
+            "speak TLS to the masters, with this certificate of ours",
+            ("--cert-file",),
+            ACCESS,
+            "FILE",
+        ),
+    ]
+    key_file: Annotated[
+        File, Setting("its key, if it is not in the same file", ("--key-file",), ACCESS, "FILE")
+    ]
+    image: Annotated[
+        Text,
+        Setting(
+            "Docker image of the tasks",
+            ("--image",),
+            CONTAINER,
+            variable="DOCKER_IMAGE",
+            default_words="none",
+            check=image_name,
+        ),
+    ]
+    containerizer_type: Annotated[
+        Text,
+        Setting(
+            "MESOS or DOCKER: which containerizer runs the image",
+            ("-C", "--containerizer-type", "--containerizer_type"),
+            CONTAINER,
+            "TYPE",
+            default_words="MESOS",
+            check=containerizer,
+        ),
+    ]
+    force_pull_image: Annotated[
+        bool,
+        Setting(
+            "pull the image even if the node has it",
+            ("-f", "--force-pull-image", "--force_pull_image"),
+            CONTAINER,
+            default=False,
+        ),
+    ]
+    volumes: Annotated[
+        Mapping[str, str] | Iterable[str] | None,
+        Setting(
+            "mount a path of the node",
+            ("-V", "--volume"),
+            CONTAINER,
+            "HOST:CONTAINER[:ro|rw]",
+            default=(),
+            is_repeatable=True,
+        ),
+    ]
+    env: Annotated[
+        Mapping[str, str] | None,
+        Setting(
+            "set a variable for the command",
+            ("--env",),
+            CONTAINER,
+            "KEY=VALUE",
+            check=is_dict,
+            is_repeatable=True,
+        ),
+    ]
+    user: Annotated[
+        Text,
+        Setting(
+            "user that runs the tasks",
+            ("--user",),
+            CONTAINER,
+            default_words="you; in Docker the image's",
+        ),
+    ]
+    cwd: Annotated[
+        Text,
+        Setting(
+            "directory of the command on the nodes",
+            ("--cwd",),
+            CONTAINER,
+            "DIR",
+            default_words="this one where it exists, else the sandbox",
+            check=absolute,
+        ),
+    ]
+    python: Annotated[
+        Text,
+        Setting(
+            "interpreter on the nodes",
+            ("--python",),
+            CONTAINER,
+            default_words="this one; python3 in an image",
+        ),
+    ]
+    tf_config: Annotated[
+        Text,
+        Setting(
+            "who finds TF_CONFIG in the environment: auto, the tasks of a run of several, or "
+            "always, a single one, too",
+            ("--tf-config",),
+            CONTAINER,
+            "WHEN",
+            default="auto",
+            check=one_of("auto", "always"),
+        ),
+    ]
+    extra_config: Annotated[
+        Mapping[str, str | None] | None,
+        Setting(
+            "JSON object with initializer and finalizer: shell commands to run before and after",
+            ("-e", "--extra-config", "--extra_config"),
+            CONTAINER,
+            "FILE",
+        ),
+    ]
+    logs: Annotated[
+        Text,
+        Setting(
+            "whose output to show: all, none, or a list such as worker:0,ps:*",
+            ("--logs",),
+            SCREEN,
+            "TASKS",
+            default_words="all that run a command",
+        ),
+    ]
+    quiet: Annotated[
+        bool,
+        Setting("say warnings only, and show no output that logs does not name", default=False),
+    ]
+    protocol: Annotated[Text, Setting("how targets begin", default="grpc")]
+    forward_addresses: Annotated[
+        Mapping[str, str | tuple[str, int]] | None,
+        Setting("task name -> where a copy of its output goes: host and port", check=is_dict),
+    ]
+
+
+def _row(field: str, annotated: Any) -> Setting:
+    setting: Setting = annotated.__metadata__[0]
+    return setting.but(field=field, kind=annotated.__origin__)
+
+
+SETTINGS = tuple(_row(field, annotated) for field, annotated in Settings.__annotations__.items())
+DEFAULTS: Mapping[str, Any] = {setting.field: setting.default for setting in SETTINGS}
+
+
+def merge(given: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
+    """A value for every setting, checked on its own: given > environment > default."""
+    for field in given:
+        if field not in DEFAULTS:
+            problem = f"is no setting of a run{suggestion(field, DEFAULTS)}"
+            raise SpecError(None, field, problem)
+    values = {one.field: one.choose(given.get(one.field), environ) for one in SETTINGS}
+    for setting in SETTINGS:
+        setting.verify(values[setting.field])
+    return values
