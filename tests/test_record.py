@@ -39,6 +39,12 @@ def test_a_record_refuses_what_does_not_fit_its_fields(args, named):
         Point(*args, **named)
 
 
+def test_a_misspelt_field_of_a_record_is_named_with_the_nearest_right_one():
+    with pytest.raises(TypeError) as caught:
+        Checked(sise=1)
+    assert str(caught.value) == "Checked takes ('size',), not sise: did you mean size?"
+
+
 def test_records_are_equal_when_kind_and_fields_are():
     assert Point(1) == Point(1, 0)
     assert hash(Point(1)) == hash(Point(1, 0))

@@ -9,23 +9,31 @@ from .version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .config.job import Job
-    from .core.outcome import Outcome
-    from .errors import (
-        MasterError,
-        ResourcesError,
-        SpecError,
-        StartTimeout,
-        TaskFailed,
-        TFMesosError,
-    )
-    from .scheduler import TFMesosScheduler, cluster
+    from .config.job import Job as Job
+    from .config.settings import Settings as Settings
+    from .core.outcome import Outcome as Outcome
+    from .errors import EngineError as EngineError
+    from .errors import Hung as Hung
+    from .errors import Interrupted as Interrupted
+    from .errors import MasterError as MasterError
+    from .errors import ResourcesError as ResourcesError
+    from .errors import SpecError as SpecError
+    from .errors import StartTimeout as StartTimeout
+    from .errors import TaskFailed as TaskFailed
+    from .errors import TFMesosError as TFMesosError
+    from .scheduler import TFMesosScheduler as TFMesosScheduler
+    from .scheduler import cluster as cluster
 
-_HOMES = {
+# Public name -> the module that has it.
+_MODULES = {
     "cluster": "scheduler",
     "TFMesosScheduler": "scheduler",
     "Job": "config.job",
+    "Settings": "config.settings",
     "Outcome": "core.outcome",
+    "EngineError": "errors",
+    "Hung": "errors",
+    "Interrupted": "errors",
     "MasterError": "errors",
     "ResourcesError": "errors",
     "SpecError": "errors",
@@ -34,25 +42,17 @@ _HOMES = {
     "TFMesosError": "errors",
 }
 
-__all__ = [
-    "Job",
-    "MasterError",
-    "Outcome",
-    "ResourcesError",
-    "SpecError",
-    "StartTimeout",
-    "TFMesosError",
-    "TFMesosScheduler",
-    "TaskFailed",
-    "__version__",
-    "cluster",
-]
+__all__ = ["__version__", *_MODULES]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 def __getattr__(name: str) -> object:
     """Import a public name when it is first used: ``import tfmesos`` itself costs nothing."""
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Self, dataclass_transform
 
+from .text import suggestion
+
 NOTHING: Mapping[Any, Any] = MappingProxyType({})  # a default, for it cannot be changed
 
 
@@ -39,10 +41,15 @@ class Record(metaclass=_Frozen):
         given = dict(zip(fields, args, strict=False))
         values = {**type(self)._defaults, **given, **named}
         if len(args) > len(fields) or given.keys() & named or values.keys() != set(fields):
-            raise TypeError(f"{type(self).__name__} takes {fields}, got {args} and {named}")
+            raise TypeError(self._complaint(args, named))
         for name, value in values.items():
             object.__setattr__(self, name, value)
         self.__post_init__()
+
+    def _complaint(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> str:
+        fields = type(self).__match_args__
+        wrong = (f"not {name}{suggestion(name, fields)}" for name in named if name not in fields)
+        return f"{type(self).__name__} takes {fields}, {next(wrong, f'got {args} and {named}')}"
 
     def __post_init__(self) -> None:
         """For the checks of a class of its own."""

@@ -55,8 +55,7 @@ class TFMesosScheduler:
     """A cluster as TFMesos handed it out: ``start``, use ``targets``, ``stop``.
 
     It may be used from a notebook, from any thread, beside a running event loop, and several
-    times in one process: its own event loop lives on its own thread. If it is *quiet*, it says
-    warnings only, and shows the output of no task that *logs* does not name.
+    times in one process: its own event loop lives on its own thread.
     """
 
     def __init__(self, task_spec: Jobs, *positional: Any, **settings: Unpack[Settings]) -> None:
@@ -88,8 +87,8 @@ class TFMesosScheduler:
     @property
     def _state(self) -> str:
         if self._ended.done():
-            failed = self._ended.exception()  # by a fault of ours
-            return "broken" if failed else f"ended with exit code {self._ended.result().exit_code}"
+            broken = self._ended.exception()  # by a fault of ours
+            return str(broken or f"ended with exit code {self._ended.result().exit_code}")
         if self._thread is None:
             return "not started"
         return "running" if self._ready.done() else "starting"

@@ -38,6 +38,10 @@ class Outcome(Record):
         error = TaskFailed(cause.task.name, f"{cause.reason}{where}", cause.code or 1)
         return cls(error=error, cause=cause)
 
+    def __repr__(self) -> str:
+        how = "succeeded" if self.error is None else f"failed: {self.error}"
+        return f"<Outcome: {how} (exit code {self.exit_code})>"
+
     @property
     def ok(self) -> bool:
         """Did the run succeed?"""
