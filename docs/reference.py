@@ -1,12 +1,11 @@
-"""Write the tables of flags, variables and settings from what ``tfrun`` itself understands."""
+"""Write the lists of flags, variables and settings from the tables that ``tfrun`` itself uses."""
 
-import inspect
 import re
 from pathlib import Path
 
 from tfmesos.cli.arguments import build_parser
+from tfmesos.config.settings import SETTINGS
 from tfmesos.errors import RUNNER_EXITS
-from tfmesos.launcher.configuration import make_config
 from tfmesos.local import __main__ as local
 
 
@@ -16,7 +15,8 @@ def write(directory: Path) -> None:
         ("flags", flags()),
         ("local-flags", local_flags()),
         ("variables", variables()),
-        ("settings", settings()),
+        ("settings", settings(are_flags=True)),
+        ("settings-of-python", settings(are_flags=False)),
         ("runner-codes", runner_codes()),
     ]:
         (directory / f"{name}.rst").write_text("\n".join(lines) + "\n")
@@ -46,19 +46,18 @@ def _list(actions):
 
 
 def variables():
-    for action in build_parser()._actions:
-        for variable in re.findall(r"\$([A-Z_]+)", action.help):
-            yield from _entry(f"``{variable}``", f"the default of ``{action.option_strings[-1]}``")
+    for setting in SETTINGS:
+        if setting.variable:
+            yield from _entry(f"``{setting.variable}``", f"the default of ``{setting.flags[-1]}``")
 
 
-def settings():
-    """The settings of ``cluster()`` that are flags of ``tfrun``, too."""
-    by_flag = build_parser()._option_string_actions
-    for name in inspect.signature(make_config).parameters:
-        flag = "--" + name.replace("_", "-")
-        action = by_flag.get(flag) or by_flag.get(flag.removesuffix("s"))
-        if action:
-            yield from _entry(f"``{name}``", _help(action))
+def settings(are_flags: bool):
+    """The settings of ``cluster()``: those that are flags of ``tfrun``, too, or the others."""
+    for setting in SETTINGS:
+        if bool(setting.flags) == are_flags:
+            default = f" (default: {setting.default_text})" if setting.default_text else ""
+            term = f"``{setting.field}`` : ``{setting.type}``"
+            yield from _entry(term, _without_markup(setting.help + default))
 
 
 def runner_codes():
@@ -76,5 +75,9 @@ def _names(action):
 
 
 def _help(action):
-    """Its help text, in which stars and the like are no markup."""
-    return re.sub(r"([*|`_])", r"\\\1", action.help % vars(action))
+    return _without_markup(action.help % vars(action))
+
+
+def _without_markup(text):
+    """Stars and the like in a help text are no markup."""
+    return re.sub(r"([*|`_])", r"\\\1", text)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tests.commands import tfrun
 from tfmesos.cli.arguments import FLAGS, build_parser, in_flags, parse, settings_of
 from tfmesos.cli.jobs import jobs_of
 from tfmesos.config.settings import SETTINGS
@@ -44,10 +43,12 @@ def test_a_wrong_flag_cannot_write_to_the_terminal(capsys):
     assert "\x1b" not in capsys.readouterr().err
 
 
-def test_without_arguments_three_lines_of_usage_point_to_the_help():
-    done = tfrun()
-    *usage, last = done.stderr.splitlines()
-    assert (done.returncode, done.stdout, len(usage)) == (2, "", 3)
+def test_without_arguments_three_lines_of_usage_point_to_the_help(capsys):
+    with pytest.raises(SystemExit) as caught:
+        parse([])
+    shown = capsys.readouterr()
+    *usage, last = shown.err.splitlines()
+    assert (caught.value.code, shown.out, len(usage)) == (2, "", 3)
     assert usage[0].startswith("usage: tfrun -w N")
     assert all("tfrun -" in line for line in usage) and "tfrun -h" in last
 

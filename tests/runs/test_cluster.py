@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.bounds import HANG
+from tests.builders import servers, workers
 from tests.commands import environment
 from tfmesos import Job, MasterError, SpecError, TaskFailed, cluster
 from tfmesos.scheduler import TFMesosScheduler
@@ -357,3 +358,13 @@ def test_whoever_said_how_long_to_wait_gets_the_reason_and_the_wait(unknown, cap
             pytest.fail("there is no such master")
     said = f"no Mesos master yet: cannot find {unknown}: Name or service not known\n"
     assert capfd.readouterr().err.count(said) == 1
+
+
+def test_a_cluster_shows_its_jobs_where_it_runs_and_how_far_it_is():
+    jobs = [servers(1), workers(2, cmd="sleep 60")]
+    scheduler = TFMesosScheduler(jobs, quiet=True, master="local")
+    assert repr(scheduler) == "<TFMesosScheduler: 1 ps, 2 worker on local, not started>"
+    scheduler.start()
+    assert repr(scheduler) == "<TFMesosScheduler: 1 ps, 2 worker on local, running>"
+    scheduler.stop()
+    assert repr(scheduler).endswith(" on local, ended with exit code 0>")

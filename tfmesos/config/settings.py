@@ -296,12 +296,12 @@ class Settings(TypedDict, total=False):
     ]
     quiet: Annotated[
         bool,
-        Setting("say warnings only, and show no output that logs does not name", default=False),
+        Setting("show warnings only, and no output of tasks unless logs names them", default=False),
     ]
-    protocol: Annotated[Text, Setting("how targets begin", default="grpc")]
+    protocol: Annotated[Text, Setting("protocol of the TensorFlow servers", default="grpc")]
     forward_addresses: Annotated[
         Mapping[str, str | tuple[str, int]] | None,
-        Setting("task name -> where a copy of its output goes: host and port", check=is_dict),
+        Setting("send a copy of a task's standard output to an address", check=is_dict),
     ]
 
 
