@@ -59,10 +59,9 @@ class TFMesosScheduler:
     """
 
     def __init__(self, task_spec: Jobs, *positional: Any, **settings: Unpack[Settings]) -> None:
-        """*task_spec* is a Job, a dict, or a list of either. Give the settings by name.
+        """*task_spec* is a Job, a dict, or a list of either; give the settings by name.
 
-        TFMesos took some by position: role, master, name, quiet, volumes, containerizer_type,
-        force_pull_image, forward_addresses, protocol, env, extra_config.
+        Some may come by position, in the order of TFMesos: role, master, name, quiet ...
         """
         given = _by_name(positional, settings)
         self.config: LaunchConfig = make_config(task_spec, **given)
@@ -82,7 +81,7 @@ class TFMesosScheduler:
     def __repr__(self) -> str:
         jobs = ", ".join(f"{job.size} {job.name}" for job in self.config.jobs)
         master = without_password(self.config.master)
-        return f"<{type(self).__name__}: {jobs} on {master}, {self._state}>"
+        return f"<TFMesosScheduler: {jobs} on {master}, {self._state}>"
 
     @property
     def _state(self) -> str:
