@@ -16,7 +16,7 @@ BASE ?= python:$(shell $(BIN)/python -c 'import sys; print("%d.%d" % sys.version
 ROOMS := $(patsubst tfmesos/%/__init__.py,tests/%,$(wildcard tfmesos/*/__init__.py))
 UNIT_TESTS := $(wildcard tests/test_*.py $(ROOMS))
 
-.PHONY: demo test test-fast bench torch chaos fuzz check docs format clean image
+.PHONY: demo test test-fast bench torch chaos fuzz mutants check docs format clean image
 
 demo: $(VENV)/installed-for-demo
 	cd examples/mnist && $(CURDIR)/$(BIN)/tfrun -w 2 -s 1 -- $(CURDIR)/$(BIN)/python mnist_replica.py \
@@ -53,6 +53,10 @@ chaos: $(VENV)/installed-for-tests
 fuzz: $(VENV)/installed-for-tests
 	$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
 
+# Change what decides in every small way, and see whether the tests notice: about half an hour.
+mutants: $(VENV)/installed-for-mutants
+	$(BIN)/python misc/mutants.py
+
 check: $(VENV)/installed-for-tests
 	misc/check.sh
 
@@ -72,7 +76,7 @@ image: $(BIN)/python
 	rm -rf docker/wheels
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info docker/wheels docs/_build docs/_generated
+	rm -rf $(VENV) build dist mutants *.egg-info docker/wheels docs/_build docs/_generated
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tfmesos needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; name another one: make PYTHON=python3.12")'
@@ -91,6 +95,10 @@ $(VENV)/installed-for-bench: $(BIN)/python setup.py
 $(VENV)/installed-for-docs: $(BIN)/python setup.py
 	@echo "installing tfmesos and Sphinx into $(VENV); the first time this takes a minute"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	@touch $@
+
+$(VENV)/installed-for-mutants: $(VENV)/installed-for-tests setup.py
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[mutants]'
 	@touch $@
 
 $(VENV)/installed-for-tests: $(BIN)/python setup.py

@@ -42,6 +42,7 @@ setup(
         "tf": ["tensorflow>=2.16"],
         "zk": ["kazoo>=2.9"],
         "bench": BENCH,
+        "mutants": ["mutmut>=3.8"],
         "docs": DOCS,
         "test": [*TEST, *BENCH, *DOCS],
     },

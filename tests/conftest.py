@@ -63,6 +63,7 @@ def nothing_is_left_behind(tmp_path_factory, monkeypatch):
     gc.collect()
     assert not open_sockets() - sockets, "sockets are left open"
     assert not list(scratch.iterdir()), "temporary files are left"
+    gc.freeze()  # what outlives a test: nobody need look for garbage in it after the next one
 
 
 @pytest.fixture(scope="session")

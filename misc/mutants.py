@@ -1,0 +1,50 @@
+"""Change the code in every small way and see whether the tests notice: `make mutants`.
+
+pyproject.toml says which modules are changed and which tests are run. tests/mutants.rst says of
+the changes that no test notices why that is so.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+
+from _pytest.nodes import Node
+from mutmut.__main__ import cli, walk_mutatable_files
+from mutmut.mutation.data import SourceFileMutationData
+from mutmut.mutation.diff_apply import get_diff_for_mutant
+from mutmut.stats import status_by_exit_code
+
+ENOUGH = 0.85  # of all changes are noticed
+UNNOTICED = ("survived", "no tests")
+
+
+def run(names: list[str]) -> None:
+    # mutmut 3.8 asks for a name that pytest has no more since 9.2.
+    Node._nodeid = property(lambda node: node.nodeid)
+    cli(["run", *names], standalone_mode=False)
+
+
+def show(name: str, path: str) -> None:
+    diff = get_diff_for_mutant(name, path=path).splitlines()[2:]
+    print(name, *(line for line in diff if line[0] in "+-"), "", sep="\n")
+
+
+def main() -> int:
+    run(sys.argv[1:])
+    found: Counter[str] = Counter()
+    for path in walk_mutatable_files():
+        data = SourceFileMutationData(path=path)
+        data.load()
+        for name, code in data.exit_code_by_key.items():
+            status = status_by_exit_code[code]
+            found[status] += 1
+            if status in UNNOTICED:
+                show(name, str(path))
+    share = 1 - sum(found[status] for status in UNNOTICED) / found.total()
+    print(f"{share:.1%} of {found.total()} changes were noticed; {ENOUGH:.0%} are enough", found)
+    return int(share < ENOUGH)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
