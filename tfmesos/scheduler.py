@@ -52,7 +52,7 @@ _POSITIONAL = (
 
 
 class TFMesosScheduler:
-    """A cluster as TFMesos handed it out: ``start``, use ``targets``, ``stop``.
+    """A cluster with the interface of TFMesos: ``start()``, use ``targets``, ``stop()``.
 
     It may be used from a notebook, from any thread, beside a running event loop, and several
     times in one process: its own event loop lives on its own thread.
@@ -93,7 +93,7 @@ class TFMesosScheduler:
         return "running" if self._ready.done() else "starting"
 
     def start(self, wait: bool = True) -> None:
-        """Bring the cluster up; returns when every task runs. Raises what went wrong.
+        """Start the cluster. Returns when every task runs; raises an error if that fails.
 
         Without *wait* it returns at once, and whoever first needs the addresses waits.
         """
@@ -113,12 +113,12 @@ class TFMesosScheduler:
 
     @property
     def cluster_def(self) -> dict[str, list[str]]:
-        """Job name -> addresses of its tasks, as TensorFlow's ClusterSpec takes it."""
+        """Job name -> list of ``host:port``, as ``tf.train.ClusterSpec`` takes it."""
         return {job: list(addresses) for job, addresses in self._cluster().items()}
 
     @property
     def targets(self) -> dict[str, str]:
-        """Task name -> where a tf.compat.v1.Session finds it."""
+        """Task name -> ``grpc://host:port``, for ``tf.compat.v1.Session``."""
         return {
             f"/job:{job}/task:{index}": f"{self.config.protocol}://{address}"
             for job, addresses in self._indexed().items()
@@ -127,13 +127,13 @@ class TFMesosScheduler:
 
     @property
     def cluster_spec(self) -> Any:
-        """The cluster as a tf.train.ClusterSpec."""
+        """The cluster as a ``tf.train.ClusterSpec``."""
         import tensorflow as tf
 
         return tf.train.ClusterSpec(self._indexed())
 
     def resolver(self) -> Any:
-        """A cluster resolver for tf.distribute, with this process as the coordinator.
+        """A cluster resolver for ``tf.distribute``, with this process as the coordinator.
 
         TensorFlow would call us ``localhost``; tasks on other machines need our real address.
         """
@@ -160,16 +160,16 @@ class TFMesosScheduler:
         return join_address(self._run.host, self._reservation.getsockname()[1])
 
     def finished(self) -> bool:
-        """Has the run ended well? Raises what went wrong if it has not."""
+        """Has the run succeeded? False while it runs; raises the error of a run that failed."""
         if not self._ended.done():
             return False
         self._raise_failure()
         return True
 
     def wait(self, timeout: float | None = None, *, check: bool = True) -> Outcome:
-        """How the run ended, once it has. Raises what went wrong, unless *check* is False.
+        """Wait for the end of the run. Raises its error, unless *check* is False.
 
-        Raises TimeoutError if it takes longer than *timeout* seconds; it goes on then.
+        Raises TimeoutError after *timeout* seconds; the run goes on then.
         """
         with self._caller.main_thread.listening():
             if not futures.wait([self._ended], timeout).done:
@@ -181,7 +181,7 @@ class TFMesosScheduler:
         return self._ended.result()
 
     def stop(self) -> None:
-        """End every task; returns when nothing is left. Once is enough, twice does no harm."""
+        """End every task. Returns when nothing is left. A second call does nothing."""
         if self._thread is None:
             return
         try:
@@ -321,9 +321,9 @@ def _by_name(positional: tuple[Any, ...], named: Settings) -> Settings:
 def cluster(
     jobs: Jobs, *, wait: bool = True, **settings: Unpack[Settings]
 ) -> Iterator[TFMesosScheduler]:
-    """A running cluster for the length of the block; however that is left, nothing remains.
+    """A running cluster for the length of a block. However the block is left, nothing remains.
 
-    *jobs* is a Job, a dict, or a list of either; the settings are those of TFMesosScheduler.
+    *jobs* is a Job, a dict, or a list of either. The settings are those of TFMesosScheduler.
     Without *wait* the block begins at once, and the first use of the addresses waits.
     """
     scheduler = TFMesosScheduler(jobs, **settings)
