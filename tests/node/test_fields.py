@@ -3,8 +3,9 @@
 import pytest
 
 from tfmesos.errors import FrameError, HandshakeError
+from tfmesos.launcher.authentication import LauncherHandshake
 from tfmesos.node import wire
-from tfmesos.node.handshake import LauncherHandshake, RunnerHandshake
+from tfmesos.node.handshake import RunnerHandshake
 
 
 def refusal(take, *arguments):
