@@ -8,7 +8,7 @@ import json
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from tests.local.test_endpoints import NODE, ask
+from tests.local.asking import NODE, ask
 from tests.local.wire import Connection, Scheduler, framework, task
 from tfmesos.errors import FrameError
 from tfmesos.local import LocalMesos

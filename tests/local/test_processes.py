@@ -1,4 +1,4 @@
-"""Real tasks: what they see, how they end, and that nothing is left of them."""
+"""Tasks as processes of this machine."""
 
 from __future__ import annotations
 
@@ -7,144 +7,12 @@ import os
 import threading
 import time
 
-import psutil
 import pytest
 
-from tfmesos.local import AgentConfig, LocalMesos, Timing
-from tfmesos.local.processes import make_sandbox
+from tfmesos.local import AgentConfig, LocalMesos
 
-from .wire import Scheduler, appearance, framework, grace, task
-
-NODE = AgentConfig("node-a", "cpus:8;mem:4096;ports:[31000-31009]")
-FAST = Timing(kill_grace=0.2, allocation_interval=0.01)
-
-
-def run(story, *agents, **options):
-    async def main():
-        async with LocalMesos(agents or [NODE], timing=FAST, **options) as mesos:
-            scheduler = await Scheduler.subscribe(mesos.url, framework())
-            try:
-                return await story(mesos, scheduler)
-            finally:
-                scheduler.close()
-
-    return asyncio.run(main())
-
-
-def alive(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
-async def pids(mesos, *names: str) -> list[int]:
-    """The process ids that task "t" wrote into these files."""
-    sandbox = mesos.sandbox_of("t")
-    return [int(await appearance(sandbox / name)) for name in names]
-
-
-def test_a_task_gets_the_environment_of_mesos_and_nothing_of_ours(monkeypatch):
-    monkeypatch.setenv("OURS", "secret")
-
-    async def story(mesos, scheduler):
-        variables = [{"name": "GREETING", "value": "Grüß Gott"}, {"name": "EMPTY"}]
-        command = {"value": "env", "environment": {"variables": variables}}
-        await scheduler.launch(await scheduler.offer(), task("t", command))
-        await scheduler.state("t", "TASK_FINISHED")
-        return mesos.sandbox_of("t"), (mesos.sandbox_of("t") / "stdout").read_text()
-
-    sandbox, text = run(story)
-    found = dict(line.split("=", 1) for line in text.splitlines())
-    assert found["PATH"] == "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-    assert found["MESOS_SANDBOX"] == found["MESOS_DIRECTORY"] == found["PWD"] == str(sandbox)
-    assert found["MESOS_TASK_ID"] == found["MESOS_EXECUTOR_ID"] == "t"
-    assert found["GREETING"] == "Grüß Gott" and found["EMPTY"] == ""
-    assert "OURS" not in found and "HOME" not in found
-
-
-def test_a_sandbox_is_private_and_holds_stdout_and_stderr():
-    async def story(mesos, scheduler):
-        await scheduler.launch(await scheduler.offer(), task("t", "echo out; echo err >&2"))
-        await scheduler.state("t", "TASK_FINISHED")
-        sandbox = mesos.sandbox_of("t")
-        assert (sandbox / "stdout").read_text() == "out\n"
-        assert (sandbox / "stderr").read_text() == "err\n"
-        assert sandbox.stat().st_mode & 0o777 == 0o700
-        assert (sandbox.parent / "latest").resolve() == sandbox.resolve()
-        return sandbox
-
-    assert not run(story).exists()
-
-
-def test_there_is_no_directory_before_the_first_task_and_then_only_we_can_open_it():
-    """Whatever is killed before has nothing to leave behind."""
-
-    async def story(mesos, scheduler):
-        offer = await scheduler.offer()
-        assert not mesos.directory.exists()
-        await scheduler.launch(offer, task("t", "true"))
-        await scheduler.state("t", "TASK_FINISHED")
-        return mesos.directory.stat().st_mode & 0o777
-
-    assert run(story) == 0o700
-
-
-@pytest.mark.parametrize("end", ["exit 0", "exit 3", "kill -9 $$", "wait"])
-def test_what_left_the_session_of_its_task_does_not_outlive_it(end):
-    """Also when the task is only killed at the very end."""
-    daemon = "setsid sh -c 'trap : TERM; echo $$ > daemon; while :; do sleep 60; done' & "
-    script = f"{daemon} until [ -s daemon ]; do sleep 0.01; done; {end}"
-
-    async def story(mesos, scheduler):
-        await scheduler.launch(await scheduler.offer(), task("t", script))
-        (daemon,) = await pids(mesos, "daemon")
-        if end != "wait":
-            await scheduler.state("t", "TASK_FINISHED" if end == "exit 0" else "TASK_FAILED")
-            assert not alive(daemon)
-        return daemon
-
-    assert not alive(run(story, exit_grace=0.1))
-
-
-@pytest.fixture
-def umask(request):
-    before = os.umask(request.param)
-    yield request.param
-    os.umask(before)
-
-
-def mode(path):
-    return path.stat().st_mode & 0o777
-
-
-@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077], indirect=True)
-def test_only_we_can_open_the_sandboxes_whatever_the_umask(umask, tmp_path):
-    async def story(mesos, scheduler):
-        await scheduler.launch(await scheduler.offer(), task("t", "true"))
-        await scheduler.state("t", "TASK_FINISHED")
-        sandbox = mesos.sandbox_of("t")
-        return [mode(place) for place in (sandbox, sandbox.parent, mesos.directory)]
-
-    assert run(story) == [0o700, 0o700, 0o700]
-    assert run(story, work_dir=tmp_path / "work") == [0o700, 0o700, 0o700]
-
-
-@pytest.mark.parametrize("umask", [0o000, 0o077], indirect=True)
-def test_the_sandbox_of_another_user_is_open_within_a_directory_that_is_not(umask, tmp_path):
-    make_sandbox(tmp_path / "runs" / "c", 0o777)
-    assert mode(tmp_path / "runs" / "c") == 0o777
-    assert mode(tmp_path / "runs") == 0o700
-
-
-def test_a_given_work_directory_is_kept(tmp_path):
-    async def story(mesos, scheduler):
-        await scheduler.launch(await scheduler.offer(), task("t", "echo out"))
-        await scheduler.state("t", "TASK_FINISHED")
-        return mesos.sandbox_of("t", scheduler.framework_id)
-
-    sandbox = run(story, work_dir=tmp_path / "work")
-    assert tmp_path in sandbox.parents and (sandbox / "stdout").read_text() == "out\n"
+from .one_node import FAST, NODE, alive, run
+from .wire import Scheduler, framework, task
 
 
 def test_without_a_shell_the_arguments_arrive_as_they_are():
@@ -256,94 +124,6 @@ def test_a_container_that_cannot_be_started_fails_in_words(tmp_path, monkeypatch
     status = run(story)
     assert status["reason"] == "REASON_CONTAINER_LAUNCH_FAILED"
     assert "Is a directory" in status["message"]
-
-
-def test_a_task_that_ignores_sigterm_is_killed_after_its_grace():
-    async def story(mesos, scheduler):
-        ignores = "trap '' TERM; echo $$ > pid; while :; do sleep 1; done"
-        await scheduler.launch(await scheduler.offer(), task("t", ignores, **grace(0.3)))
-        (pid,) = await pids(mesos, "pid")
-        begin = time.monotonic()
-        await scheduler.kill("t")
-        status = await scheduler.state("t", "TASK_KILLED")
-        return status["message"], time.monotonic() - begin, pid
-
-    message, took, pid = run(story)
-    assert message == "Command terminated with signal Killed"
-    assert took >= 0.3 and not alive(pid)
-
-
-def test_what_a_task_leaves_behind_dies_with_it():
-    leaves = (
-        "(trap '' TERM HUP; echo $BASHPID > child; exec sleep 1000) & "
-        "set -m; (trap '' TERM HUP; echo $BASHPID > apart; exec sleep 1000) & "
-        "while [ ! -s child ] || [ ! -s apart ]; do sleep 0.01; done; exit 0"
-    )
-
-    async def story(mesos, scheduler):
-        command = {"shell": False, "value": "bash", "arguments": ["bash", "-c", leaves]}
-        await scheduler.launch(await scheduler.offer(), task("t", command))
-        await scheduler.state("t", "TASK_FINISHED")
-        found = await pids(mesos, "child", "apart")
-        return [alive(pid) for pid in found]
-
-    assert run(story) == [False, False]
-
-
-def test_teardown_ends_every_process_of_the_framework_and_no_other():
-    async def story(mesos, scheduler):
-        other = await Scheduler.subscribe(mesos.url, framework(name="other"))
-        first = await scheduler.offer()
-        await scheduler.launch(first, task("t", "echo $$ > pid; exec sleep 1000"), refuse=3600)
-        await other.launch(await other.offer(), task("o", "exec sleep 1000"), refuse=3600)
-        (mine,) = await pids(mesos, "pid")
-        theirs = (await other.state("o", "TASK_RUNNING"))["container_status"]["executor_pid"]
-        before = len(other.offers())
-        await scheduler.call("TEARDOWN")
-        assert await scheduler.over() == "clean"
-        await other.offer(before)  # what the process held is offered when it is gone
-        result = alive(mine), alive(theirs)
-        other.close()
-        return result
-
-    assert run(story) == (False, True)
-
-
-def test_however_the_block_is_left_no_process_is():
-    found = []
-
-    async def story(mesos, scheduler):
-        stubborn = "trap '' TERM; echo $$ > pid; sleep 1000 & while :; do sleep 1; done"
-        await scheduler.launch(await scheduler.offer(), task("t", stubborn))
-        found.extend(await pids(mesos, "pid"))
-        found.extend(child.pid for child in psutil.Process(found[0]).children(recursive=True))
-        raise RuntimeError("the test fails here")
-
-    with pytest.raises(RuntimeError):
-        run(story, exit_grace=0.1)
-    assert found and not any(map(alive, found))
-
-
-@pytest.mark.parametrize("turns", [1, 2, 3, 10, 100])
-def test_cancelling_the_way_out_leaves_no_process_either(turns):
-    async def main():
-        mesos = LocalMesos([NODE], exit_grace=0.3)
-        await mesos.__aenter__()
-        scheduler = await Scheduler.subscribe(mesos.url, framework())
-        stubborn = "trap '' TERM; echo $$ > pid; while :; do sleep 1; done"
-        await scheduler.launch(await scheduler.offer(), task("t", stubborn))
-        found = await pids(mesos, "pid")
-        sandbox = mesos.sandbox_of("t")
-        scheduler.close()
-        leaving = asyncio.create_task(mesos.__aexit__(None, None, None))
-        for _ in range(turns):
-            await asyncio.sleep(0)
-        leaving.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await leaving
-        return alive(found[0]), sandbox.exists()
-
-    assert asyncio.run(main()) == (False, False)
 
 
 def test_leaving_takes_no_time_when_no_task_runs():
