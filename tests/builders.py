@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from tfmesos.config.job import Job
 from tfmesos.mesos.offers import Offer
 
@@ -45,3 +47,16 @@ def an_offer(
             "resources": [scalar(n, v) for n, v in amounts.items() if v] + list(more),
         }
     )
+
+
+def amounts_of(resources):
+    """Sum per name and role of a list of Mesos resources; ports one by one."""
+    total = Counter()
+    for resource in resources:
+        if "scalar" in resource:
+            key = resource["name"], resource["role"]
+            total[key] += round(resource["scalar"]["value"] * 1000)
+        else:
+            for part in resource["ranges"]["range"]:
+                total.update(("port", n) for n in range(part["begin"], part["end"] + 1))
+    return total

@@ -107,3 +107,7 @@ def read_until(stream, *wanted):
         lines.append(line.rstrip("\n"))
         missing = [text for text in missing if text not in line]
     return lines
+
+
+def lines(text):
+    return sorted(text.splitlines())

@@ -1,17 +1,14 @@
-"""tfrun on this machine with --image: every task in a container, and none left."""
+"""tfrun on this machine with --image: every task in a container."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
-from pathlib import Path
 
-import psutil
 import pytest
 
 from tests.commands import finish, read_until, running_tfrun, standing_mesos, tfrun
@@ -21,18 +18,11 @@ from tests.runners import environment, launcher, settings
 from tfmesos.launcher import payload
 from tfmesos.node.handshake import NOBODY
 
-from .registry import running_registry
-
-TYPES = pytest.mark.parametrize("type", ["MESOS", "DOCKER"])
-GOLDEN = Path(__file__).parents[1] / "golden"
+from .containers import TYPES, running
 
 
 def words(done):
     return sorted(done.stdout.splitlines())
-
-
-def running(docker):
-    return docker("ps", "--quiet").stdout.split()
 
 
 @TYPES
@@ -205,78 +195,6 @@ def test_a_stopped_run_leaves_no_container(docker, base, number, code):
     assert not running(docker)
 
 
-def test_two_interrupts_end_a_run_that_will_not_stop(docker, base):
-    stubborn = "trap '' TERM; echo up; while :; do sleep 0.1; done"
-    with running_tfrun("-w", 1, "--image", base, "--", stubborn) as process:
-        read_until(process.stdout, "up")
-        process.send_signal(signal.SIGINT)
-        read_until(process.stderr, "")
-        process.send_signal(signal.SIGINT)
-        finish(process, 10)
-    assert process.returncode == 130 and not running(docker)
-
-
-def test_a_killed_run_leaves_no_container_and_no_directory(docker, base, tmp_path, monkeypatch):
-    with running_tfrun("-w", 2, "--image", base, "--", "echo up; exec sleep 600") as process:
-        read_until(process.stdout, "[worker:0] up", "[worker:1] up")
-        process.kill()
-        process.wait()
-        wait_until("no container", lambda: not running(docker))
-    scratch = Path(os.environ["TMPDIR"])
-    wait_until("no directory", lambda: not list(scratch.iterdir()))
-
-
-def test_a_run_killed_together_with_its_keeper_leaves_no_container(docker, base):
-    with running_tfrun("-w", 1, "--image", base, "--", "echo up; exec sleep 600") as process:
-        read_until(process.stdout, "up")
-        children = psutil.Process(process.pid).children()
-        (keeper,) = [child for child in children if "tfmesos-keeper" in child.cmdline()]
-        keeper.kill()
-        process.kill()
-        process.wait()
-        wait_until("no container", lambda: not docker("ps", "--all", "--quiet").stdout)
-    for scratch in Path(os.environ["TMPDIR"]).iterdir():  # there is nobody left to remove it
-        shutil.rmtree(scratch)
-
-
-def test_a_run_killed_while_its_containers_are_made_leaves_none(docker, base):
-    with running_tfrun("-w", 4, "--image", base, "--", "exec sleep 600") as process:
-        wait_until("a container", lambda: docker("ps", "--all", "--quiet").stdout)
-        process.kill()
-        process.wait()
-    scratch = Path(os.environ["TMPDIR"])
-    wait_until("no directory", lambda: not list(scratch.iterdir()))
-    assert docker("ps", "--all", "--quiet").stdout == ""
-
-
-def test_a_run_interrupted_while_its_containers_are_made_leaves_none(docker, base):
-    with running_tfrun("-w", 4, "--image", base, "--", "exec sleep 600") as process:
-        wait_until("a container", lambda: docker("ps", "--all", "--quiet").stdout)
-        process.send_signal(signal.SIGINT)
-        finish(process)
-    assert process.returncode == 130
-    assert docker("ps", "--all", "--quiet").stdout == ""
-
-
-def test_what_a_dead_run_left_is_removed_by_the_next_one(docker, base):
-    ended = subprocess.Popen(["true"])
-    ended.wait()
-    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    here = f"{boot}/{os.readlink('/proc/self/ns/pid')}"
-    stat = Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]
-    owners = {
-        "dead": f"{here}/{ended.pid}/1",
-        "living": f"{here}/{os.getpid()}/{stat}",
-        "elsewhere": f"{boot}/pid:[1]/{ended.pid}/1",
-    }
-    for name, owner in owners.items():
-        docker("create", "--name", name, "--label", f"org.tfmesos.owner={owner}", base, "true")
-    assert tfrun("-w", 1, "--image", base, "--", "sleep 1").returncode == 0
-    left = docker("ps", "--all", "--format", "{{.Names}}").stdout.split()
-    docker("rm", *left)
-    assert sorted(left) == ["elsewhere", "living"]
-
-
 def test_a_standing_mesos_runs_images_for_others(docker, base):
     with standing_mesos() as url:
         done = tfrun("-m", url, "-w", 1, "-C", "docker", "--image", base, "--", "echo hello")
@@ -288,149 +206,3 @@ def test_a_standing_mesos_runs_images_for_others(docker, base):
             run.send_signal(signal.SIGINT)
             finish(run)
         wait_until("no container", lambda: not running(docker))
-
-
-BAD = "127.0.0.1:9/no/such"  # nobody listens there
-
-
-@pytest.mark.parametrize(
-    "flags, code, message",
-    [
-        (("--image", BAD), 2, f"--image cannot be had: Failed to pull image '{BAD}': "),
-        (("--image", "BASE", "-f"), 2, "--image cannot be had: Failed to pull image"),
-        (("--image", "BASE", "-V", "/no/dir:/x"), 2, "-V/--volume /no/dir:/x: there is no /no/dir"),
-        (("--image", "BASE", "-V", "/etc:x"), 2, "-V/--volume must name absolute paths, got 'x'"),
-        (
-            ("--image", "BASE", "--user", "nosuchuser"),
-            2,
-            "--user 'nosuchuser': there is no such user",
-        ),
-        (("--image", "BASE", "-Gw", "0.5"), 2, "-Gw/--worker-gpus must be a whole number, got 0.5"),
-    ],
-)
-def test_bad_input_is_one_clear_line_and_starts_nothing(base, flags, code, message):
-    flags = [base if flag == "BASE" else flag for flag in flags]
-    done = tfrun("-w", 1, *flags, "--", "true")
-    complaints = [line for line in done.stderr.splitlines() if "pulling" not in line]
-    assert (done.returncode, done.stdout, len(complaints)) == (code, "", 1), done.stderr
-    assert message in complaints[0]
-
-
-def test_an_image_is_pulled_when_it_is_missing_and_when_it_is_forced(docker):
-    with running_registry() as (image, asked):
-        once = ("-w", 1, "--restarts", 0, "--image", image, "--", "true")
-        done = tfrun(*once)
-        assert f"tfrun: pulling {image}" in done.stderr
-        assert done.returncode and 'exec: "/bin/sh"' in done.stderr  # it is there, and hollow
-        assert "hint: the node or the image has no such Python" in done.stderr
-        asked.clear()
-        assert "pulling" not in tfrun(*once).stderr
-        assert asked == []
-        assert "pulling" in tfrun("-f", *once).stderr
-        assert "/v2/hollow/manifests/1" in asked
-        docker("rmi", image)
-
-
-@pytest.fixture
-def deaf_registry():
-    """A registry that takes connections and never answers."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        yield f"127.0.0.1:{listener.getsockname()[1]}/some/image"
-
-
-def test_a_pull_that_takes_too_long_is_given_up(base, deaf_registry):
-    done = tfrun("-w", 1, "--image", deaf_registry, "--start-timeout", 1, "--", "true")
-    assert done.returncode == 75
-    assert f"not started after 1 s: still pulling {deaf_registry}" in done.stderr
-
-
-def test_a_pull_can_be_interrupted(base, deaf_registry):
-    with running_tfrun("-w", 1, "--image", deaf_registry, "--", "true") as process:
-        read_until(process.stderr, "pulling")
-        process.send_signal(signal.SIGINT)
-        finish(process, 10)
-    assert process.returncode == 130
-
-
-def test_an_engine_that_never_answers_does_not_hold_an_interrupt_up(tmp_path, monkeypatch):
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(str(tmp_path / "deaf.sock"))
-        listener.listen()
-        monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/deaf.sock")
-        with running_tfrun("-w", 1, "--image", "some/image", "--", "true") as process:
-            with listener.accept()[0]:
-                process.send_signal(signal.SIGINT)
-                finish(process, 10)
-    assert process.returncode == 130
-
-
-def test_an_image_without_python_is_named_as_the_fault(docker, base):
-    docker("build", "--tag", "snakeless", "-", input=f"FROM {base}\nRUN rm /usr/bin/python3\n")
-    done = tfrun("-w", 1, "--image", "snakeless", "--", "true")
-    assert done.returncode == 127
-    assert "exec: python3: not found" in done.stderr
-    assert "hint: the node or the image has no such Python" in done.stderr
-    assert "launching it again" not in done.stderr
-
-
-def test_a_parameter_that_docker_does_not_know_is_told_in_its_words(base, docker):
-    with standing_mesos() as url:
-        done = tfrun(
-            "-m", url, "-w", 1, "-C", "docker", "--user", "x y", "--image", base, "--", "true"
-        )
-    assert done.returncode == 1 and "unable to find user x y" in done.stderr
-
-
-@pytest.mark.parametrize(
-    "env, reason",
-    [
-        ({"PATH": "/no/such"}, "there is no docker command on the PATH"),
-        (
-            {"DOCKER_HOST": "unix:///no/such"},
-            "Cannot connect to the Docker daemon at unix:///no/such",
-        ),
-        (
-            {"DOCKER_HOST": "ssh://me@192.0.2.1"},
-            "DOCKER_HOST=ssh://me@192.0.2.1 is the engine of another machine",
-        ),
-    ],
-)
-def test_no_engine_is_said_at_once(env, reason):
-    done = tfrun("-w", 1, "--image", "some/image", "--", "true", env=env)
-    assert done.returncode == 75 and done.stderr.count("\n") == 1
-    assert "the image some/image needs Docker on this machine, or a Mesos master:" in done.stderr
-    assert reason in done.stderr
-
-
-@TYPES
-def test_a_task_asks_docker_for_its_own_gpus_and_an_engine_without_any_is_named(
-    base, tmp_path, type
-):
-    """No GPU is here, so Docker's refusal is all there can be."""
-    nvidia = tmp_path / "nvidia-smi"
-    nvidia.write_text("#!/bin/sh\necho 'GPU 0: Fake (UUID: GPU-0)'\n")
-    nvidia.chmod(0o755)
-    path = f"{tmp_path}:{os.environ['PATH']}"
-    flags = ("-w", 1, "-Gw", 1, "--restarts", 0, "-C", type, "--image", base)
-    done = tfrun(*flags, "--", "true", env={"PATH": path})
-    assert done.returncode == 1 and "could not select device driver" in done.stderr
-    assert "hint: Docker on that node has no GPU support" in done.stderr
-
-
-@pytest.mark.parametrize(
-    "name, meant",
-    [
-        ("docker-gpus", {"Count": 2, "DeviceIDs": None}),
-        ("docker-gpu-by-name", {"Count": 0, "DeviceIDs": ["GPU-a"]}),
-        ("docker-gpus-by-name", {"Count": 0, "DeviceIDs": ["GPU-a", "GPU-b"]}),
-    ],
-)
-def test_docker_reads_our_request_for_gpus_as_we_mean_it(docker, base, name, meant):
-    info = json.loads((GOLDEN / f"{name}.json").read_text())
-    parameters = info["container"]["docker"]["parameters"]
-    flags = [f"--{p['key']}={p['value']}" for p in parameters]
-    docker("create", "--name", "wants-gpus", "--memory", "64m", *flags, base, "true")
-    (found,) = json.loads(docker("inspect", "wants-gpus").stdout)
-    docker("rm", "wants-gpus")
-    (asked,) = found["HostConfig"]["DeviceRequests"]
-    assert {key: asked[key] for key in meant} == meant and asked["Capabilities"] == [["gpu"]]

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from tests.builders import scalar, servers, workers
+from tests.builders import amounts_of, scalar, servers, workers
 from tests.fake_masters import transcript
-from tests.mesos.test_offers import amounts_of
 from tfmesos.core.lifecycle import Lifecycle
 from tfmesos.errors import FrameError, HandshakeError, MasterError
 from tfmesos.launcher.authentication import LauncherHandshake

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
-import re
 import signal
 import socket
 import subprocess
@@ -14,19 +12,8 @@ import sys
 import psutil
 import pytest
 
+from .command_line import running
 from .wire import Scheduler, framework, task
-
-
-@contextlib.contextmanager
-def running(*flags, **options):
-    command = [sys.executable, "-m", "tfmesos.local", "--port", "0", *flags]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, **pipes, **options) as process:
-        try:
-            yield process, re.search(r"http://\S+", process.stdout.readline())[0]
-        finally:
-            process.terminate()
-            process.wait()
 
 
 def outcome(*flags):

@@ -10,7 +10,7 @@ import socket
 from tfmesos.local import LocalMesos, cluster
 
 from .asking import NODE, basic
-from .test_command_line import running
+from .command_line import running
 from .wire import Connection, Scheduler, framework
 
 

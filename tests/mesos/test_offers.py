@@ -3,7 +3,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.builders import an_offer, ports, scalar, servers, workers
+from tests.builders import amounts_of, an_offer, ports, scalar, servers, workers
 from tfmesos.config.job import Job, Resources
 from tfmesos.mesos.offers import Offer
 from tfmesos.mesos.placement import Sieve, place
@@ -38,19 +38,6 @@ def tasks(draw):
         for name in ("ps", "worker")
     ]
     return [task for job in jobs for task in job.tasks]
-
-
-def amounts_of(resources):
-    """Sum per name and role of a list of Mesos resources; ports one by one."""
-    total = Counter()
-    for resource in resources:
-        if "scalar" in resource:
-            key = resource["name"], resource["role"]
-            total[key] += round(resource["scalar"]["value"] * 1000)
-        else:
-            for part in resource["ranges"]["range"]:
-                total.update(("port", n) for n in range(part["begin"], part["end"] + 1))
-    return total
 
 
 @given(tasks(), offers())

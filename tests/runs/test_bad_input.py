@@ -1,0 +1,126 @@
+"""Bad input is one clear line, and nothing is started."""
+
+import pytest
+
+from tests.commands import (
+    tfrun,
+)
+
+
+@pytest.mark.parametrize(
+    "text, problem",
+    [("[1]", "must be a JSON object"), ("{", "JSON object"), ("[" * 100_000, "nested")],
+)
+def test_an_extra_config_that_is_no_object_is_refused(tmp_path, text, problem):
+    config = tmp_path / "extra.json"
+    config.write_text(text)
+    done = tfrun("-w", 1, "--extra_config", config, "--", "x")
+    assert done.returncode == 2 and problem in done.stderr and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "args, message",
+    [
+        (["-w", "-1", "--", "x"], "-w/--nworker must not be negative, got -1"),
+        (["-w", "1", "-s", "-2", "--", "x"], "-s/--nserver must not be negative, got -2"),
+        (["-w", "two", "--", "x"], "argument -w/--nworker: invalid int value: 'two'"),
+        (["-w", "0", "--", "x"], "no task to run: say how many workers with -w/--nworker"),
+        (["-w", "1", "-Cw", "0", "--", "x"], "-Cw/--worker-cpus must be above 0, got 0"),
+        (["-w", "1", "-Mw", "1", "--", "x"], "-Mw/--worker-mem must be at least 32 (MiB), got 1"),
+        (["-w", "1", "-Gw", "0.5", "--", "x"], "-Gw/--worker-gpus must be a whole number, got 0.5"),
+        (["-w", "1"], "the command is missing"),
+        (["-w", "1", "--", ""], "the command must not be empty"),
+        (["-s", "1", "--", " "], "the command must not be empty"),
+        (["-w", "1", "--retry-codes", "256", "--", "x"], "--retry-codes must be exit codes from 1"),
+        (["-w", "1", "--logs", "boss", "--", "x"], "--logs names no job of this run: 'boss'"),
+        (["-w", "1", "-V", "/a", "--", "x"], "-V/--volume must be HOST:CONTAINER[:ro|rw], got"),
+        (["-w", "1", "-V", "/a:/b", "--", "x"], "-V/--volume /a:/b needs an image"),
+        (["-w", "1", "--env", "X", "--", "x"], "--env must be KEY=VALUE, got 'X'"),
+        (["-w", "1", "--env", "1=2", "--", "x"], "--env needs a variable name before =, got '1'"),
+        (["-w", "1", "-m", "a:b:c", "--", "x"], "-m/--master"),
+        (["-w", "1", "-m", "ftp://x", "--", "x"], "-m/--master"),
+        (["-w", "1", "-e", "/no/such", "--", "x"], "-e/--extra-config cannot be read: /no/such"),
+        (["-w", "1", "-C", "lxc", "--", "x"], "-C/--containerizer-type must be MESOS or DOCKER"),
+        (["-w", "1", "--start-timeout", "0", "--", "x"], "--start-timeout must be above 0, got 0"),
+        (["-w", "1", "--start-timeout", "nan", "--", "x"], "--start-timeout must be above 0, got"),
+        (["-w", "1", "--hang-timeout", "-5", "--", "x"], "--hang-timeout must be above 0, got -5"),
+        (
+            ["-w", "1", "--local-chief", "--hang-timeout", "5", "--", "x"],
+            "--hang-timeout cannot be combined with a local chief",
+        ),
+        (["-w", "1", "--restarts", "-1", "--", "x"], "--restarts must be a whole number from 0 on"),
+        (
+            ["-w", "1", "--restart-policy", "ever", "--", "x"],
+            "--restart-policy must be one of never, task, all, got 'ever'",
+        ),
+        (
+            ["-w", "1", "--tf-config", "no", "--", "x"],
+            "--tf-config must be auto or always, got 'no'",
+        ),
+        (
+            ["-w", "1", "--retry-codes", "1,x", "--", "x"],
+            "--retry-codes must be exit codes from 1 to 255, as in 137,143, got '1,x'",
+        ),
+        (
+            ["-w", "2", "--local-chief", "--restart-policy", "all", "--", "x"],
+            "--restart-policy 'all' cannot be combined with a local chief",
+        ),
+        (
+            ["-w", "1", "-m", "h", "--image", "a b", "--", "x"],
+            "--image must be the name of an image",
+        ),
+        (
+            ["-w", "1", "-m", "h", "--image=-v/:/host", "--", "x"],
+            "--image must be the name of an image, got '-v/:/host'",
+        ),
+        (["-w", "1", "--user", "nobody", "--", "x"], "--user 'nobody' needs an image or a Mesos"),
+        (["-w", "1", "--cwd", "here", "--", "x"], "--cwd must be an absolute path, got 'here'"),
+        (["-w", "1", "-V", "/a:b", "--", "x"], "-V/--volume must name absolute paths, got 'b' in"),
+        (
+            ["-w", "1", "-s", "1", "--local-chief", "--serve", "worker", "--", "x"],
+            "--local-chief needs a command, and worker:0 is a bare server",
+        ),
+        (["-w", "1", "--advertise", "a b", "--", "x"], "--advertise must be HOST or HOST:PORT"),
+        (
+            ["-w", "1", "--constraint", "hostname:ODD", "--", "x"],
+            "--constraint knows no operator 'ODD' in 'hostname:ODD': "
+            "use UNIQUE, CLUSTER, GROUP_BY, MAX_PER, IS, LIKE, UNLIKE",
+        ),
+        (
+            ["-w", "1", "--constraint", "hostname", "--", "x"],
+            "--constraint must be [JOB=]FIELD:OPERATOR[:VALUE], got 'hostname'",
+        ),
+        (
+            ["-w", "1", "--constraint", "rack:LIKE:(", "--", "x"],
+            "--constraint 'rack:LIKE:(' has a bad regular expression: missing )",
+        ),
+        (
+            ["-w", "1", "--constraint", "rack:IS", "--", "x"],
+            "--constraint 'rack:IS' needs a value after IS:",
+        ),
+        (
+            ["-w", "1", "--constraint", "rack:MAX_PER:many", "--", "x"],
+            "--constraint 'rack:MAX_PER:many' needs a whole number above 0 after MAX_PER:",
+        ),
+        (
+            ["-w", "1", "--constraint", "ps=hostname:UNIQUE", "--", "x"],
+            "--constraint names no job of this run: 'ps' in 'ps=hostname:UNIQUE' (there is worker)",
+        ),
+        (["-w", "1", "--logs", "all", "--worker-logs", "0", "--", "x"], "exclude each other"),
+        (["-w", "1", "--serve", "ps", "--", "x"], "--serve names no job of this run: 'ps'"),
+        (["-w", "1", "--serve", "worker", "--", "x"], "--serve leaves no task to run the command"),
+        (["-w", "1", "--principal", "me", "--", "x"], "--principal 'me' needs a secret file, too"),
+        (["-w", "1", "--secret-file", "/no", "--", "x"], "--secret-file cannot be read: /no"),
+        (["-w", "1", "--token-file", "/dev/null", "--", "x"], "--token-file is empty: /dev/null"),
+        (["-w", "1", "--key-file", "k", "--", "x"], "--key-file needs a certificate file, too"),
+        (
+            ["-w", "1", "-m", "https://127.0.0.1:1", "--ca-file", "/no/ca", "--", "x"],
+            "--ca-file cannot be used: /no/ca",
+        ),
+        (["--frobnicate", "--", "x"], "--frobnicate"),
+    ],
+)
+def test_bad_input_is_one_clear_line_and_nothing_is_started(args, message):
+    done = tfrun(*args)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr and done.stderr.count("\n") == 1

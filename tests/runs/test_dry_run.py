@@ -1,0 +1,68 @@
+"""tfrun without a run."""
+
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from tests.commands import (
+    environment,
+    finish,
+    lines,
+    read_until,
+    running_tfrun,
+    tfrun,
+)
+from tfmesos.version import __version__
+
+
+def test_dry_run_prints_what_would_be_sent_and_keeps_the_secret():
+    done = tfrun(
+        *("-w", 1, "-s", 1, "--image", "me/train", "-C", "docker", "-V", "/a:/b:ro", "--dry-run"),
+        *("-m", "mesos-master", "-f", "-r", "ml", "-n", "my run", "--", "python", "x.py"),
+    )
+    assert done.returncode == 0
+    sent = json.loads(done.stdout)
+    assert sent["framework_info"]["name"] == "my run"
+    assert sent["framework_info"]["roles"] == ["ml"]
+    assert [info["name"] for info in sent["task_infos"]] == ["/job:ps/task:0", "/job:worker/task:0"]
+    container = sent["task_infos"][0]["container"]
+    assert container["docker"]["image"] == "me/train"
+    assert container["docker"]["force_pull_image"] is True
+    assert {"host_path": "/a", "container_path": "/b", "mode": "RO"} in container["volumes"]
+    variables = sent["task_infos"][0]["command"]["environment"]["variables"]
+    secret = [v["value"] for v in variables if v["name"] == "TFMESOS_SECRET"]
+    assert secret == ["(256 random bits)"]
+
+
+def test_help_groups_the_flags_and_shows_three_examples():
+    shown = tfrun("--help").stdout
+    assert shown.count("    tfrun ") == 3
+    for group in ("what to run:", "resources of each task:", "where to run it:", "what you see:"):
+        assert group in shown
+
+
+def test_version():
+    assert tfrun("--version").stdout == f"tfmesos {__version__}\n"
+
+
+@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_the_run_in_good_order(number, code):
+    script = 'trap "echo cleaning; exit 0" TERM; echo up; while :; do sleep 0.05; done'
+    with running_tfrun("-w", 2, "--", "sh", "-c", script) as run:
+        read_until(run.stdout, "[worker:0] up", "[worker:1] up")
+        run.send_signal(number)
+        out, err = finish(run, 20)
+    assert run.returncode == code
+    assert lines(out) == ["[worker:0] cleaning", "[worker:1] cleaning"]
+    assert "tfrun: " in err
+
+
+def test_a_dry_run_that_nobody_reads_is_no_fault():
+    script = (
+        f"{sys.executable} -m tfmesos --dry-run -w 200 -- true | head -1; exit ${{PIPESTATUS[0]}}"
+    )
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=environment())
+    assert (done.returncode, done.stderr) == (141, "")
