@@ -13,14 +13,17 @@ from tests.fake_masters import transcript
 from tfmesos.core.lifecycle import Lifecycle
 from tfmesos.errors import FrameError, HandshakeError, MasterError
 from tfmesos.launcher.authentication import LauncherHandshake
+from tfmesos.launcher.deciders import Deciders
 from tfmesos.mesos import feasibility, masters, recordio
 from tfmesos.mesos.answers import event_of
 from tfmesos.mesos.client import MesosClient
 from tfmesos.mesos.decode import translate
+from tfmesos.mesos.engine import MesosEngine
 from tfmesos.mesos.json_values import NONSENSE, read_json
 from tfmesos.mesos.offers import Offer
 from tfmesos.mesos.placement import place
 from tfmesos.mesos.recordio import RecordDecoder
+from tfmesos.mesos.subscription import Subscription
 from tfmesos.node import json_reader, wire
 from tfmesos.node.handshake import RunnerHandshake
 from tfmesos.sanitize import tidy
@@ -189,12 +192,14 @@ class CallsThatGoNowhere:
 
 def check_events(given: list[Any]) -> None:
     """A run lives through whatever a master says, or refuses it as nonsense."""
-    state = Lifecycle([*workers(2).tasks, *servers(1).tasks], "run", 0.0)
+    lifecycle = Lifecycle([*workers(2).tasks, *servers(1).tasks], "run", 0.0)
+    run = Deciders(lifecycle, MesosEngine(lambda: 0.5))
     passed_on: list[Any] = []
     client = MesosClient(masters.parse("master:5050"), {}, passed_on.append)
+    subscription = Subscription(None, CallsThatGoNowhere(), 1.0, client._take)
     for value in given:
         try:
-            client._take(event_of(json.dumps(value).encode()), CallsThatGoNowhere())
+            client._take(event_of(json.dumps(value).encode()), subscription)
         except (FrameError, MasterError):
             pass
     for now, event in enumerate(passed_on):
@@ -203,9 +208,9 @@ def check_events(given: list[Any]) -> None:
         except NONSENSE:
             continue
         if translated is not None:
-            state.handle(translated, float(now))
-        state.summary()
-        state.deadline()
+            run.handle(translated, float(now))
+        lifecycle.summary()
+        assert run.deadline is None or isinstance(run.deadline, float)
 
 
 def check_records(record: bytes) -> None:
