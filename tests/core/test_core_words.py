@@ -389,3 +389,8 @@ def test_the_earliest_time_counts_and_what_is_due_is_done_in_order():
     assert clocks.tick(3.0) == [("c", 3.0)]
     assert clocks.tick(9.0) == [("a", 9.0), ("c", 9.0)]
     assert Clocks().deadline is None
+
+
+def test_an_outcome_shows_how_it_was():
+    assert "succeeded" in repr(Outcome())
+    assert "failed: got SIGINT" in repr(Outcome(error=Interrupted("got SIGINT", 130)))
