@@ -6,23 +6,13 @@ import json
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
+from tests.node.random_messages import MESSAGES
 from tfmesos.errors import HandshakeError
 from tfmesos.launcher.authentication import LauncherHandshake
 from tfmesos.node.handshake import RunnerHandshake
 
 SECRET = b"s" * 32
-VALUES = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-(2**64), 2**64)
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=8,
-)
-MESSAGES = st.dictionaries(st.text(), VALUES, max_size=4).map(lambda m: {**m, "type": "x"})
 
 
 def launcher_side(secret=SECRET, run="run", nonce=b"L" * 16, tasks=("task",)):
