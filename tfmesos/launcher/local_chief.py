@@ -12,15 +12,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from ..config.job import Task
+from ..json_types import Json
 from ..node import guard, process
 from ..node.address import join_address
 from ..node.port import family_of, reserve
 from ..node.steps import Steps
-
-Json = dict[str, Any]
 
 _HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 GUARD_GRACE = 2.0  # seconds from SIGTERM to SIGKILL if we are killed
