@@ -23,11 +23,12 @@ from pathlib import Path
 
 import psutil
 
+from tests.bounds import HANG
 from tests.commands import environment
 from tests.conftest import describe, is_alive, living_children, reap
 from tfmesos.local.workdir import remove_abandoned
 
-ENDS_WITHIN = 60.0  # seconds; against hangs, not against a busy machine
+ENDS_WITHIN = HANG
 LEAVES_WITHIN = 15.0  # seconds for what is left when the launcher has ended
 LINES = 400
 FAILS_WITH = 3

@@ -19,11 +19,14 @@ from tfmesos.config.launch import LaunchConfig
 from tfmesos.core import actions as do
 from tfmesos.core import events as happened
 from tfmesos.core.lifecycle import Lifecycle
+from tfmesos.core.outcome import Outcome
+from tfmesos.launcher.deciders import Deciders
 from tfmesos.local import Timing, resources
 from tfmesos.local.effects import End, Kill, Launch, Send
 from tfmesos.local.state import MasterState
 from tfmesos.mesos import actions as calls
 from tfmesos.mesos.decode import translate
+from tfmesos.mesos.engine import MesosEngine
 from tfmesos.mesos.task_info import command_info, framework_info, task_info
 
 INFO = {"id": "M", "port": 5050, "address": {"hostname": "h", "ip": "127.0.0.1", "port": 5050}}
@@ -125,14 +128,13 @@ class VirtualRun:
         self._calls, self._events = world.wire(), world.wire()
         self._containers: dict[str, str] = {}
         self.started = self.finished = 0.0
-        self.outcome: do.Outcome | None = None
+        self.outcome: Outcome | None = None
         self._framework_id = ""
 
     def begin(self) -> None:
         world, clock = self._world, self._world.clock
-        self._state = Lifecycle(
-            self._config.tasks, self._name, clock.now, jitter=world.random.random
-        )
+        lifecycle = Lifecycle(self._config.tasks, self._name, clock.now)
+        self._deciders = Deciders(lifecycle, MesosEngine(world.random.random))
         info = framework_info(self._config, self._name, "here")
         call = {"type": "SUBSCRIBE", "subscribe": {"framework_info": info}}
         self._calls.send(
@@ -182,17 +184,17 @@ class VirtualRun:
     # The run itself
 
     def handle(self, event: happened.Event) -> None:
-        for action in self._state.handle(event, self._world.clock.now):
+        for action in self._deciders.handle(event, self._world.clock.now):
             self._do(action)
         self._arm()
 
     def _arm(self) -> None:
-        due = self._state.deadline()
+        due = self._deciders.deadline
         if due is not None:
             self._world.clock.at(due, self._tick)
 
     def _tick(self) -> None:
-        due = self._state.deadline()
+        due = self._deciders.deadline
         if due is not None and due <= self._world.clock.now:
             self.handle(happened.Ticked())
 

@@ -153,7 +153,7 @@ def test_the_limit_of_memory_ends_its_task_only_and_the_report_says_why(base, ty
     )
     assert done.returncode == 137
     assert "worker:1 ran out of memory and was killed by SIGKILL (signal 9)" in done.stderr
-    assert "worker:0 (was killed by SIGTERM" in done.stderr and "hint:" not in done.stderr
+    assert "worker:0 (" not in done.stderr and "hint:" not in done.stderr
 
 
 @pytest.mark.parametrize("code", [7, 211, 255])
