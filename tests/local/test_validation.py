@@ -200,3 +200,15 @@ def test_what_is_lacking_is_told_in_the_role_of_the_offer():
         "Total resources cpus(allocated: a):3 required by task and its executor "
         "is more than available cpus(allocated: a):2; mem(allocated: a):64"
     )
+
+
+def test_ports_are_resources_too():
+    ports = {
+        "name": "ports",
+        "type": "RANGES",
+        "ranges": {"range": [{"begin": 31000, "end": 31001}]},
+    }
+    assert task_problem(a_task(resources=[ports]), "S0", "*", ROOM, ()) == (
+        "Total resources ports(allocated: *):[31000-31001] required by task and its executor "
+        "is more than available cpus(allocated: *):2; mem(allocated: *):64"
+    )
