@@ -7,7 +7,6 @@ from types import UnionType
 from typing import Any
 
 from ..errors import SpecError
-from ..record import Record
 
 Text = str | None
 
@@ -24,24 +23,32 @@ GROUPS = (TASKS, RESOURCES, PLACE, FAILURES, ACCESS, CONTAINER, SCREEN, PYTHON_O
 )
 
 
-class Setting(Record):
-    """One row of the table. ``field``, ``kind`` and ``job`` are filled in where the row is used."""
+class Setting:
+    """One row of the table. Its field and type are those of the place where it stands.
 
-    help: str
-    flags: tuple[str, ...] = ()  # spellings with _ are those of TFMesos
-    group: str = PYTHON_ONLY
-    metavar: str | None = None
-    variable: str = ""  # of the environment; the flag wins
-    default: Any = None
-    default_words: str = ""  # where the default depends on the rest, or has to be explained
-    check: Callable[[Any], str] | None = None  # what is wrong with a value, or nothing
-    is_repeatable: bool = False
-    field: str = ""
-    kind: Any = Text
-    job: str | None = None  # whose field it is, if not the run's
+    Not a Record: that takes ten times as long to make, and each start makes all rows.
+    """
 
-    def __hash__(self) -> int:
-        return hash(self.help)  # Annotated asks for it at every start
+    def __init__(
+        self,
+        help: str,
+        flags: tuple[str, ...] = (),  # spellings with _ are those of TFMesos
+        group: str = PYTHON_ONLY,
+        metavar: str | None = None,
+        *,
+        variable: str = "",  # of the environment; the flag wins
+        default: Any = None,
+        default_words: str = "",  # where the default depends on the rest, or has to be explained
+        check: Callable[[Any], str] | None = None,  # what is wrong with a value, or nothing
+        is_repeatable: bool = False,
+        field: str = "",
+        kind: Any = Text,
+        job: str | None = None,  # whose field it is, if not the run's
+    ) -> None:
+        self.help, self.flags, self.group, self.metavar = help, flags, group, metavar
+        self.variable, self.default, self.default_words = variable, default, default_words
+        self.check, self.is_repeatable = check, is_repeatable
+        self.field, self.kind, self.job = field, kind, job
 
     @property
     def name(self) -> str:
@@ -83,7 +90,7 @@ class Setting(Record):
 
     @property
     def _is_text(self) -> bool:
-        return bool(self.kind == Text)
+        return self.kind is Text
 
 
 def _text_of(default: Any) -> str:

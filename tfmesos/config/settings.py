@@ -307,7 +307,8 @@ class Settings(TypedDict, total=False):
 
 def _row(field: str, annotated: Any) -> Setting:
     setting: Setting = annotated.__metadata__[0]
-    return setting.but(field=field, kind=annotated.__origin__)
+    setting.field, setting.kind = field, annotated.__origin__
+    return setting
 
 
 SETTINGS = tuple(_row(field, annotated) for field, annotated in Settings.__annotations__.items())
