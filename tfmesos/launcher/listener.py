@@ -140,6 +140,12 @@ class Listener:
             return
         link.send(message if isinstance(message, bytes) else wire.encode(message))
 
+    def start(self, task_id: str, message: bytes) -> None:
+        """Let the command of a task begin: from now on it may have written something."""
+        if link := self._links.get(task_id):
+            link.has_begun = True
+        self.send(task_id, message)
+
     def dismiss(self, task_id: str) -> None:
         """Let the runner go, if it has reported its end; once is enough."""
         if link := self._links.get(task_id):

@@ -335,7 +335,7 @@ class Run:
             else:
                 remote.append((task_id, task))
         for task_id, frame in start_frames(self.config, remote, start.cluster):
-            self._listener.send(task_id, frame)
+            self._listener.start(task_id, frame)
 
     async def _run_chief(self, chief: LocalChief, message: Json) -> None:
         self._events.put_nowait(happened.TaskReady(chief.task_id))
