@@ -38,11 +38,13 @@ def main() -> int:
         data.load()
         for name, code in data.exit_code_by_key.items():
             status = status_by_exit_code[code]
-            found[status] += 1
+            if status != "not checked":  # because names were given
+                found[status] += 1
             if status in UNNOTICED:
                 show(name, str(path))
     share = 1 - sum(found[status] for status in UNNOTICED) / found.total()
-    print(f"{share:.1%} of {found.total()} changes were noticed; {ENOUGH:.0%} are enough", found)
+    print(f"{share:.1%} of {found.total()} changes were noticed; {ENOUGH:.0%} are enough")
+    print(*(f"{number} {status}" for status, number in found.items()), sep=", ")
     return int(share < ENOUGH)
 
 
