@@ -54,7 +54,6 @@ class MesosEngine:
         self._attempts: dict[Task, str] = {}  # the last one, of tasks that do not want a place
         self._reconciliation = Reconciliation()
         self._agents = AgentQuery()
-        self._is_subscribed = False
         self._explain_at: float | None = None
         self._clocks: Clocks[Output] = Clocks(
             (lambda: self._reconciliation.deadline, self._reconcile),
