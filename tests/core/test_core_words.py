@@ -144,7 +144,7 @@ def test_a_run_that_is_stopped_without_a_code_has_gone_well():
     todo = life(happened.StopRequested("left", 0), 4.0)
     assert {stop.reason for stop in only(do.StopRunner, todo)} == {"the run is over"}
     assert not life.state.is_failing
-    life(happened.StopRequested("left", 0), 5.0)  # again: at once
+    life(happened.StopRequested("interrupted", 130), 5.0)  # Ctrl-C then: at once
     assert (life.outcome.ok, life.outcome.exit_code) == (True, 0)
     assert life.outcome.unstopped == ("worker:0", "worker:1")
 

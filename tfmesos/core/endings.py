@@ -153,6 +153,12 @@ class Endings:
         text = f"{member.task.name} {end.reason} while {names} is out of touch"
         return Say(f"{text}: waiting to see who failed first", "warning")
 
+    def runner_registered(self, member: Member) -> None:
+        """It is heard now, so its engine may lose sight of it for as long as that lasts."""
+        one = self._unconfirmed.get(member)
+        if one and one.is_partition:
+            self._unconfirmed[member] = one.but(until=None)
+
     # What the engine says
 
     def _task_seen(self, task_id: str) -> list[Action]:

@@ -166,6 +166,7 @@ class Lifecycle:
             return []
         self._avoided_nodes.worked(member.node)
         registered = self._cluster.register(member, event)
+        self._endings.runner_registered(member)
         if self.phase is Phase.STARTING:
             return [*registered, *self._start_when_complete()]
         if self.phase is Phase.RUNNING:
@@ -173,7 +174,7 @@ class Lifecycle:
         return [do.StopRunner(member.task_id, 0, "the run is ending")]
 
     def _start_when_complete(self) -> list[Action]:
-        if not self._cluster.is_complete:
+        if self.phase is not Phase.STARTING or not self._cluster.is_complete:
             return []
         self.phase = Phase.RUNNING
         return self._cluster.start()
@@ -316,7 +317,7 @@ class Lifecycle:
 
     def _stop_requested(self, reason: str, exit_code: int, now: float) -> list[Action]:
         if self.phase is Phase.STOPPING:
-            return self._finish(now)
+            return self._finish(now) if exit_code else []  # its owner wants it in good order
         error = Interrupted(reason, exit_code) if exit_code else None
         return self._stop(Outcome(error=error), now)
 

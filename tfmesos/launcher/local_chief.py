@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Mapping
 
 from ..config.job import Task
+from ..core.events import TaskExited
 from ..json_types import Json
 from ..node import guard, process
 from ..node.address import join_address
@@ -34,6 +35,7 @@ class LocalChief:
         self.address = join_address(host, self._reservation.getsockname()[1])
         self._guard = self._start_guard()
         self._process: asyncio.subprocess.Process | None = None
+        self.is_started = False
         self._stop_grace: float | None = None  # seconds from SIGTERM to SIGKILL, once stopping
 
     def _start_guard(self) -> subprocess.Popen[bytes]:
@@ -66,6 +68,11 @@ class LocalChief:
                 self._say(f"the finalizer of {self.task.name} {reason}")
         assert steps.ending is not None
         return steps.ending
+
+    def stopped_early(self) -> TaskExited:
+        """What there is to tell of it if it was stopped before it started."""
+        reason = "was stopped before it started"
+        return TaskExited(self.task_id, 128 + signal.SIGTERM, reason, was_stopped=True)
 
     async def stop(self, grace: float) -> None:
         self._stop_grace = grace if self._stop_grace is None else min(grace, self._stop_grace)

@@ -57,7 +57,6 @@ from .story import Story
 log = logging.getLogger(__name__)
 
 AnyEvent = happened.Event | happened.Ticked | MesosEvent
-
 LEAVE_WITHIN, HURRY_WITHIN = 3.0, 0.5  # seconds for the engine to let us go
 STARTS, BETWEEN_STARTS = 32, 0.05  # tasks that begin at once, seconds until the next ones do
 STATUS_EVERY = 0.1  # seconds between two versions of the live line, at least
@@ -305,7 +304,7 @@ class Run:
                 self._start(action.but(tasks=action.tasks[:STARTS]))
                 self._side_work.append(self._spawn(self._start_rest(action)))
             case do.StopRunner(task_id, grace) if self._chief and task_id == self._chief.task_id:
-                self._side_work.append(self._spawn(self._chief.stop(grace)))
+                self._stop_chief(self._chief, grace)
             case do.StopRunner():
                 self._listener.send(action.task_id, stop_message(action))
             case do.AnnounceReady(cluster):
@@ -331,11 +330,18 @@ class Run:
         for task_id, task in start.tasks:
             if self._chief is not None and task_id == self._chief.task_id:
                 message = start_message(self.config, task, start.cluster)
+                self._chief.is_started = True
                 self._side_work.append(self._spawn(self._run_chief(self._chief, message)))
             else:
                 remote.append((task_id, task))
         for task_id, frame in start_frames(self.config, remote, start.cluster):
             self._listener.start(task_id, frame)
+
+    def _stop_chief(self, chief: LocalChief, grace: float) -> None:
+        if chief.is_started:
+            self._side_work.append(self._spawn(chief.stop(grace)))
+        else:
+            self._events.put_nowait(chief.stopped_early())
 
     async def _run_chief(self, chief: LocalChief, message: Json) -> None:
         self._events.put_nowait(happened.TaskReady(chief.task_id))
