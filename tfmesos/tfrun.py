@@ -131,8 +131,7 @@ def _dry_run(config: LaunchConfig) -> int:
     import socket
 
     from .cli.dry_run import preview
-    from .errors import TFMesosError
-    from .launcher.screen import NOBODY_READS, Screen
+    from .launcher.screen import NOBODY_READS, Screen, unwritten
 
     text = json.dumps(preview(config, socket.gethostname()), indent=2)
     try:
@@ -140,7 +139,7 @@ def _dry_run(config: LaunchConfig) -> int:
     except BrokenPipeError:
         return NOBODY_READS
     except OSError as error:
-        raise TFMesosError(f"the output cannot be written: {error.strerror}") from error
+        return _complain(*unwritten(error))
     return 0
 
 
