@@ -394,3 +394,66 @@ def test_the_earliest_time_counts_and_what_is_due_is_done_in_order():
 def test_an_outcome_shows_how_it_was():
     assert "succeeded" in repr(Outcome())
     assert "failed: got SIGINT" in repr(Outcome(error=Interrupted("got SIGINT", 130)))
+
+
+# Who is told what
+
+
+def test_a_server_imports_tensorflow_while_the_others_register_and_a_command_does_not():
+    life = Life(servers(1, cmd=None), workers(1))
+    life(happened.EngineReady())
+    life.place()
+    server, worker = life.state.members
+    prepare = do.Prepare(server.task_id, server.task)
+    assert life(happened.TaskRegistered(server.task_id, "h:0", 0)) == [prepare]
+    (start,) = life(happened.TaskRegistered(worker.task_id, "h:1", 1))
+    assert start.cluster == {"ps": ["h:0"], "worker": ["h:1"]}
+
+
+def test_when_the_last_command_runs_the_cluster_is_announced_with_its_addresses():
+    life = Life()
+    life(happened.EngineReady())
+    life.place()
+    life.register()
+    assert life(happened.TaskReady(FIRST)) == []
+    ready = do.AnnounceReady({"worker": ["h:0", "h:1"]})
+    assert life(happened.TaskReady(SECOND)) == [ready]
+    assert life(happened.TaskReady(SECOND)) == []
+
+
+def test_a_runner_that_comes_when_the_run_is_ending_is_sent_away_at_once():
+    life = Life()
+    life(happened.EngineReady())
+    life.place()
+    life(happened.StopRequested("enough", 1))
+    away = do.StopRunner(FIRST, 0, "the run is ending")
+    assert life(happened.TaskRegistered(FIRST, "h:0", 0)) == [away]
+    assert life(happened.TaskRegistered("of-nobody", "h:0", 0)) == []
+    life(happened.StopRequested("enough", 1))
+    assert life.outcome.exit_code == 1
+    assert ("starting the tasks", 0.0) in life.outcome.times
+
+
+def test_a_restart_is_a_warning_and_all_are_told_why_they_are_stopped():
+    life = Life(restarts=RestartPolicy(3, "all")).up()
+    todo = life(exited(FIRST, 137, "was killed"), 4.0)
+    words = f"worker:0 on host-{FIRST} was killed; restarting all tasks in 1 s (restart 1 of 3)"
+    assert said(todo) == [(words, "warning")]
+    assert only(do.StopRunner, todo) == [
+        do.StopRunner(SECOND, KILL_GRACE, "all tasks are started again", False)
+    ]
+
+
+def test_when_nobody_waits_the_engine_is_told_so():
+    life = Life().up()
+    assert life(happened.EngineReady()) == [do.StopPlacing("no task is waiting")]
+    assert life(happened.Impossible("too big")) == []
+
+
+def test_two_ends_that_are_due_together_are_both_dealt_with():
+    life = Life()
+    life(happened.EngineReady())
+    life.place()
+    for task_id in (FIRST, SECOND):
+        life(happened.TaskUnreachable(task_id), 1.0)
+    assert len(said(life(happened.Ticked(), 100.0))) == 3  # a restart of each, and the wait
