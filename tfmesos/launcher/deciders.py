@@ -10,7 +10,7 @@ from ..core.events import Event, Ticked
 
 
 class Decider(Protocol):
-    """Whatever decides: pure, so that any run can be replayed from its events."""
+    """Whatever decides: pure, so that events and random numbers are enough to replay a run."""
 
     @property
     def deadline(self) -> float | None:
