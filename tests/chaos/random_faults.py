@@ -2,8 +2,9 @@
 
     python -m tests.chaos.random_faults --runs 500 --seed 1
 
-Run number n of seed s is run 0 of seed s + n, so ``--runs 1 --seed N`` does a finding over again,
-as far as the machine keeps time.
+The time is a random one after the beginning of a random phase of the run, so that the process is
+there on a busy machine and on an idle one. Run number n of seed s is run 0 of seed s + n, so
+``--runs 1 --seed N`` does a finding over again, as far as the machine keeps time.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -28,15 +31,27 @@ from tests.commands import environment
 from tests.conftest import describe, is_alive, living_children, reap
 from tfmesos.local.workdir import remove_abandoned
 
+Launcher = subprocess.Popen[bytes]
+
 ENDS_WITHIN = HANG
 LEAVES_WITHIN = 15.0  # seconds for what is left when the launcher has ended
 LINES = 400
 FAILS_WITH = 3
-# Every worker writes two halves of its lines, then leaves word that it is done, and of what.
+LOOK_AGAIN = 0.002  # seconds between two looks at a run
+# Every worker says that it has begun, writes two halves of its lines, then leaves word that it is
+# done, and of what.
 COMMAND = (
+    ": > {begun}; "
     "seq -f '{{task_index}} %g' {half}; sleep {pause}; seq -f '{{task_index}} %g' {next} {lines}; "
-    "echo {code} > {place}/{{task_index}}; exit {code}"
+    "echo {code} > {done}/{{task_index}}; exit {code}"
 )
+# Phase -> who lives in it, and the seconds after its beginning in which a fault falls.
+PHASES = {
+    "set-up": (["launcher"], 0.5),
+    "starting": (["launcher", "runner", "guard"], 0.1),
+    "running": (["launcher", "runner", "guard", "command"], 0.15),
+    "stopping": (["launcher", "runner", "guard"], 0.01),
+}
 LEFT_OUT = re.compile(r"\[worker:(\d)\] \((\d+) lines? ")
 
 
@@ -48,7 +63,8 @@ class Plan:
     workers: int
     fails: bool
     pause: float  # seconds in the middle of the command
-    after: float  # seconds until the fault
+    phase: str  # in which the fault falls
+    after: float  # seconds from the beginning of the phase to the fault
     part: str  # launcher, runner, guard or command
     fault: str
     choice: float  # which of those that there are
@@ -56,14 +72,17 @@ class Plan:
     @classmethod
     def of(cls, seed: int) -> Plan:
         chance = random.Random(seed)
-        part = chance.choice(["launcher", "runner", "guard", "command"])
+        phase = chance.choices(list(PHASES), [1, 3, 4, 3])[0]
+        parts, longest = PHASES[phase]
+        part = chance.choice(parts)
         faults = ["kill", "pause"] if part == "launcher" else ["kill", "pause", "stop"]
         return cls(
             seed=seed,
             workers=chance.choice([1, 2, 2, 3]),
             fails=chance.random() < 0.25,
-            pause=round(chance.uniform(0.0, 0.4), 2),
-            after=round(chance.uniform(0.0, 1.5), 3),
+            pause=round(chance.uniform(0.1, 0.4), 2),
+            phase=phase,
+            after=round(chance.uniform(0.0, longest), 3),
             part=part,
             fault=chance.choice(faults),
             choice=chance.random(),
@@ -85,23 +104,22 @@ class Run:
 
 def carry_out(plan: Plan, place: Path) -> Run:
     """Raises subprocess.TimeoutExpired if the run does not end."""
-    words, temporary = place / "words", place / "tmp"
-    words.mkdir()
+    done, temporary = place / "done", place / "tmp"
+    done.mkdir()
     temporary.mkdir()
     with open(place / "out", "wb") as out, open(place / "err", "wb") as err:
         launcher = subprocess.Popen(
-            [sys.executable, "-m", "tfmesos", "-w", str(plan.workers), "--", _command(plan, words)],
+            [sys.executable, "-m", "tfmesos", "-w", str(plan.workers), "--", _command(plan, place)],
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=err,
             env=environment(TMPDIR=str(temporary)),
         )
-        time.sleep(plan.after)  # the random time; nothing waits for it
-        hit, worker = _strike(plan, psutil.Process(launcher.pid))
+        hit, worker = _strike(plan, launcher, place)
         code = launcher.wait(ENDS_WITHIN)
-    done = {int(word.name): int(word.read_text() or -1) for word in words.iterdir()}
+    codes = {int(word.name): int(word.read_text() or -1) for word in done.iterdir()}
     texts = ((place / name).read_text() for name in ("out", "err"))
-    return Run(plan, code, *texts, done, hit, worker)
+    return Run(plan, code, *texts, codes, hit, worker)
 
 
 def _command(plan: Plan, place: Path) -> str:
@@ -110,31 +128,62 @@ def _command(plan: Plan, place: Path) -> str:
         next=LINES // 2 + 1,
         lines=LINES,
         pause=plan.pause,
-        place=place,
+        begun=place / "begun",
+        done=place / "done",
         code=FAILS_WITH if plan.fails else 0,
     )
 
 
-def _strike(plan: Plan, launcher: psutil.Process) -> tuple[str | None, int | None]:
+def _strike(plan: Plan, launcher: Launcher, place: Path) -> tuple[str | None, int | None]:
+    """The part that was hit, and whose it was; None if the run ended before."""
+    _until(lambda: _has_begun(plan.phase, launcher, place), launcher)
+    time.sleep(plan.after)  # the random time; nothing waits for it
+    hit = _until(lambda: _try_to_hit(plan, launcher), launcher)
+    return hit[0] if hit else (None, None)
+
+
+def _try_to_hit(plan: Plan, launcher: Launcher) -> list[tuple[str, int | None]]:
     try:
-        there = _parts(launcher)[plan.part]
+        there = _those_of(plan.part, psutil.Process(launcher.pid))
         victim = there[int(plan.choice * len(there))]
         worker = _worker(victim)
         _FAULTS[plan.fault](victim, launcher)
     except (IndexError, psutil.Error):
-        return None, None  # it has ended, or not begun
-    return plan.part, worker
+        return []  # it has ended, or not begun
+    return [(plan.part, worker)]
 
 
-def _parts(launcher: psutil.Process) -> dict[str, list[psutil.Process]]:
+def _until(look: Callable[[], Sequence[Any]], launcher: Launcher) -> Sequence[Any]:
+    """What *look* finds at last; nothing if the launcher has ended before."""
+    while launcher.poll() is None:
+        if found := look():
+            return found
+        time.sleep(LOOK_AGAIN)
+    return []
+
+
+def _has_begun(phase: str, launcher: Launcher, place: Path) -> Sequence[Any]:
+    """What shows that the phase has begun."""
+    if phase == "starting":
+        return psutil.Process(launcher.pid).children()
+    signs = {"set-up": [place], "running": place.glob("begun"), "stopping": place.glob("done/*")}
+    return list(signs[phase])
+
+
+def _those_of(part: str, launcher: psutil.Process) -> list[psutil.Process]:
+    if part == "launcher":
+        return [launcher]
     runners = launcher.children()
-    guards, commands = [], []
-    for runner in runners:
-        # The guard is there before any command, and both are forks of the runner at first.
+    return runners if part == "runner" else [p for r in runners for p in _children(part, r)]
+
+
+def _children(part: str, runner: psutil.Process) -> list[psutil.Process]:
+    """The guard is there before any command, and both are forks of the runner at first."""
+    try:
         children = sorted(runner.children(), key=lambda child: (child.create_time(), child.pid))
-        guards += children[:1]
-        commands += children[1:]
-    return {"launcher": [launcher], "runner": runners, "guard": guards, "command": commands}
+    except psutil.NoSuchProcess:
+        return []
+    return children[:1] if part == "guard" else children[1:]
 
 
 def _worker(victim: psutil.Process) -> int | None:
@@ -142,24 +191,25 @@ def _worker(victim: psutil.Process) -> int | None:
     return int(found[1]) if found else None
 
 
-def _kill(victim: psutil.Process, launcher: psutil.Process) -> None:
+def _kill(victim: psutil.Process, launcher: Launcher) -> None:
     victim.kill()
 
 
-def _pause(victim: psutil.Process, launcher: psutil.Process) -> None:
+def _pause(victim: psutil.Process, launcher: Launcher) -> None:
     victim.suspend()
     time.sleep(0.3)
-    victim.resume()
+    with suppress(psutil.NoSuchProcess):  # it was killed meanwhile
+        victim.resume()
 
 
-def _stop(victim: psutil.Process, launcher: psutil.Process) -> None:
+def _stop(victim: psutil.Process, launcher: Launcher) -> None:
     """For good; the user gives up."""
     victim.suspend()
     time.sleep(0.1)
     launcher.send_signal(signal.SIGINT)
 
 
-_FAULTS: dict[str, Callable[[psutil.Process, psutil.Process], None]] = {
+_FAULTS: dict[str, Callable[[psutil.Process, Launcher], None]] = {
     "kill": _kill,
     "pause": _pause,
     "stop": _stop,
@@ -225,7 +275,7 @@ def findings(seed: int, hits: Counter[str] | None = None) -> list[str]:
             run = carry_out(Plan.of(seed), place)
             problems = wrongs(run)
             if run.hit and hits is not None:
-                hits[f"{run.hit} {run.plan.fault}"] += 1
+                hits[f"{run.plan.phase} {run.hit} {run.plan.fault}"] += 1
         except subprocess.TimeoutExpired:
             problems = [f"it had not ended after {ENDS_WITHIN:g} s"]
         problems += what_is_left(place, before)
@@ -247,7 +297,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         number, took = seed - args.seed + 1, time.monotonic() - began
         progress = f"{number} of {args.runs} runs, {took:.0f} s, {len(found)} findings"
         print(f"\r{progress}", end="", flush=True)
-    print("\n" + ", ".join(f"{fault} {times}" for fault, times in sorted(hits.items())))
+    print(f"\n{hits.total()} of {args.runs} faults hit a living process:")
+    print(", ".join(f"{fault} {times}" for fault, times in sorted(hits.items())))
     print(f"findings: seeds {found}" if found else "no findings")
     return 1 if found else 0
 

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 
 import pytest
 
-from .random_faults import FAILS_WITH, LINES, Plan, Run, findings, wrongs
+from .random_faults import FAILS_WITH, LINES, PHASES, Plan, Run, findings, wrongs
 
 SEEDS = range(30)
 EACH = 3  # runs of one test, so that several workers of pytest can share them
-LIGHT = Plan(0, workers=2, fails=False, pause=0, after=0, part="guard", fault="kill", choice=0)
+LIGHT = Plan(0, 2, False, pause=0, phase="running", after=0, part="guard", fault="kill", choice=0)
 
 
 @pytest.mark.bound(300)
 @pytest.mark.parametrize("first", SEEDS[::EACH])
 def test_random_faults_end_runs_rightly_and_leave_nothing(first, bound):
     bound.struck()
-    found = {seed: findings(seed) for seed in range(first, first + EACH)}
+    hits = Counter()
+    found = {seed: findings(seed, hits) for seed in range(first, first + EACH)}
     assert {seed: problems for seed, problems in found.items() if problems} == {}
+    assert hits.total(), "no fault hit a living process"
 
 
 def a_run(code, done, *, lines=LINES, err="", hit="guard", victim=0, **plan):
@@ -68,3 +71,5 @@ def test_a_seed_always_makes_the_same_plan_and_seeds_make_all_of_them():
         for fault in ("kill", "pause", "stop")
     }
     assert faults == others | {("launcher", "kill"), ("launcher", "pause")}
+    moments = {(plan.phase, plan.part) for plan in plans}
+    assert moments == {(phase, part) for phase, (parts, _) in PHASES.items() for part in parts}
