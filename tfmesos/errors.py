@@ -63,6 +63,12 @@ class Hung(TFMesosError):
     exit_code = 124
 
 
+class RunTimeout(TFMesosError):
+    """The run took longer than is allowed."""
+
+    exit_code = 124
+
+
 class Interrupted(TFMesosError):
     """The run was stopped by a signal or by its user."""
 

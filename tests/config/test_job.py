@@ -3,7 +3,7 @@ import pytest
 from tfmesos.config.job import Job, Resources, parse_jobs
 from tfmesos.config.launch import (
     LaunchConfig,
-    LogChoice,
+    TaskChoice,
     Volume,
     parse_address,
     parse_extra_config,
@@ -118,14 +118,14 @@ TASKS = (*Job("worker", 2).tasks, *Job("ps", 2).tasks)
     ],
 )
 def test_logs_choose_tasks_by_name(text, shown):
-    choice = LogChoice.parse(text, TASKS)
+    choice = TaskChoice.parse("logs", text, TASKS)
     assert [task.name for task in TASKS if task in choice] == shown
 
 
 @pytest.mark.parametrize("text", ["chief", "worker:2", "worker:x", "x:*", ","])
 def test_logs_of_a_task_that_is_not_there_are_refused(text):
     with pytest.raises(SpecError, match="names no"):
-        LogChoice.parse(text, TASKS)
+        TaskChoice.parse("logs", text, TASKS)
 
 
 @pytest.mark.parametrize("value", [[], "x", 3, None, {"init": "x"}, {"initializer": 3}])

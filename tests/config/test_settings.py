@@ -25,6 +25,8 @@ OTHERS = {
     "restarts": 1,
     "restart_policy": "task",
     "retry_codes": "7",
+    "run_timeout": 5,
+    "success": "worker:0",
     "hang_timeout": 5,
     "principal": "me",  # with a secret
     "secret_file": "FILE",  # with a principal
@@ -101,7 +103,7 @@ def test_an_empty_text_is_as_good_as_none(setting):
         ("advertise", 5, "must be a text, got 5"),
         ("restart_policy", 5, "must be a text, got 5"),
         ("local_chief", "yes", "must be True or False, got 'yes'"),
-        ("restarts", True, "must be a whole number from 0 on, got True"),
+        ("restarts", True, "must be a whole number from 0 on, or unlimited, got True"),
         ("hang_timeout", "long", "must be above 0, got 'long'"),
         ("env", ["X=1"], "must be a dict, got ['X=1']"),
         ("forward_addresses", 5, "must be a dict, got 5"),

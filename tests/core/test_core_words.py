@@ -4,7 +4,7 @@ import pytest
 
 from tests.builders import servers, workers
 from tests.replay import only
-from tfmesos.config.launch import RestartPolicy
+from tfmesos.config.restarts import RestartPolicy
 from tfmesos.core import actions as do
 from tfmesos.core import events as happened
 from tfmesos.core.avoided_nodes import AVOIDED_FOR, AvoidedNodes

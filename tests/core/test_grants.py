@@ -1,7 +1,7 @@
 """Which restarts are granted, how often, and after which pauses."""
 
 from tests.builders import workers
-from tfmesos.config.launch import RestartPolicy
+from tfmesos.config.restarts import RestartPolicy
 from tfmesos.core.actions import Near
 from tfmesos.core.endings import End
 from tfmesos.core.restarts import LONGEST_PAUSE, OLD_PLACE_ONLY, PASSING_FOR, Restart, Restarts

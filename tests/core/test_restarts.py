@@ -1,5 +1,7 @@
 """Which tasks are started again, how often and when."""
 
+from math import inf
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -7,12 +9,11 @@ from hypothesis import strategies as st
 from tests.builders import an_offer, ports, servers, workers
 from tests.replay import Run, only
 from tfmesos.config.job import Job
-from tfmesos.config.launch import RestartPolicy
+from tfmesos.config.restarts import RestartPolicy
 from tfmesos.core import actions as do
 from tfmesos.core import events as happened
 from tfmesos.core.phases import Phase
 from tfmesos.core.restarts import OLD_PLACE_ONLY, PASSING_FOR
-from tfmesos.errors import SpecError
 from tfmesos.mesos import actions as calls
 from tfmesos.mesos import events as mesos
 
@@ -91,7 +92,7 @@ def test_the_users_own_error_is_not_retried(policy):
 
 
 def test_which_codes_are_retried_can_be_said():
-    codes = RestartPolicy.parse_codes("7, 9")
+    codes = frozenset({7, 9})
     run = Run(workers(2), restarts=RestartPolicy(after_start="task", codes=codes)).up()
     assert "restarting it" in said(run.exit("worker:0", 7))[0]
     run.exit("worker:1", KILLED)
@@ -114,6 +115,48 @@ def test_the_restarts_of_a_task_are_counted_and_their_pauses_grow():
     run.exit("ps:0", 143)
     assert pauses == [1.0, 2.0]
     assert run.outcome.exit_code == KILLED and len(run.outcome.restarted) == 2
+
+
+def test_a_task_may_be_restarted_without_limit_and_the_pauses_stay_short():
+    run = Run(workers(1), servers(1), restarts=RestartPolicy(inf, "task")).up()
+    for _ in range(1100):
+        todo = run.exit("worker:0", KILLED)
+        run.wait(30)
+        run.offer()
+        run.register("worker:0")
+        run.ready("worker:0")
+    assert said(todo)[0].endswith("; restarting it in 30 s (restart 1100)")
+
+
+def test_a_task_that_cannot_start_is_not_restarted_without_limit():
+    run = Run(workers(1), restarts=RestartPolicy(inf, "task"))
+    run.subscribe()
+    for _ in range(1 + int(RestartPolicy().limit)):
+        run.offer()
+        run.update("worker:0", "TASK_LOST")
+        run.wait(30)
+    assert not run.outcome.ok
+
+
+def test_jobs_may_have_policies_of_their_own():
+    chief = Job("chief", 1, cmd="x", retry_codes="128-255")
+    ps = servers(1, restart_policy="task", restarts="unlimited", retry_codes="1-255")
+    run = Run(chief, ps, restarts=TASK).up()
+    for number in range(1, 6):
+        todo = run.exit("ps:0", 1)
+        assert said(todo)[0].endswith(f"(restart {number})")
+        run.wait(30)
+        run.offer()
+        run.register("ps:0")
+        run.ready("ps:0")
+    assert said(run.exit("chief:0", 128))[0].endswith("(restart 1 of 3)")
+    run.wait(30)
+    run.offer()
+    run.register("chief:0")
+    run.ready("chief:0")
+    run.exit("chief:0", 127)
+    run.exit("ps:0", 143)
+    assert run.outcome.exit_code == 127 and run.outcome.cause.task.name == "chief:0"
 
 
 def test_before_the_start_the_first_restart_is_immediate_and_the_next_ones_are_not():
@@ -189,19 +232,6 @@ def test_whatever_happens_a_run_with_restarts_can_be_ended_and_its_clock_does_no
     run(happened.StopRequested("stop", 130))
     run.wait(30)
     assert run.state.phase is Phase.FINISHED and run.outcome is not None
-
-
-@pytest.mark.parametrize(
-    "codes", ["0", "256", "9" * 5000, "-1", "1_3", "1.0", [1.9], [True], [256]]
-)
-def test_only_exit_codes_are_worth_a_restart(codes):
-    with pytest.raises(SpecError, match="must be exit codes from 1 to 255") as caught:
-        RestartPolicy.parse_codes(codes)
-    assert caught.value.field == "retry_codes" and len(str(caught.value)) < 400
-
-
-def test_exit_codes_may_be_given_as_a_text_or_as_numbers():
-    assert RestartPolicy.parse_codes("1, 255,") == RestartPolicy.parse_codes([1, 255]) == {1, 255}
 
 
 NO_GPU_YET = "Failed to launch container: Requested 1 gpus but only 0 available"

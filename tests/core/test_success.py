@@ -3,6 +3,7 @@
 from tests.builders import servers, workers
 from tests.replay import Run, only
 from tfmesos.config.job import Job
+from tfmesos.config.launch import TaskChoice
 from tfmesos.core import actions as do
 from tfmesos.core.success import MIN_LIFE
 
@@ -47,3 +48,12 @@ def test_jobs_of_other_names_must_all_finish():
     assert run.exit("a:0") == []
     run.exit("b:0")
     assert run.outcome.ok
+
+
+def test_the_tasks_that_were_chosen_decide():
+    jobs = (workers(3), servers(1))
+    tasks = [task for job in jobs for task in job.tasks]
+    run = Run(*jobs, success=TaskChoice.parse("success", "worker:0", tasks)).up()
+    run.now = 60.0
+    assert run.exit("worker:1") == []
+    assert len(only(do.StopRunner, run.exit("worker:0"))) == 2

@@ -79,7 +79,10 @@ def test_only_the_command_line_speaks_of_its_flags():
     flags = {flag for flag in flags if flag.startswith("--") and flag != "--version"}
     package = Path(tfmesos.__file__).parent
     with_flags = {
-        *(package / "tfrun.py", package / "config" / "settings.py"),
+        *(
+            package / "tfrun.py",
+            *(package / "config" / f"{n}.py" for n in ("settings", "failures")),
+        ),
         *(*package.glob("cli/*"), *package.glob("local/*")),
     }
     said = [

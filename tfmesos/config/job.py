@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from math import inf
 from typing import Any, NamedTuple
 
 from ..errors import SpecError
@@ -14,6 +15,9 @@ from ..record import Record
 from ..text import suggestion
 from .constraints import parse as parse_constraint
 from .constraints import parse_all, parse_for_job
+from .failures import policy_word
+from .restarts import Often, parse_codes, parse_limit
+from .setting import how_often
 from .sizes import long_argument
 
 DEFAULT_CPUS = 1.0
@@ -95,6 +99,8 @@ class Job(Record):
         ``TF_CONFIG`` then, because it cannot leave out a task
     ``constraints``
         which nodes to use: texts such as ``hostname:UNIQUE``
+    ``restarts``, ``restart_policy``, ``retry_codes``
+        as the settings of these names, for this job alone
     """
 
     name: str
@@ -106,6 +112,9 @@ class Job(Record):
     start: int = 0
     disk: float = 0.0  # MiB
     constraints: Sequence[Any] = ()  # texts such as "hostname:UNIQUE"; kept as Constraint
+    restarts: Often = None  # kept as a number
+    restart_policy: str | None = None
+    retry_codes: str | Iterable[int] | None = None  # kept as a set
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
@@ -136,6 +145,7 @@ class Job(Record):
         )
         self._check_cmd()
         self._parse_constraints()
+        self._parse_restarts()
 
     def _require(self, ok: bool, field: str, problem: str) -> None:
         if not ok:
@@ -171,6 +181,19 @@ class Job(Record):
             raise SpecError(self.name, error.field, error.problem) from None
         object.__setattr__(self, "constraints", parsed)
 
+    def _parse_restarts(self) -> None:
+        for field, check in (("restarts", how_often), ("restart_policy", policy_word)):
+            value = getattr(self, field)
+            problem = "" if value is None or value == inf else check(value)
+            self._require(not problem, field, problem)
+        if self.restarts is not None:
+            object.__setattr__(self, "restarts", parse_limit(self.restarts))
+        try:
+            codes = None if self.retry_codes is None else parse_codes(self.retry_codes)
+        except SpecError as error:
+            raise SpecError(self.name, error.field, error.problem) from None
+        object.__setattr__(self, "retry_codes", codes)
+
     def __repr__(self) -> str:
         """As one would write it: only what is not as usual."""
         fields = {**self._values(), "constraints": tuple(map(str, self.constraints))}
@@ -203,6 +226,10 @@ class Task(Record):
     @property
     def mesos_name(self) -> str:
         return f"/job:{self.job.name}/task:{self.index}"
+
+
+def tasks_of(jobs: Iterable[Job]) -> tuple[Task, ...]:
+    return tuple(task for job in jobs for task in job.tasks)
 
 
 Jobs = Job | Mapping[str, Any] | Iterable[Job | Mapping[str, Any]]

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ..errors import MAX_CODE, SpecError
+from ..errors import SpecError
 from ..record import NOTHING, Record
-from ..text import shortened
-from .job import Job, Task
+from .job import Job, Task, tasks_of
+from .restarts import USUAL_RESTARTS, RestartPolicy
 from .secret import Secret
 from .settings import DEFAULTS
 from .sizes import large_environment, long_argument
@@ -54,31 +54,33 @@ def parse_volumes(volumes: Mapping[str, str] | Iterable[str | Volume]) -> tuple[
     return tuple(v if isinstance(v, Volume) else Volume.parse(v) for v in volumes)
 
 
-class LogChoice(Record):
-    """Which tasks' output is brought home: pairs of job name and index, ``*`` for every one."""
+class TaskChoice(Record):
+    """Some of the tasks: pairs of job name and index, ``*`` for every one."""
 
     chosen: frozenset[tuple[str, str]]
 
     @classmethod
-    def parse(cls, text: str, tasks: Sequence[Task]) -> LogChoice:
+    def parse(cls, field: str, text: str, tasks: Sequence[Task]) -> TaskChoice:
         """Read ``all``, ``none`` or a list such as ``worker:0,ps:*``."""
         if text in ("all", "*"):
             return cls(frozenset({("*", "*")}))
         if text in ("none", ""):
             return cls(frozenset())
-        return cls(frozenset(cls._parse_one(part.strip(), tasks) for part in text.split(",")))
+        return cls(
+            frozenset(cls._parse_one(field, part.strip(), tasks) for part in text.split(","))
+        )
 
     @staticmethod
-    def _parse_one(part: str, tasks: Sequence[Task]) -> tuple[str, str]:
+    def _parse_one(field: str, part: str, tasks: Sequence[Task]) -> tuple[str, str]:
         job, colon, index = part.partition(":")
         indices = {str(task.index) for task in tasks if task.job.name == job}
         if not indices:
             jobs = ", ".join(sorted({task.job.name for task in tasks}))
-            raise SpecError(None, "logs", f"names no job of this run: {part!r} (there is {jobs})")
+            raise SpecError(None, field, f"names no job of this run: {part!r} (there is {jobs})")
         if not colon:
             index = "*"
         if index != "*" and index not in indices:
-            raise SpecError(None, "logs", f"names no task of this run: {part!r}")
+            raise SpecError(None, field, f"names no task of this run: {part!r}")
         return job, index
 
     def __contains__(self, task: Task) -> bool:
@@ -86,7 +88,7 @@ class LogChoice(Record):
         return not self.chosen.isdisjoint({("*", "*"), (job, "*"), (job, str(task.index))})
 
 
-EVERY_LOG = LogChoice(frozenset({("*", "*")}))
+EVERY_TASK = TaskChoice(frozenset({("*", "*")}))
 
 
 class Access(Record):
@@ -118,41 +120,6 @@ class Access(Record):
             raise SpecError(None, "key_file", "needs a certificate file, too")
 
 
-class RestartPolicy(Record):
-    """What is done about tasks that end before their time.
-
-    Before the cluster has started any task is launched again; after it, by ``after_start``:
-    ``never``, the ``task`` alone, or ``all`` tasks with a fresh cluster spec, and only for ends
-    that are not the command's own fault: a lost node, or one of ``codes``.
-    """
-
-    limit: int = DEFAULTS["restarts"]
-    after_start: str = DEFAULTS["restart_policy"]
-    codes: frozenset[int] = frozenset(DEFAULTS["retry_codes"])
-
-    @staticmethod
-    def parse_codes(given: str | Iterable[int]) -> frozenset[int]:
-        """Exit codes from a text such as ``137,143``, or from a list of numbers."""
-        try:
-            codes = _numbers_in(given) if isinstance(given, str) else list(given)
-        except TypeError:
-            codes = [None]
-        parsed = frozenset(code for code in codes if type(code) is int and 0 < code <= MAX_CODE)
-        if not all(code in parsed and type(code) is int for code in codes):
-            problem = "must be exit codes from 1 to 255, as in 137,143, got"
-            raise SpecError(None, "retry_codes", f"{problem} {shortened(repr(given), 80)}")
-        return parsed
-
-
-def _numbers_in(text: str) -> Sequence[object]:
-    """The numbers of a list such as ``137,143``; None for what is none, or too long for a code."""
-    parts = [part.strip() for part in text.split(",")]
-    return [int(p) if p.isdecimal() and p.isascii() and len(p) < 4 else None for p in parts if p]
-
-
-USUAL_RESTARTS = RestartPolicy()
-
-
 class LaunchConfig(Record):
     """Everything a run is told, merged once from flags, environment and defaults."""
 
@@ -176,9 +143,11 @@ class LaunchConfig(Record):
     finalizer: str | None = None
     protocol: str = DEFAULTS["protocol"]
     forward_addresses: Mapping[str, str] = NOTHING
-    logs: LogChoice = EVERY_LOG
+    logs: TaskChoice = EVERY_TASK  # whose output is brought home
     start_timeout: float | None = None
     restarts: RestartPolicy = USUAL_RESTARTS
+    success: TaskChoice | None = None  # who decides about it, if it was said
+    run_timeout: float | None = None  # seconds
     hang_timeout: float | None = None  # seconds of silence of every task that end the run
     advertise: tuple[str, int] | None = None
     tf_config: str = DEFAULTS[
@@ -229,7 +198,7 @@ class LaunchConfig(Record):
 
     @property
     def tasks(self) -> tuple[Task, ...]:
-        return tuple(task for job in self.jobs for task in job.tasks)
+        return tasks_of(self.jobs)
 
     @property
     def chief(self) -> Task:

@@ -9,6 +9,9 @@ from typing import Any
 from ..errors import SpecError
 
 Text = str | None
+Seconds = float | None
+
+UNLIMITED = "unlimited"  # as a number
 
 # What --help and the documentation put under one heading, in their order.
 GROUPS = (TASKS, RESOURCES, PLACE, FAILURES, ACCESS, CONTAINER, SCREEN, PYTHON_ONLY) = (
@@ -107,6 +110,13 @@ def above_zero(value: Any) -> str:
 def from_zero(value: Any) -> str:
     is_good = isinstance(value, int) and not isinstance(value, bool) and value >= 0
     return "" if is_good else f"must be a whole number from 0 on, got {value!r}"
+
+
+def how_often(value: Any) -> str:
+    is_number = isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 10
+    if value == UNLIMITED or is_number or not from_zero(value):
+        return ""
+    return f"must be a whole number from 0 on, or {UNLIMITED}, got {value!r}"
 
 
 def is_dict(value: Any) -> str:

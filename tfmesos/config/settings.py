@@ -7,23 +7,23 @@ the page of reference in the documentation.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Protocol, TypedDict
+from typing import Annotated, Any, Protocol
 
 from ..errors import SpecError
 from ..text import suggestion
+from .failures import FailureSettings
 from .setting import (
     ACCESS,
     CONTAINER,
-    FAILURES,
     PLACE,
     SCREEN,
     TASKS,
+    Seconds,
     Setting,
     Text,
     above_zero,
     absolute,
     containerizer,
-    from_zero,
     image_name,
     is_dict,
     one_of,
@@ -35,10 +35,9 @@ class _Path(Protocol):
 
 
 File = str | _Path | None
-Seconds = float | None
 
 
-class Settings(TypedDict, total=False):
+class Settings(FailureSettings, total=False):
     """The keywords of ``cluster()`` and ``TFMesosScheduler()``. None is as good as not given."""
 
     local_chief: Annotated[
@@ -102,52 +101,6 @@ class Settings(TypedDict, total=False):
             PLACE,
             "SECONDS",
             default_words="wait, and say what for",
-            check=above_zero,
-        ),
-    ]
-    restarts: Annotated[
-        int | None,
-        Setting(
-            "how often a task that fails before all have started, or as the policy says after "
-            "that, is started again",
-            ("--restarts",),
-            FAILURES,
-            "N",
-            default=3,
-            check=from_zero,
-        ),
-    ]
-    restart_policy: Annotated[
-        Text,
-        Setting(
-            "what to start again when a task is lost or killed after the start: never, "
-            "task (it alone) or all (every task, with a fresh cluster spec)",
-            ("--restart-policy",),
-            FAILURES,
-            "WHAT",
-            default="never",
-            check=one_of("never", "task", "all"),
-        ),
-    ]
-    retry_codes: Annotated[
-        str | Iterable[int] | None,
-        Setting(
-            "exit codes that are worth a restart, besides lost nodes",
-            ("--retry-codes",),
-            FAILURES,
-            "CODES",
-            default=(130, 137, 143),  # ended by SIGINT, SIGKILL, SIGTERM: from outside
-        ),
-    ]
-    hang_timeout: Annotated[
-        Seconds,
-        Setting(
-            "end the run when no task has written anything for so long, and show first what "
-            "their Python code is doing and whom they can reach",
-            ("--hang-timeout",),
-            FAILURES,
-            "SECONDS",
-            default_words="only say who is silent",
             check=above_zero,
         ),
     ]

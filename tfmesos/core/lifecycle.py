@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..config.job import Task
-from ..config.launch import USUAL_RESTARTS, RestartPolicy
+from ..config.launch import TaskChoice
+from ..config.restarts import USUAL_RESTARTS, RestartPolicy
 from ..errors import Interrupted, ResourcesError, TFMesosError
 from ..text import some
 from . import actions as do
@@ -22,12 +23,14 @@ from .clocks import Clocks
 from .cluster import Cluster
 from .endings import End, Endings, Heard
 from .hangs import Hangs
+from .node_warning import node_warning
 from .outcome import Ending, Outcome
 from .phases import Phase
 from .restarts import Restart, Restarts
 from .stopping import Stopping
 from .success import Success
 from .tasks import Member, Stage, Tasks
+from .time_limit import TimeLimit
 from .timings import Stopwatch
 from .waiting import Wait
 
@@ -40,6 +43,8 @@ class Lifecycle:
         now: float,
         *,
         start_timeout: float | None = None,
+        run_timeout: float | None = None,
+        success: TaskChoice | None = None,
         restarts: RestartPolicy = USUAL_RESTARTS,
         hang_timeout: float | None = None,
         nodes_alike: bool = False,
@@ -56,8 +61,9 @@ class Lifecycle:
         self._avoided_nodes = AvoidedNodes()
         self._restarted: list[Ending] = []
         self._hangs = Hangs(hang_timeout, self._commands_awaited)
-        self._success = Success(tasks)
+        self._success = Success(tasks, success)
         self._wait = Wait(self.members, start_timeout, now)
+        self._time_limit = TimeLimit(run_timeout, now)
         self._stopwatch = Stopwatch(now)
         self._clocks: Clocks[Action] = Clocks(
             (lambda: self._restarts.deadline, self._launch_again),
@@ -65,6 +71,7 @@ class Lifecycle:
             (lambda: self._endings.deadline, self._tick_endings),
             (self._success_deadline, lambda now: self._stop(Outcome(), now)),
             (lambda: self._hangs.deadline, self._tick_hangs),
+            (lambda: self._time_limit.deadline_in(self.phase), self._tick_time_limit),
             (self._stop_deadline, self._tick_stopping),
         )
 
@@ -96,11 +103,8 @@ class Lifecycle:
             case happened.Impossible(reason):
                 error = ResourcesError(f"this cannot be placed: {reason}")
                 return self._stop(Outcome(error=error), now) if self._is_waited_for else []
-            case happened.NodeLost(task_ids):
-                return self._warn_of("the node of {} is lost to the cluster", task_ids)
-            case happened.NodeWanted(task_ids):
-                wanted = "the operator wants to take down the node of {}; we go on there"
-                return self._warn_of(wanted, task_ids)
+            case happened.NodeLost() | happened.NodeWanted():
+                return node_warning(event, self.members)
             case happened.TaskRegistered():
                 return self._register(event)
             case happened.TaskReady(task_id):
@@ -303,9 +307,8 @@ class Lifecycle:
 
     # Ends of the run
 
-    def _warn_of(self, text: str, task_ids: Sequence[str]) -> list[Action]:
-        names = self.members.named(task_ids)
-        return [do.Say(text.format(some(names)), "warning")] if names else []
+    def _tick_time_limit(self, now: float) -> list[Action]:
+        return self._stop(Outcome(error=self._time_limit.error()), now)
 
     def _success_deadline(self) -> float | None:
         return self._success.deadline if self.phase is Phase.RUNNING else None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from math import inf
 
-from ..config.launch import RestartPolicy
+from ..config.restarts import RestartPolicy
 from ..record import Record
 from .actions import Near
 from .endings import End
@@ -21,7 +22,7 @@ class Restart(Record):
 
     of_all: bool  # everyone, or only the task that ended
     number: int  # 1 for the first; 0 if it does not count
-    limit: int
+    limit: float
     pause: float  # seconds to wait before it
 
     def __str__(self) -> str:
@@ -29,7 +30,8 @@ class Restart(Record):
             return f"its GPUs are not free yet: trying again in {self.pause:g} s"
         what = "restarting all tasks" if self.of_all else "restarting it"
         when = f" in {self.pause:g} s" if self.pause else ""
-        return f"{what}{when} (restart {self.number} of {self.limit})"
+        limit = "" if self.limit == inf else f" of {self.limit}"
+        return f"{what}{when} (restart {self.number}{limit})"
 
     def near(self, end: End, had_started: bool, now: float) -> Near | None:
         """Its old place, where the others look for it; not if that is what failed."""
@@ -54,10 +56,12 @@ class Restarts:
         """A restart after this end of a task, or None if it is the end of the run."""
         if end.is_passing and not had_started:
             return self._wait_out(end)
-        of_all = had_started and self._policy.after_start == "all"
-        if end.is_hopeless or (had_started and not self._is_worth_it(end)):
+        policy = self._policy_of(end)
+        of_all = had_started and policy.after_start == "all"
+        if end.is_hopeless or (had_started and not _is_worth_it(end, policy)):
             return None
-        who, limit = "" if of_all else end.member.task.name, self._policy.limit
+        who = "" if of_all else end.member.task.name
+        limit = policy.limit if had_started else policy.limit_before_start
         if self._spent[who] >= limit:
             return None
         if of_all:
@@ -76,10 +80,10 @@ class Restarts:
         pause = PASSING_PAUSES[min(len(met), len(PASSING_PAUSES)) - 1]
         return Restart(False, 0, self._policy.limit, pause)
 
-    def _is_worth_it(self, end: End) -> bool:
-        if self._policy.after_start == "never" or end.member.is_local:
-            return False
-        return end.is_lost or end.code in self._policy.codes
+    def _policy_of(self, end: End) -> RestartPolicy:
+        """That of the run, as far as the job has none of its own."""
+        job = end.member.task.job
+        return self._policy.changed(job.restarts, job.restart_policy, job.retry_codes)
 
     def schedule(self, member: Member, at: float) -> None:
         self._due[member] = at
@@ -95,9 +99,15 @@ class Restarts:
         self._due.clear()
 
 
+def _is_worth_it(end: End, policy: RestartPolicy) -> bool:
+    if policy.after_start == "never" or end.member.is_local:
+        return False
+    return end.is_lost or end.code in policy.codes
+
+
 def _pause(number: int, had_started: bool) -> float:
     """Seconds before restart *number*; a first failure to start is often nobody's fault."""
     if number == 1 and not had_started:
         return 0.0
     doublings = number - 1 if had_started else number - 2
-    return min(float(2**doublings), LONGEST_PAUSE)
+    return float(min(2**doublings, LONGEST_PAUSE))

@@ -1,6 +1,7 @@
 """When a run has succeeded: every task that decides has ended well.
 
-The chief decides, or the workers if there is none, or all commands if there are neither.
+The tasks that were chosen decide. Else the chief, or the workers if there is none, or all commands
+if there are neither.
 """
 
 from __future__ import annotations
@@ -8,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..config.job import DECIDING_JOBS, Task
+from ..config.launch import TaskChoice
 from .tasks import Member, Stage
 
 MIN_LIFE = 1.0  # seconds a task may run although those that decide have finished
 
 
 class Success:
-    def __init__(self, tasks: Sequence[Task]) -> None:
-        self._deciding = deciding(tasks)
+    def __init__(self, tasks: Sequence[Task], chosen: TaskChoice | None = None) -> None:
+        self._deciding = deciding(tasks, chosen)
         self.begin()
 
     def begin(self) -> None:
@@ -39,10 +41,12 @@ class Success:
         return self.deadline is not None and now >= self.deadline
 
 
-def deciding(tasks: Sequence[Task]) -> set[Task]:
+def deciding(tasks: Sequence[Task], chosen: TaskChoice | None) -> set[Task]:
     """Those whose success is the success of the run: the chief, else the workers, else all."""
     commands = {task for task in tasks if task.job.cmd is not None}
+    if chosen is not None:
+        return {task for task in commands if task in chosen}
     for name in DECIDING_JOBS:
-        if chosen := {task for task in commands if task.job.name == name}:
-            return chosen
+        if found := {task for task in commands if task.job.name == name}:
+            return found
     return commands

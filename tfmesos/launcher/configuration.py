@@ -9,16 +9,16 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..config.job import Job, constrained, parse_jobs
+from ..config.job import Job, Task, constrained, parse_jobs, tasks_of
 from ..config.launch import (
     Access,
     LaunchConfig,
-    LogChoice,
-    RestartPolicy,
+    TaskChoice,
     parse_address,
     parse_extra_config,
     parse_volumes,
 )
+from ..config.restarts import RestartPolicy, parse_codes, parse_limit
 from ..config.secret import Secret, without_password
 from ..config.settings import merge
 from ..errors import SpecError
@@ -76,6 +76,7 @@ def _translated(given: Given, jobs: tuple[Job, ...]) -> Given:
         finalizer=finalizer,
         forward_addresses=_addresses(given["forward_addresses"] or {}),
         logs=_logs(given, jobs),
+        success=_success(given["success"], tasks_of(jobs)),
         restarts=_restarts(given),
         advertise=parse_address("advertise", advertise) if advertise else None,
     )
@@ -93,16 +94,26 @@ def _access(given: Given) -> Access:
 
 
 def _restarts(given: Given) -> RestartPolicy:
-    codes = RestartPolicy.parse_codes(given["retry_codes"])
-    return RestartPolicy(given["restarts"], given["restart_policy"], codes)
+    limit, codes = parse_limit(given["restarts"]), parse_codes(given["retry_codes"])
+    return RestartPolicy(limit, given["restart_policy"], codes)
 
 
-def _logs(given: Given, jobs: Sequence[Job]) -> LogChoice:
+def _logs(given: Given, jobs: Sequence[Job]) -> TaskChoice:
     """The output of every command; a bare server has nothing to say unless it fails."""
     if given["logs"] is not None:
-        return LogChoice.parse(given["logs"], [task for job in jobs for task in job.tasks])
+        return TaskChoice.parse("logs", given["logs"], tasks_of(jobs))
     shown = () if given["quiet"] else jobs
-    return LogChoice(frozenset((job.name, "*") for job in shown if job.cmd is not None))
+    return TaskChoice(frozenset((job.name, "*") for job in shown if job.cmd is not None))
+
+
+def _success(given: str | None, tasks: Sequence[Task]) -> TaskChoice | None:
+    if given is None:
+        return None
+    chosen = TaskChoice.parse("success", given, tasks)
+    if not any(task in chosen and task.job.cmd is not None for task in tasks):
+        problem = f"must name a task that runs a command, got {given!r}"
+        raise SpecError(None, "success", problem)
+    return chosen
 
 
 def _image(given: str | None, *, is_local: bool) -> tuple[str | None, str]:

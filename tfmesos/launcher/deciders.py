@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
+from ..config.launch import LaunchConfig
 from ..core.actions import Request
 from ..core.events import Event, Ticked
+from ..core.lifecycle import Lifecycle
+from .local_chief import LocalChief
 
 
 class Decider(Protocol):
@@ -18,6 +21,23 @@ class Decider(Protocol):
 
     def handle(self, event: Any, now: float) -> Sequence[Any]:
         """Take in what happened; return what is to be done, in this order."""
+
+
+def new_lifecycle(
+    config: LaunchConfig, run_id: str, now: float, chief: LocalChief | None
+) -> Lifecycle:
+    return Lifecycle(
+        config.tasks,
+        run_id,
+        now,
+        start_timeout=config.start_timeout,
+        run_timeout=config.run_timeout,
+        success=config.success,
+        restarts=config.restarts,
+        hang_timeout=config.hang_timeout,
+        nodes_alike=config.is_local or config.image is not None,
+        local=None if chief is None else (chief.task, chief.task_id, chief.address),
+    )
 
 
 class Deciders:

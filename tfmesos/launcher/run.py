@@ -33,7 +33,7 @@ from ..node.address import split_address
 from ..text import some
 from . import payload
 from .console import Console
-from .deciders import Deciders
+from .deciders import Deciders, new_lifecycle
 from .interrupt import StopRequests
 from .listener import Listener
 from .local_chief import LocalChief
@@ -163,7 +163,7 @@ class Run:
         if self.config.local_chief:
             self._chief = LocalChief(self.config.chief, self.id, self.host, self._console.say)
             stack.callback(self._chief.close)
-        self._lifecycle = self._new_lifecycle(began_at)
+        self._lifecycle = new_lifecycle(self.config, self.id, began_at, self._chief)
         engine = MesosEngine(secrets.SystemRandom().random)
         self._deciders = Deciders(self._lifecycle, engine)
         self._driver = self._new_driver(engine)
@@ -183,19 +183,6 @@ class Run:
             silent_after=silent_after(self.config),
             dismisses=self._on_failure is None,
             runner=payload.runner(),
-        )
-
-    def _new_lifecycle(self, now: float) -> Lifecycle:
-        chief = self._chief
-        return Lifecycle(
-            self.config.tasks,
-            self.id,
-            now,
-            start_timeout=self.config.start_timeout,
-            restarts=self.config.restarts,
-            hang_timeout=self.config.hang_timeout,
-            nodes_alike=self.config.is_local or self.config.image is not None,
-            local=None if chief is None else (chief.task, chief.task_id, chief.address),
         )
 
     def _new_driver(self, engine: MesosEngine) -> MesosDriver:

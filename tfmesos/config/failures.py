@@ -1,0 +1,83 @@
+"""The rows of the table of settings that say when a run fails, and what it survives."""
+
+from collections.abc import Iterable
+from typing import Annotated, TypedDict
+
+from .setting import FAILURES, UNLIMITED, Seconds, Setting, Text, above_zero, how_often, one_of
+
+DEFAULT_RESTARTS = 3
+DEFAULT_POLICY = "never"
+DEFAULT_CODES = (130, 137, 143)  # ended by SIGINT, SIGKILL, SIGTERM: from outside
+policy_word = one_of("never", "task", "all")
+
+
+class FailureSettings(TypedDict, total=False):
+    """A part of ``Settings``."""
+
+    success: Annotated[
+        Text,
+        Setting(
+            "tasks whose success is that of the run, such as worker:0",
+            ("--success",),
+            FAILURES,
+            "TASKS",
+            default_words="the chief, else all workers, else all commands",
+        ),
+    ]
+    run_timeout: Annotated[
+        Seconds,
+        Setting(
+            "end a run that is not over by then",
+            ("--run-timeout",),
+            FAILURES,
+            "SECONDS",
+            default_words="let it run",
+            check=above_zero,
+        ),
+    ]
+    restarts: Annotated[
+        str | int | None,
+        Setting(
+            "how often a task that fails before all have started, or as the policy says after "
+            f"that, is started again; {UNLIMITED}: without end, once all have started",
+            ("--restarts",),
+            FAILURES,
+            "N",
+            default=DEFAULT_RESTARTS,
+            check=how_often,
+        ),
+    ]
+    restart_policy: Annotated[
+        Text,
+        Setting(
+            "what to start again when a task is lost or killed after the start: never, "
+            "task (it alone) or all (every task, with a fresh cluster spec)",
+            ("--restart-policy",),
+            FAILURES,
+            "WHAT",
+            default=DEFAULT_POLICY,
+            check=policy_word,
+        ),
+    ]
+    retry_codes: Annotated[
+        str | Iterable[int] | None,
+        Setting(
+            "exit codes that are worth a restart, besides lost nodes, such as 137 or 128-255",
+            ("--retry-codes",),
+            FAILURES,
+            "CODES",
+            default=DEFAULT_CODES,
+        ),
+    ]
+    hang_timeout: Annotated[
+        Seconds,
+        Setting(
+            "end the run when no task has written anything for so long, and show first what "
+            "their Python code is doing and whom they can reach",
+            ("--hang-timeout",),
+            FAILURES,
+            "SECONDS",
+            default_words="only say who is silent",
+            check=above_zero,
+        ),
+    ]

@@ -1,0 +1,19 @@
+"""What is said about the nodes of tasks that go on."""
+
+from __future__ import annotations
+
+from ..text import some
+from .actions import Say
+from .events import NodeLost, NodeWanted
+from .tasks import Tasks
+
+
+def node_warning(event: NodeLost | NodeWanted, members: Tasks) -> list[Say]:
+    """Nothing if none of the tasks lives."""
+    names = some(members.named(event.task_ids))
+    if not names:
+        return []
+    if isinstance(event, NodeLost):
+        return [Say(f"the node of {names} is lost to the cluster", "warning")]
+    text = f"the operator wants to take down the node of {names}; we go on there"
+    return [Say(text, "warning")]

@@ -1,0 +1,20 @@
+"""How long a run may take, from its beginning to its end."""
+
+from __future__ import annotations
+
+from ..errors import RunTimeout
+from .phases import Phase
+
+
+class TimeLimit:
+    def __init__(self, seconds: float | None, now: float) -> None:
+        self._seconds, self._began_at = seconds, now
+
+    def deadline_in(self, phase: Phase) -> float | None:
+        """When the run has taken too long; it may take its time to stop."""
+        if self._seconds is None or phase >= Phase.STOPPING:
+            return None
+        return self._began_at + self._seconds
+
+    def error(self) -> RunTimeout:
+        return RunTimeout(f"not over after {self._seconds:g} s, the time it was given")
