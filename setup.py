@@ -9,12 +9,14 @@ exec((HERE / "tfmesos" / "version.py").read_text(), ABOUT)
 TEST = [
     "docutils",
     "hypothesis",
+    "jsonschema",
     "mypy",
     "psutil",
     "pytest",
     "pytest-timeout",
     "pytest-xdist",
     "ruff",
+    "types-PyYAML",
     "types-psutil",
     "vermin",
 ]
@@ -37,7 +39,7 @@ setup(
     packages=find_packages(include=["tfmesos", "tfmesos.*"]),
     package_data={"tfmesos": ["py.typed"]},
     zip_safe=False,
-    install_requires=["aiohttp>=3.9"],
+    install_requires=["aiohttp>=3.9", "PyYAML>=6.0"],
     extras_require={
         "tf": ["tensorflow>=2.16"],
         "zk": ["kazoo>=2.9"],

@@ -17,14 +17,15 @@ TOP = "tfmesos"  # what lies in no folder
 # Room -> rooms it may import from. The top is for all: errors, record and the like.
 ALLOWED = {
     "config": {"config"},
+    "jobfiles": {"jobfiles", "config"},
     "core": {"core", "config"},
     "node": {"node"},
     "mesos": {"mesos", "core", "config", "node"},
     "local": {"local", "mesos", "node"},
-    "launcher": {"launcher", "mesos", "core", "config", "node", "local"},
-    "cli": {"cli", "launcher", "mesos", "core", "config", "node"},
+    "launcher": {"launcher", "jobfiles", "mesos", "core", "config", "node", "local"},
+    "cli": {"cli", "launcher", "jobfiles", "mesos", "core", "config", "node"},
 }
-PURE = {"config", "core"}
+PURE = {"config", "jobfiles", "core"}
 IO = {
     *("asyncio", "socket", "subprocess", "os", "time", "random", "threading", "logging"),
     *("aiohttp", "selectors", "signal", "sys"),

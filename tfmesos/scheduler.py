@@ -21,9 +21,9 @@ from .core.actions import ClusterSpec
 from .core.outcome import Outcome
 from .errors import Interrupted, TFMesosError
 from .launcher.caller import Caller
-from .launcher.configuration import make_config
 from .launcher.console import STALLED, Console
 from .launcher.coordinator import give_up
+from .launcher.job_file import config_from
 from .launcher.run import Run
 from .launcher.screen import Screen
 from .node.address import join_address
@@ -33,8 +33,8 @@ from .node.port import family_of, reserve
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from .config.job import Jobs
     from .config.settings import Settings
+    from .launcher.job_file import Asked
 
 logging.getLogger("tfmesos").addHandler(logging.NullHandler())  # the program decides
 
@@ -58,13 +58,13 @@ class TFMesosScheduler:
     times in one process: its own event loop lives on its own thread.
     """
 
-    def __init__(self, task_spec: Jobs, *positional: Any, **settings: Unpack[Settings]) -> None:
-        """*task_spec* is a Job, a dict, or a list of either; give the settings by name.
+    def __init__(self, task_spec: Asked, *positional: Any, **settings: Unpack[Settings]) -> None:
+        """*task_spec* is a Job, a dict, a list of either, or the path of a job file.
 
-        Some may come by position, in the order of TFMesos: role, master, name, quiet ...
+        Give the settings by name; TFMesos took some by position: role, master, name, quiet ...
         """
         given = _by_name(positional, settings)
-        self.config: LaunchConfig = make_config(task_spec, **given)
+        self.config: LaunchConfig = config_from(task_spec, given)
         self._quiet = bool(given.get("quiet"))
         self._ready: Future[ClusterSpec] = Future()
         self._ended: Future[Outcome] = Future()
@@ -319,11 +319,11 @@ def _by_name(positional: tuple[Any, ...], named: Settings) -> Settings:
 
 @contextmanager
 def cluster(
-    jobs: Jobs, *, wait: bool = True, **settings: Unpack[Settings]
+    jobs: Asked, *, wait: bool = True, **settings: Unpack[Settings]
 ) -> Iterator[TFMesosScheduler]:
     """A running cluster for the length of a block. However the block is left, nothing remains.
 
-    *jobs* is a Job, a dict, or a list of either. The settings are those of TFMesosScheduler.
+    *jobs* and the settings are what TFMesosScheduler takes.
     Without *wait* the block begins at once, and the first use of the addresses waits.
     """
     scheduler = TFMesosScheduler(jobs, **settings)

@@ -79,12 +79,10 @@ def _end_at_once(*_: object) -> NoReturn:
 
 
 def _run(args: argparse.Namespace) -> int:
-    from .cli.arguments import settings_of
-    from .cli.jobs import jobs_of
+    from .cli.configuration import config_of, job_file_of
     from .config.launch import Access
-    from .launcher.configuration import make_config
 
-    config = make_config(jobs_of(args), **settings_of(args))
+    config = config_of(args, job_file_of(args))
     if config.is_local and config.access == Access():
         _leave_out_tls()
     if args.dry_run:
@@ -133,6 +131,8 @@ def _dry_run(config: LaunchConfig) -> int:
     from .cli.dry_run import preview
     from .launcher.screen import NOBODY_READS, Screen, unwritten
 
+    for warning in config.warnings:
+        _complain(warning, 0)
     text = json.dumps(preview(config, socket.gethostname()), indent=2)
     try:
         Screen.of_this_process().out(f"{text}\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tfmesos.cli.arguments import FLAGS, build_parser, in_flags, parse, settings_of
-from tfmesos.cli.jobs import jobs_of
+from tfmesos.cli.configuration import config_of
 from tfmesos.config.settings import SETTINGS
 from tfmesos.errors import SpecError
 
@@ -43,14 +43,14 @@ def test_a_wrong_flag_cannot_write_to_the_terminal(capsys):
     assert "\x1b" not in capsys.readouterr().err
 
 
-def test_without_arguments_three_lines_of_usage_point_to_the_help(capsys):
+def test_without_arguments_a_few_lines_of_usage_point_to_the_help(capsys):
     with pytest.raises(SystemExit) as caught:
         parse([])
     shown = capsys.readouterr()
     *usage, last = shown.err.splitlines()
-    assert (caught.value.code, shown.out, len(usage)) == (2, "", 3)
+    assert (caught.value.code, shown.out, len(usage)) == (2, "", 4)
     assert usage[0].startswith("usage: tfrun -w N")
-    assert all("tfrun -" in line for line in usage) and "tfrun -h" in last
+    assert all(" tfrun " in line for line in usage) and "tfrun -h" in last
 
 
 def test_no_flag_takes_from_the_next_word_a_value_that_it_may_go_without():
@@ -80,8 +80,8 @@ def test_every_setting_with_a_flag_comes_from_the_command_line():
 
 def test_flags_become_jobs_and_the_chief_is_like_a_worker_unless_told_otherwise():
     flags = ["-w", "2", "-s", "1", "-Cw", "2", "-Gw", "1", "-Ms", "64", "--chief", "--evaluator"]
-    jobs = jobs_of(parse([*flags, "--chief-cpus", "4", "--serve", "ps", "--", "a", "b"]))
-    assert [repr(job) for job in jobs] == [
+    args = parse([*flags, "--chief-cpus", "4", "--serve", "ps", "--", "a", "b"])
+    assert [repr(job) for job in config_of(args, None).jobs] == [
         "Job('ps', 1, mem=64.0)",
         "Job('worker', 2, cpus=2.0, gpus=1, cmd=('a', 'b'))",
         "Job('chief', 1, cpus=4.0, gpus=1, cmd=('a', 'b'))",

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 from ..config.setting import GROUPS, SCREEN, TASKS, Setting
 from ..config.settings import SETTINGS
 from ..errors import SpecError
+from ..jobfiles import ENDINGS
+from ..jobfiles.translation import JobFileError
 from ..text import suggestion
 from ..version import __version__
 from .jobs import JOB_FLAGS, destination
@@ -27,6 +29,7 @@ USAGE = """\
 usage: tfrun -w N [-s N] [options] -- command [argument ...]
        tfrun -w 2 -- python train.py                          two workers on this machine
        tfrun -m mesos-master:5050 -w 2 -s 1 -- python ...     on a Mesos cluster, with a ps
+       tfrun job.yaml [options] [-- command]                  what a job file says
 """
 
 EXAMPLES = """
@@ -42,6 +45,14 @@ examples:
 
 # What only the command line knows.
 _OWN_FLAGS = (
+    Setting(
+        "a run written down, in YAML, TOML or JSON; -: standard input. As the first argument it "
+        "needs no flag",
+        ("--job-file",),
+        TASKS,
+        "FILE",
+        field="job_file",
+    ),
     Setting(
         "as in TFMesos: numbers of workers, or *",
         ("--worker-logs",),
@@ -126,6 +137,8 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     if not argv:
         sys.stderr.write(f"{USAGE}tfrun -h explains every option.\n")
         sys.exit(SpecError.exit_code)
+    if argv[0].endswith(ENDINGS):
+        argv = ["--job-file", *argv]
     parser = build_parser()
     args, unknown = parser.parse_known_args(argv)
     if unknown:
@@ -147,6 +160,8 @@ def flag_of(field: str) -> str:
 
 def in_flags(error: SpecError) -> str:
     """The error with the flag in the place of the field."""
+    if isinstance(error, JobFileError):
+        return str(error)
     if error.field == "jobs":
         return "no task to run: say how many workers with -w/--nworker (or use --chief)"
     of_all = _NAMES.get((None, error.field))  # of a job, too: the flag is the same for all
@@ -157,7 +172,7 @@ def in_flags(error: SpecError) -> str:
 def settings_of(args: argparse.Namespace) -> Settings:
     """Everything but the jobs."""
     given = {setting.field: getattr(args, setting.field) for setting in SETTINGS if setting.flags}
-    given["env"] = dict(_variable(text) for text in args.env or ())
+    given["env"] = dict(_variable(text) for text in args.env or ()) or None
     given["extra_config"] = _extra_config(args.extra_config)
     given["logs"] = _logs(args)
     return cast("Settings", given)

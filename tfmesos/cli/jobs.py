@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping
 
-from ..config.job import DEFAULT_CPUS, DEFAULT_MEM, Job
+from ..config.job import DEFAULT_CPUS, DEFAULT_MEM
 from ..config.setting import RESOURCES, TASKS, Setting
 from ..errors import SpecError
+from ..jobfiles.translation import Document
 
 # Job, its name in flags, its letter in short ones, what help calls a task of it.
 _ROLES = (
@@ -73,38 +73,45 @@ def destination(flag: Setting) -> str:
     return f"{flag.job}_{flag.field}" if flag.job else flag.field
 
 
-def jobs_of(args: argparse.Namespace) -> list[Job]:
-    """The jobs the flags ask for; chief and evaluator are like workers unless told otherwise."""
-    if not args.cmd:
-        raise SpecError(
-            None, "cmd", "is missing: give it at the end, tfrun -w 2 -- python train.py"
-        )
-    cmd = args.cmd[0] if len(args.cmd) == 1 else tuple(args.cmd)
-    like_worker = _fields_of(args, "worker")
-    asked = {name: _fields_of(args, name) for name in ("ps", "worker", "chief", "evaluator")}
-    jobs = [
-        Job(name, cmd=cmd, **{**({} if name == "ps" else like_worker), "num": 0, **fields})
-        for name, fields in asked.items()
-    ]
-    served = _served(args.serve or "", [job for job in jobs if job.num])
-    return [job.but(cmd=None) if job.name in served else job for job in jobs if job.num]
+def job_changes(args: argparse.Namespace, jobs: Mapping[str, Document]) -> dict[str, Document]:
+    """What the flags say of the *jobs* of a document, and of more jobs."""
+    asked = {name: _fields_of(args, name) for name, *_ in sorted(_ROLES, key=_is_no_server)}
+    like_worker = {**_amounts_in(jobs.get("worker", {})), **_amounts_in(asked["worker"])}
+    changes = {}
+    for name, fields in asked.items():
+        if name in jobs:
+            changes[name] = fields
+        elif fields.get("num"):
+            changes[name] = fields if name == "ps" else {**like_worker, **fields}
+    return _with_servers(args.serve or "", jobs, changes)
 
 
-def _fields_of(args: argparse.Namespace, job: str) -> dict[str, Any]:
-    """What the flags say of a job; its other fields have their defaults."""
+def _is_no_server(role: tuple[str, ...]) -> bool:
+    return role[0] != "ps"
+
+
+def _amounts_in(fields: Document) -> Document:
+    return {field: fields[field] for field, *_ in _AMOUNTS if field in fields}
+
+
+def _fields_of(args: argparse.Namespace, job: str) -> Document:
+    """What the flags say of a job."""
     flags = (flag for flag in JOB_FLAGS if flag.job == job)
     given = ((flag.field, getattr(args, destination(flag))) for flag in flags)
     return {field: int(v) if v is True else v for field, v in given if v is not None}
 
 
-def _served(text: str, jobs: Sequence[Job]) -> set[str]:
-    """The jobs of --serve: they run the stock server instead of the command."""
+def _with_servers(
+    text: str, jobs: Mapping[str, Document], changes: dict[str, Document]
+) -> dict[str, Document]:
+    """With the jobs of --serve: they run the stock server instead of the command."""
     served = {name.strip() for name in text.split(",") if name.strip()}
-    there = [job.name for job in jobs]
+    there = list(dict.fromkeys([*jobs, *changes]))
     for name in sorted(served):
         if name not in there:
             problem = f"names no job of this run: {name!r} (there is {', '.join(there)})"
             raise SpecError(None, "serve", problem)
     if served and served.issuperset(there):
         raise SpecError(None, "serve", f"leaves no task to run the command, got {text!r}")
-    return served
+    servers = {name: {**changes.get(name, {}), "serve": True, "cmd": None} for name in served}
+    return {**changes, **servers}

@@ -155,6 +155,7 @@ class LaunchConfig(Record):
     ]  # for every task of a run of several; "always": of one task, too
     local_chief: bool = False  # run the chief, or worker 0, as a child of the launcher
     remark: str = ""  # what the user should know about these settings
+    warnings: tuple[str, ...] = ()  # what a job file says that has no meaning here
 
     def __post_init__(self) -> None:
         self._check_texts()

@@ -60,6 +60,8 @@ class Setup:
         self, stack: AsyncExitStack, run_id: str, is_hurried: Callable[[], bool]
     ) -> None:
         """Those that are named, or an embedded Mesos, which goes with *stack*."""
+        for text in self._config.warnings:
+            self._say(text, "warning")
         access = self._config.access
         if not self._config.is_local:
             if access.principal and access.secret:

@@ -1,0 +1,127 @@
+"""A job file beside flags: flags win, and an error names the one that said it."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import pytest
+
+from tests.builders import workers
+from tfmesos import TFMesosScheduler
+from tfmesos.cli.arguments import in_flags, parse
+from tfmesos.cli.configuration import config_of, job_file_of
+from tfmesos.config.job import Job
+from tfmesos.errors import CannotRead, SpecError
+from tfmesos.launcher.job_file import config_from
+
+FILE = """\
+name: mnist
+cmd: [python, train.py]
+env: {A: "1"}
+image: me/train
+jobs:
+  ps: {serve: true}
+  worker:
+    num: 2
+    mem: 64
+"""
+
+
+@pytest.fixture
+def job_yaml(tmp_path, monkeypatch):
+    monkeypatch.delenv("DOCKER_IMAGE", raising=False)
+    monkeypatch.delenv("MESOS_MASTER", raising=False)
+    path = tmp_path / "job.yaml"
+    path.write_text(FILE)
+    return path
+
+
+def config(*argv):
+    args = parse([str(arg) for arg in argv])
+    return config_of(args, job_file_of(args))
+
+
+def said(*argv):
+    with pytest.raises(SpecError) as caught:
+        config(*argv)
+    return in_flags(caught.value)
+
+
+def test_a_job_file_is_the_first_argument_or_has_a_flag(job_yaml):
+    made = config(job_yaml)
+    assert made.jobs == (Job("ps", 1), workers(2, mem=64, cmd=["python", "train.py"]))
+    assert (made.name, made.image, made.env) == ("mnist", "me/train", {"A": "1"})
+    assert config("--job-file", job_yaml) == made
+    assert config("-m", "local", "--job-file", job_yaml) == made
+
+
+def test_a_job_file_may_come_from_standard_input(job_yaml, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(FILE.encode())))
+    assert config("--job-file", "-") == config(job_yaml)
+
+
+def test_flags_beside_a_file_win(job_yaml):
+    made = config(
+        job_yaml, "-w", 4, "-Cw", 2, "--env", "B=2", "--image", "", "-n", "other", "--", "x"
+    )
+    assert made.jobs == (Job("ps", 1), workers(4, mem=64, cpus=2, cmd="x"))
+    assert (made.name, made.image, made.env) == ("other", None, {"A": "1", "B": "2"})
+
+
+def test_a_chief_added_by_a_flag_is_like_the_workers_of_the_file(job_yaml):
+    assert config(job_yaml, "--chief").jobs[2] == Job(
+        "chief", 1, mem=64, cmd=["python", "train.py"]
+    )
+
+
+def test_serve_takes_a_command_away_from_a_job_of_the_file(job_yaml):
+    made = config(job_yaml, "--chief", "--serve", "worker")
+    assert [job.name for job in made.jobs if job.cmd is None] == ["ps", "worker"]
+
+
+def test_the_file_wins_over_the_environment(job_yaml, monkeypatch):
+    monkeypatch.setenv("DOCKER_IMAGE", "of/the-environment")
+    assert config(job_yaml).image == "me/train"
+    assert config(job_yaml, "-m", "mesos:5050", "--image", "").image == "of/the-environment"
+
+
+def test_an_error_names_the_line_of_the_file_or_the_flag_that_said_it(job_yaml):
+    job_yaml.write_text(FILE.replace("mem: 64", "mem: 3") + "hang_timeout: -1\n")
+    problem = "must be at least 32 (MiB), got"
+    assert said(job_yaml) == f"{job_yaml}:9: jobs.worker.mem {problem} 3"
+    assert said(job_yaml, "-Mw", 4) == f"-Mw/--worker-mem {problem} 4"
+    assert said(job_yaml, "-Mw", 64) == f"{job_yaml}:10: hang_timeout must be above 0, got -1"
+    assert said(job_yaml, "-Mw", 64, "--hang-timeout", "0") == (
+        "--hang-timeout must be above 0, got 0.0"
+    )
+
+
+def test_a_command_that_no_job_of_the_file_would_run_is_refused(job_yaml):
+    job_yaml.write_text("jobs: {worker: {cmd: x}, ps: {serve: true}}")
+    assert said(job_yaml, "--", "y").startswith(
+        "the command is run by no job: each one in the file"
+    )
+
+
+@pytest.mark.parametrize("name", ["missing.yaml", "missing.json", "."])
+def test_a_file_that_cannot_be_read_is_named(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CannotRead, match=f"^the job file cannot be read: {name}: ") as caught:
+        config("--job-file", name)
+    assert caught.value.exit_code == 66
+
+
+def test_python_takes_a_job_file_and_changes_of_it(job_yaml):
+    assert TFMesosScheduler(job_yaml).config == config(job_yaml)
+    assert TFMesosScheduler(str(job_yaml), name="other", env={"B": "2"}).config == config(
+        job_yaml, "-n", "other", "--env", "B=2"
+    )
+
+
+def test_an_error_from_python_names_the_line_or_the_setting(job_yaml):
+    job_yaml.write_text(FILE + "hang_timeout: -1\n")
+    with pytest.raises(SpecError, match=rf"^{job_yaml}:10: hang_timeout must be above 0, got -1$"):
+        config_from(job_yaml, {})
+    with pytest.raises(SpecError, match=r"^hang_timeout must be above 0, got -2$"):
+        config_from(job_yaml, {"hang_timeout": -2})

@@ -1,0 +1,68 @@
+"""Flags, and the job file beside them, -> LaunchConfig."""
+
+from __future__ import annotations
+
+import argparse
+from typing import cast
+
+from ..config.launch import LaunchConfig
+from ..errors import SpecError
+from ..jobfiles.native import changed, jobs_and_settings
+from ..jobfiles.translation import Document
+from ..launcher.configuration import make_config
+from .arguments import FLAGS, settings_of
+from .jobs import destination, job_changes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..config.settings import Settings
+    from ..launcher.job_file import JobFile
+
+
+def config_of(args: argparse.Namespace, file: JobFile | None) -> LaunchConfig:
+    """What is to run: a flag wins over the file, and that over the environment."""
+    document = file.document if file else {"jobs": {}}
+    try:
+        jobs, settings = jobs_and_settings(_asked_for(args, document))
+        config = make_config(jobs, **cast("Settings", settings))
+    except SpecError as error:
+        if file is None or _is_by_flag(args, error):
+            raise
+        raise file.located(error) from None
+    return config.but(warnings=file.remarks) if file else config
+
+
+def job_file_of(args: argparse.Namespace) -> JobFile | None:
+    if args.job_file is None:
+        return None
+    from ..launcher.job_file import JobFile
+
+    return JobFile(args.job_file)
+
+
+def _asked_for(args: argparse.Namespace, document: Document) -> Document:
+    changes: Document = {**settings_of(args), "jobs": job_changes(args, document["jobs"])}
+    if args.cmd:
+        changes["cmd"] = args.cmd[0] if len(args.cmd) == 1 else args.cmd
+        _check_use(document)
+    elif document == {"jobs": {}}:
+        problem = "is missing: give it at the end, tfrun -w 2 -- python train.py"
+        raise SpecError(None, "cmd", problem)
+    return changed(document, changes)
+
+
+def _check_use(document: Document) -> None:
+    """Of the command that was given beside a file."""
+    jobs = document["jobs"]
+    if jobs and all(job.get("cmd") is not None or job.get("serve") for job in jobs.values()):
+        problem = "is run by no job: each one in the file has a command of its own, or serves"
+        raise SpecError(None, "cmd", problem)
+
+
+def _is_by_flag(args: argparse.Namespace, error: SpecError) -> bool:
+    """Is it about something that the command line says?"""
+    if error.field == "cmd":
+        return bool(args.cmd)
+    places = {destination(flag) for flag in FLAGS if flag.field == error.field}
+    own = f"{error.job}_{error.field}"
+    return any(getattr(args, place, None) is not None for place in places & {own, error.field})

@@ -1,0 +1,6 @@
+"""Job files: documents to jobs and settings, and back.
+
+Pure: what a file holds comes in as bytes, and what is wrong with it is said of a key.
+"""
+
+ENDINGS = (".yaml", ".yml", ".toml", ".json")  # of the names of job files

@@ -1,0 +1,32 @@
+"""The formats of job files that there are, told apart by what a document holds."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from .native import checked
+from .reading import Tree
+from .translation import JobFileError, Translation
+
+
+class Format(Protocol):
+    """A module of a foreign format; see ``translation``."""
+
+    def is_mine(self, tree: dict[str, Any]) -> bool: ...
+
+    def to_ours(self, tree: dict[str, Any]) -> Translation: ...
+
+
+FOREIGN: tuple[Format, ...] = ()  # asked in turn
+
+
+def translate(tree: Tree) -> Translation:
+    """The document in our format; JobFileError with file and line if it is wrong."""
+    foreign = next((one for one in FOREIGN if one.is_mine(tree.value)), None)
+    try:
+        if foreign is None:
+            return Translation(checked(tree.value))
+        found = foreign.to_ours(tree.value)
+        return found.but(document=checked(found.document))
+    except JobFileError as error:
+        raise tree.locate(error.key, error.problem) from None

@@ -1,0 +1,57 @@
+"""JSON, with the line of each key."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from .reading import MAX_DEPTH, Twice, Unreadable
+from .translation import Key
+
+_TOKEN = re.compile(r'[{}\[\],]|("(?:[^"\\]|\\.)*")(\s*:)?|[-+.\w]+|\n')
+
+
+def parse(text: str) -> tuple[Any, dict[Key, int]]:
+    try:
+        value = json.loads(text, parse_constant=_refuse)
+    except json.JSONDecodeError as error:
+        raise Unreadable(f"is no JSON: {error.msg}", error.lineno) from None
+    except ValueError as error:  # a number of thousands of digits
+        raise Unreadable(f"is no JSON: {error}") from None
+    return value, _lines(text)
+
+
+def _refuse(word: str) -> None:
+    raise ValueError(f"{word} is no number")
+
+
+def _lines(text: str) -> dict[Key, int]:
+    """Where each key stands. The text is known to be JSON."""
+    lines: dict[Key, int] = {}
+    around: list[Key] = []  # the keys of the brackets that are open
+    here, line = Key(), 1
+    for token in _TOKEN.finditer(text):
+        if token[2]:
+            here = (*around[-1], json.loads(token[1]))
+            if here in lines:
+                raise Twice(here, line, lines[here])
+        if token[0] not in (",", "\n", "]", "}"):
+            lines.setdefault(here, line)
+        here = _next_key(token[0], here, around)
+        if len(around) > MAX_DEPTH:
+            raise Unreadable(f"is nested more than {MAX_DEPTH} deep", line)
+        line += token[0].count("\n")
+    return lines
+
+
+def _next_key(token: str, here: Key, around: list[Key]) -> Key:
+    """The key of what follows *token*; in an object the next name tells."""
+    if token in ("{", "["):
+        around.append(here)
+        return (*here, 0) if token == "[" else here
+    if token in ("}", "]"):
+        return around.pop()
+    if token == "," and len(here) > len(around[-1]) and isinstance(here[-1], int):
+        return (*here[:-1], here[-1] + 1)
+    return here

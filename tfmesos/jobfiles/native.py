@@ -1,0 +1,97 @@
+"""Our own format: a document -> jobs and settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..config.job import Job
+from ..config.settings import DEFAULTS
+from ..errors import SpecError
+from ..text import suggestion
+from .translation import Document, JobFileError, Key
+
+_ALIASES = {"command": "cmd", "count": "num"}
+_OWN_KEYS = ("jobs", "cmd", *DEFAULTS)
+_JOB_KEYS = (*(field for field in Job.__match_args__ if field != "name"), "serve")
+_ADDED = ("volumes", "constraints")  # lists: one does not take the place of another
+
+_NO_COMMAND = "is missing: give the command here or for each job, or serve: true for a bare server"
+
+
+def checked(document: Mapping[str, Any]) -> Document:
+    """The document with its keys checked, and each under its one name. Values are checked later."""
+    found = _with_known_keys(document, _OWN_KEYS, (), "is no setting of a job file")
+    jobs = found.get("jobs", {})
+    if not isinstance(jobs, Mapping):
+        raise JobFileError(("jobs",), f"must hold names of jobs, as in worker: ..., got {jobs!r}")
+    return {**found, "jobs": {name: _checked_job(name, job) for name, job in jobs.items()}}
+
+
+def _checked_job(name: str, job: Any) -> Document:
+    key = ("jobs", name)
+    if not isinstance(job, Mapping | None):
+        raise JobFileError(key, f"must hold fields of a job, as in num: 2, got {job!r}")
+    found = _with_known_keys(job or {}, _JOB_KEYS, key, "is no field of a job")
+    serve = found.get("serve", False)
+    if not isinstance(serve, bool):
+        raise JobFileError((*key, "serve"), f"must be true or false, got {serve!r}")
+    if serve and found.get("cmd") is not None:
+        problem = "and cmd exclude each other: the tasks run a TensorFlow server or a command"
+        raise JobFileError((*key, "serve"), problem)
+    return found
+
+
+def _with_known_keys(
+    given: Mapping[str, Any], known: Iterable[str], around: Key, problem: str
+) -> Document:
+    found: Document = {}
+    for name, value in given.items():
+        own = _ALIASES.get(name, name)
+        if own not in known:
+            raise JobFileError((*around, name), f"{problem}{suggestion(str(name), known)}")
+        if own in found:
+            raise JobFileError((*around, name), f"and {own} are the same: give one of them")
+        found[own] = value
+    return found
+
+
+def changed(document: Document, changes: Document) -> Document:
+    """The document with *changes*, which win: jobs field by field, env variable by variable."""
+    result = {**document, **{k: v for k, v in changes.items() if v is not None}}
+    jobs, other = document["jobs"], changes.get("jobs", {})
+    names = dict.fromkeys([*jobs, *other])
+    result["jobs"] = {name: {**jobs.get(name, {}), **other.get(name, {})} for name in names}
+    if isinstance(document.get("env"), Mapping) and changes.get("env"):
+        result["env"] = {**document["env"], **changes["env"]}
+    for field in _ADDED:
+        if isinstance(document.get(field), list) and changes.get(field):
+            result[field] = [*document[field], *changes[field]]
+    return result
+
+
+def jobs_and_settings(document: Document) -> tuple[list[Job], dict[str, Any]]:
+    """What ``make_config`` takes. SpecError if a job is wrong."""
+    cmd = document.get("cmd")
+    jobs = [_job(name, job, cmd) for name, job in document["jobs"].items()]
+    settings = {field: value for field, value in document.items() if field in DEFAULTS}
+    return jobs, settings
+
+
+def _job(name: str, fields: Document, cmd: Any) -> Job:
+    given = {field: value for field, value in fields.items() if field != "serve"}
+    if fields.get("serve"):
+        return Job(name, **{"num": 1, **given, "cmd": None})
+    if given.get("cmd") is None:
+        given["cmd"] = cmd
+    if given["cmd"] is None:
+        raise SpecError(None, "cmd", _NO_COMMAND)
+    return Job(name, **{"num": 1, **given})
+
+
+def key_of(document: Document, error: SpecError) -> Key | None:
+    """Where the document says what *error* complains about, if it does."""
+    of_job: Key = ("jobs", str(error.job), error.field)
+    if error.job is not None and error.field in document["jobs"].get(error.job, {}):
+        return of_job
+    return (error.field,) if error.field in document else None

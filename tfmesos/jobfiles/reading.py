@@ -1,0 +1,87 @@
+"""The bytes of a job file -> what they say, and where each key stands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ..record import Record
+from . import ENDINGS
+from .translation import JobFileError, Key
+
+MAX_BYTES = 1024 * 1024
+MAX_VALUES = 100_000  # an anchor may stand for many, and another one for many of these
+MAX_DEPTH = 50
+
+_TOML = re.compile(r"(?:\s|#.*\n)*(?:[\w.\"-]+\s*=|\[\[?[\w.\"-]+\]\]?\s*$)", re.M)
+
+
+class Tree(Record):
+    """A document as it was read. ``lines`` are counted from 1."""
+
+    name: str  # of the file
+    value: dict[str, Any]
+    lines: Mapping[Key, int]
+
+    def locate(self, key: Key, problem: str) -> JobFileError:
+        """The error of *key*, with the file and the line, of the nearest key that has one."""
+        known = (self.lines[key[:n]] for n in range(len(key), -1, -1) if key[:n] in self.lines)
+        line = next(known, None)
+        return JobFileError(key, problem, self.name if line is None else f"{self.name}:{line}")
+
+
+class Unreadable(Exception):
+    """What a reader found wrong, and in which line, if it knows."""
+
+    def __init__(self, problem: str, line: int | None = None) -> None:
+        super().__init__(problem)
+        self.problem, self.line = problem, line
+
+
+class Twice(Unreadable):
+    """One key twice in one place: nobody knows which of the two values is meant."""
+
+    def __init__(self, key: Key, line: int, first: int) -> None:
+        super().__init__(f"{key[-1]} is given twice, first in line {first}", line)
+
+
+def read(content: bytes, name: str) -> Tree:
+    """The document in *content*, whose format its *name* tells; JobFileError if it is none."""
+    try:
+        text = _text_of(content)
+        value, lines = _reader_of(name, text)(text)
+    except RecursionError:
+        raise JobFileError((), f"is nested more than {MAX_DEPTH} deep", name) from None
+    except Unreadable as error:
+        place = name if error.line is None else f"{name}:{error.line}"
+        raise JobFileError((), error.problem, place) from None
+    if not isinstance(value, dict):
+        problem = "is empty" if value is None else "must hold keys with values"
+        raise JobFileError((), f"{problem}: a job file begins with jobs, cmd, name ...", name)
+    return Tree(name, value, lines)
+
+
+def _text_of(content: bytes) -> str:
+    if len(content) > MAX_BYTES:
+        raise Unreadable(f"is longer than {MAX_BYTES:,} bytes")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise Unreadable(f"must be UTF-8, got the byte {content[error.start]:#x}", line) from None
+
+
+def _reader_of(name: str, text: str) -> Any:
+    """By the end of the name; standard input has none, so by how it begins."""
+    if name.endswith(".json") or (not _has_format(name) and text.lstrip()[:1] == "{"):
+        from .json_text import parse
+    elif name.endswith(".toml") or (not _has_format(name) and _TOML.match(text)):
+        from .toml_text import parse
+    else:
+        from .yaml_text import parse
+    return parse
+
+
+def _has_format(name: str) -> bool:
+    return name.endswith(ENDINGS)

@@ -1,0 +1,126 @@
+"""YAML, with the line of each key.
+
+Words mean what YAML 1.2 says: ``no``, ``12:30`` and ``2026-01-31`` are texts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import yaml
+from yaml.nodes import MappingNode, Node, SequenceNode
+
+from .reading import MAX_DEPTH, MAX_VALUES, Twice, Unreadable
+from .translation import Key
+
+_TAG = "tag:yaml.org,2002:"
+_SCALARS: dict[str, Callable[[str], Any]] = {
+    "null": lambda text: None,
+    "bool": lambda text: text.lower() == "true",
+    "int": int,
+    "float": float,
+    "str": str,
+}
+
+
+class _Loader(yaml.SafeLoader):
+    """Without the words of YAML 1.1; those of 1.2 are added below."""
+
+
+_Loader.yaml_implicit_resolvers = {}
+
+
+for _kind, _pattern, _first in (
+    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
+    ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
+    ("int", r"[-+]?(?:0|[1-9][0-9]{0,17})", list("-+0123456789")),
+    (
+        "float",
+        r"[-+]?(?:\.[0-9]+|[0-9]+\.[0-9]*|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?",
+        list("-+.0123456789"),
+    ),
+    ("merge", "<<", ["<"]),
+):
+    _Loader.add_implicit_resolver(_TAG + _kind, re.compile(rf"(?:{_pattern})\Z"), _first)
+
+
+def parse(text: str) -> tuple[Any, dict[Key, int]]:
+    try:
+        loader = _Loader(text)
+        reader = _Reader()
+        node = loader.get_single_node()
+        return (None if node is None else reader.value(node, ())), reader.lines
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        problem = error.problem or error.context or "is no YAML"
+        if "'\\t'" in problem:
+            problem = "has a tab before the first word: YAML is indented with spaces"
+        raise Unreadable(problem, mark.line + 1 if mark else None) from None
+    except yaml.YAMLError as error:
+        raise Unreadable(f"is no YAML: {str(error).splitlines()[0]}") from None
+
+
+class _Reader:
+    """The values of nodes. An anchor counts as often as it is used."""
+
+    def __init__(self) -> None:
+        self.lines: dict[Key, int] = {}
+        self._count = 0
+
+    def value(self, node: Node, key: Key) -> Any:
+        self._count += 1
+        if self._count > MAX_VALUES:
+            raise Unreadable(f"holds more than {MAX_VALUES:,} values", _line(node))
+        if len(key) > MAX_DEPTH:
+            raise Unreadable(f"is nested more than {MAX_DEPTH} deep", _line(node))
+        self.lines.setdefault(key, _line(node))
+        kind = node.tag.removeprefix(_TAG)
+        if isinstance(node, MappingNode) and kind == "map":
+            return self._mapping(node, key)
+        if isinstance(node, SequenceNode) and kind == "seq":
+            return [self.value(one, (*key, i)) for i, one in enumerate(node.value)]
+        return _scalar(node, kind)
+
+    def _mapping(self, node: MappingNode, key: Key) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        merged: dict[str, Any] = {}
+        for name_node, value_node in node.value:
+            if name_node.tag == _TAG + "merge":
+                merged |= self._merged(value_node, key)
+                continue
+            name = self._name(name_node)
+            if name in found:
+                raise Twice((*key, name), _line(name_node), self.lines[*key, name])
+            self.lines[*key, name] = _line(name_node)
+            found[name] = self.value(value_node, (*key, name))
+        return {**merged, **found}
+
+    def _merged(self, node: Node, key: Key) -> dict[str, Any]:
+        """What ``<<`` brings: of several mappings the first wins."""
+        nodes = node.value if isinstance(node, SequenceNode) else [node]
+        merged: dict[str, Any] = {}
+        for one in nodes:
+            value = self.value(one, key)
+            if not isinstance(value, dict):
+                raise Unreadable("<< must stand before an anchor of keys", _line(node))
+            merged = {**value, **merged}
+        return merged
+
+    def _name(self, node: Node) -> str:
+        if not isinstance(node, yaml.ScalarNode):
+            raise Unreadable("has a key that is no text", _line(node))
+        return str(node.value)
+
+
+def _scalar(node: Node, kind: str) -> Any:
+    try:
+        return _SCALARS[kind](node.value)
+    except (KeyError, TypeError, ValueError):
+        problem = f"{node.value!r} is no {kind}" if kind in _SCALARS else f"has a tag {kind!r}"
+        raise Unreadable(problem, _line(node)) from None
+
+
+def _line(node: Node) -> int:
+    return int(node.start_mark.line) + 1
