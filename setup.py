@@ -21,6 +21,8 @@ TEST = [
     "vermin",
 ]
 
+TLS = ["cryptography>=42"]
+
 BENCH = ["matplotlib"]
 
 DOCS = ["furo", "sphinx"]
@@ -42,11 +44,12 @@ setup(
     install_requires=["aiohttp>=3.9", "PyYAML>=6.0"],
     extras_require={
         "tf": ["tensorflow>=2.16"],
+        "tls": TLS,
         "zk": ["kazoo>=2.9"],
         "bench": BENCH,
         "mutants": ["mutmut>=3.8"],
         "docs": DOCS,
-        "test": [*TEST, *BENCH, *DOCS],
+        "test": [*TEST, *TLS, *BENCH, *DOCS],
     },
     entry_points={"console_scripts": ["tfrun = tfmesos.tfrun:script"]},
     classifiers=[

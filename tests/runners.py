@@ -52,7 +52,7 @@ def environment(values: dict[str, Any], secret: bytes = SECRET, **extra: str) ->
     """What a task finds on a Mesos agent: a PATH and our variables."""
     return {
         "PATH": "/usr/local/bin:/usr/bin:/bin",
-        "TFMESOS_RUNNER": " ".join(str(values.get(name)) for name in STUB_SETTINGS),
+        "TFMESOS_RUNNER": " ".join(str(values[name]) for name in STUB_SETTINGS if name in values),
         "TFMESOS_SECRET": secret.hex(),
         **extra,
     }
@@ -152,11 +152,13 @@ class Launcher:
 
 
 @contextlib.asynccontextmanager
-async def launcher(host: str = "127.0.0.1", **options: Any) -> AsyncIterator[Launcher]:
+async def launcher(
+    host: str = "127.0.0.1", tls: ssl.SSLContext | None = None, **options: Any
+) -> AsyncIterator[Launcher]:
     """A launcher that listens and expects our one task."""
     ours = Launcher(**options)
     async with ours.rendezvous as rendezvous:
-        ours.address = await rendezvous.listen(host, 0)
+        ours.address = await rendezvous.listen(host, 0, tls)
         rendezvous.expect(TASK, SECRET, TOLD)
         yield ours
 

@@ -13,6 +13,10 @@ import os
 import socket
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
 
 log = logging.getLogger(__name__)
 
@@ -45,6 +49,7 @@ class _Stranger:
 
     def __init__(self, who: str) -> None:
         self.who = who
+        self.opening: asyncio.Task[None] | None = None
         self.transport: asyncio.Transport | None = None
         self.is_dropped = False
         self.expiry: asyncio.TimerHandle | None = None
@@ -58,6 +63,8 @@ class _Stranger:
         self.forget_time()
         if self.transport is not None:
             self.transport.abort()
+        elif self.opening is not None:
+            self.opening.cancel()  # it may be in the middle of TLS
 
     def forget_time(self) -> None:
         if self.expiry is not None:
@@ -79,8 +86,9 @@ class Acceptor:
         admit_within: float,
         room: Callable[[], int] = lambda: MAX_STRANGERS,
         complaints: Complaints | None = None,
+        tls: SSLContext | None = None,
     ) -> None:
-        self._listener, self._make = listener, make
+        self._listener, self._make, self._tls = listener, make, tls
         self._admit_within, self._room = admit_within, room
         self._complaints = complaints or Complaints()
         self._loop = asyncio.get_running_loop()
@@ -143,11 +151,19 @@ class Acceptor:
     async def _open(
         self, connection: socket.socket, protocol: asyncio.BaseProtocol, stranger: _Stranger
     ) -> None:
+        if stranger.is_dropped:
+            connection.close()
+            return
+        stranger.opening = asyncio.current_task()
         try:
-            opened = await self._loop.connect_accepted_socket(lambda: protocol, connection)
-        except OSError:  # it has gone already
+            opened = await self._loop.connect_accepted_socket(
+                lambda: protocol, connection, ssl=self._tls
+            )
+        except OSError as error:  # it has gone already, or does not speak TLS
             connection.close()
             self.admit(protocol)
+            if self._tls is not None:
+                self._complaints.add(stranger.who, f"no TLS with it: {error.strerror or error}")
             return
         stranger.transport = opened[0]
         if stranger.is_dropped:

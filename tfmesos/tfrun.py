@@ -83,7 +83,7 @@ def _run(args: argparse.Namespace) -> int:
     from .config.launch import Access
 
     config = config_of(args, job_file_of(args))
-    if config.is_local and config.access == Access():
+    if config.is_local and config.access == Access() and not config.may_use_link_tls:
         _leave_out_tls()
     if args.dry_run:
         return _dry_run(config)

@@ -34,6 +34,7 @@ OTHERS = {
     "ca_file": "ca.pem",
     "cert_file": "cert.pem",
     "key_file": "key.pem",  # with a certificate
+    "link_tls": True,
     "image": "me/train",
     "containerizer_type": "docker",
     "force_pull_image": True,

@@ -118,7 +118,7 @@ def test_the_runner_is_one_frame_in_pieces():
             await sending
             return sent, writer.transport.get_write_buffer_limits()
 
-    assert asyncio.run(main()) == (RUNNER, (0, 0))
+    assert asyncio.run(main()) == (RUNNER, (0, 1))
 
 
 def test_who_does_not_take_its_runner_is_given_up():

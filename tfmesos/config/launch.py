@@ -154,6 +154,7 @@ class LaunchConfig(Record):
         "tf_config"
     ]  # for every task of a run of several; "always": of one task, too
     local_chief: bool = False  # run the chief, or worker 0, as a child of the launcher
+    link_tls: bool = False  # between the launcher and the runners, wherever they are
     remark: str = ""  # what the user should know about these settings
     warnings: tuple[str, ...] = ()  # what a job file says that has no meaning here
 
@@ -196,6 +197,15 @@ class LaunchConfig(Record):
             return
         problem = f"{self.task_user!r} needs an image or a Mesos master: here you are {self.user!r}"
         raise SpecError(None, "user", problem)
+
+    def asks_for_link_tls(self, host: str) -> str:
+        """The setting for which the runners, who find us at *host*, use TLS; empty if none does."""
+        return "link_tls" if self.link_tls else ""
+
+    @property
+    def may_use_link_tls(self) -> bool:
+        """On this machine they find us at a loopback address, unless it is said otherwise."""
+        return self.link_tls or self.advertise is not None or not self.is_local
 
     @property
     def tasks(self) -> tuple[Task, ...]:

@@ -134,6 +134,15 @@ class Settings(FailureSettings, total=False):
     key_file: Annotated[
         File, Setting("its key, if it is not in the same file", ("--key-file",), ACCESS, "FILE")
     ]
+    link_tls: Annotated[
+        bool,
+        Setting(
+            "encrypt the links to the tasks with TLS",
+            ("--link-tls",),
+            ACCESS,
+            default=False,
+        ),
+    ]
     image: Annotated[
         Text,
         Setting(

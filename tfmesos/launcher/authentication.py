@@ -90,7 +90,8 @@ class Authentication:
 
     async def send_runner(self, writer: asyncio.StreamWriter, within: float) -> None:
         """Each piece *within* so many seconds; nothing else is sent before the last."""
-        writer.transport.set_write_buffer_limits(0)  # a thousand wait at once: keep no copies
+        # A thousand wait at once: keep no copies. With 0 asyncio's TLS would wait for ever.
+        writer.transport.set_write_buffer_limits(high=1, low=0)
         frame = memoryview(self._runner)
         try:
             for at in range(0, len(frame), PIECE):

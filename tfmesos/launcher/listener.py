@@ -13,7 +13,7 @@ import secrets
 import socket
 from collections.abc import Callable, Coroutine, Mapping
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..acceptor import BACKLOG, MAX_STRANGERS, Acceptor, Complaints
 from ..core.events import Event, RunnerBack, RunnerLost, RunnerOutOfTouch
@@ -23,6 +23,9 @@ from ..node.address import join_address
 from .authentication import Authentication, LauncherHandshake
 from .runner_link import SECRET_BYTES, RunnerLink
 from .runner_reports import Output, RunnerReports
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
 
 log = logging.getLogger(__name__)
 
@@ -86,7 +89,7 @@ class Listener:
         for acceptor in self._acceptors:
             await acceptor.wait_closed()
 
-    async def listen(self, host: str, port: int) -> tuple[str, int]:
+    async def listen(self, host: str, port: int, tls: SSLContext | None = None) -> tuple[str, int]:
         """Listen at *host* and *port* (0: any free one), and say where that is."""
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
@@ -97,6 +100,7 @@ class Listener:
             admit_within=2 * self._handshake_timeout,
             room=lambda: self._max_strangers + len(self._awaited),
             complaints=self._complaints,
+            tls=tls,
         )
         self._acceptors.append(acceptor)
         return where

@@ -37,10 +37,16 @@ def silent_after(config: LaunchConfig) -> float:
     return min(timings.OUTPUT_SILENCE, config.hang_timeout / 2)
 
 
-def stub_settings(run_id: str, launcher: str, task_id: str, owner: int | None) -> str:
-    """What a task has to know before it can ask for more; *owner* is our pid if it can see us."""
+def stub_settings(
+    run_id: str, launcher: str, task_id: str, owner: int | None, certificate: str = ""
+) -> str:
+    """What a task has to know before it can ask for more; *owner* is our pid if it can see us.
+
+    *certificate* is the hash of ours, if the link uses TLS.
+    """
     seen = NOBODY if owner is None else owner
-    return f"{launcher} {run_id} {task_id} {timings.CONNECT_TIMEOUT:g} {seen}"
+    told = f"{launcher} {run_id} {task_id} {timings.CONNECT_TIMEOUT:g} {seen} {certificate}"
+    return told.rstrip()
 
 
 def runner_settings(config: LaunchConfig, seat: Seat) -> Json:
@@ -66,7 +72,7 @@ def check_room(config: LaunchConfig) -> None:
     host, _ = config.advertise or ("f" * LONGEST_ADDRESS, 0)
     longest = max(config.jobs, key=lambda job: len(job.name)).name
     task_id = f"{LONGEST_RUN}-{longest}-{10**9}-{10**6}"
-    settings = stub_settings(LONGEST_RUN, join_address(host, 65535), task_id, 2**22)
+    settings = stub_settings(LONGEST_RUN, join_address(host, 65535), task_id, 2**22, "f" * 64)
     excess = len(json.dumps(runner_command(config, settings, "0" * 64))) - MAX_COMMAND
     if excess > 0:
         size = len(json.dumps(shlex.quote(config.python))) - 2

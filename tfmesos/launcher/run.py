@@ -159,7 +159,7 @@ class Run:
             self._console.kept = "; the sandbox has them all"
         self._raise_limit()
         self._listener = await stack.enter_async_context(self._new_listener())
-        self._launcher = await self._setup.listen(self._listener)
+        self._launcher = await self._setup.listen(self._listener, self.id)
         if self.config.local_chief:
             self._chief = LocalChief(self.config.chief, self.id, self.host, self._console.say)
             stack.callback(self._chief.close)
@@ -209,7 +209,7 @@ class Run:
         self._names[task_id] = seat.task.name
         settings = runner_settings(self.config, seat) | more
         secret = Secret(self._listener.expect(task_id, settings=settings).hex())
-        told = stub_settings(self.id, self._launcher, task_id, owner)
+        told = stub_settings(self.id, self._launcher, task_id, owner, self._setup.certificate)
         return runner_command(self.config, told, secret)
 
     # Living

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ..config.launch import LaunchConfig
 from ..config.secret import Secret
@@ -17,6 +17,9 @@ from ..mesos.masters import Masters
 from ..mesos.retries import Timing
 from ..node.address import join_address
 from .listener import Listener
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
 
 T = TypeVar("T")
 
@@ -44,6 +47,7 @@ class Setup:
         self.tls = tls_context(config.access)
         self.credential: tuple[str, Secret] | None = None
         self.scratch: str | None = None  # the embedded Mesos's directory
+        self.certificate = ""  # the hash of the run's, if its links use TLS
         self.masters: Masters
 
     @property
@@ -83,19 +87,34 @@ class Setup:
     def _notice(self, text: str) -> None:
         self._say(text, "notice")
 
-    async def listen(self, listener: Listener) -> str:
+    async def listen(self, listener: Listener, run_id: str) -> str:
         """Have *listener* listen where the tasks can reach it, and say where that is."""
-        if self._config.advertise is not None:
-            return await self._listen_for_all(listener, *self._config.advertise)
-        host = "127.0.0.1"
-        if not self._config.is_local:
-            host = await self._unless_stopped(self._address_towards_masters())
-        return join_address(*await listener.listen(host, 0))
+        host, port = self._config.advertise or (await self._own_host(), 0)
+        tls = self._link_tls(host, run_id)
+        if self._config.advertise is None:
+            return join_address(*await listener.listen(host, 0, tls))
+        return await self._listen_for_all(listener, host, port, tls)
 
-    async def _listen_for_all(self, listener: Listener, host: str, port: int) -> str:
+    async def _own_host(self) -> str:
+        if self._config.is_local:
+            return "127.0.0.1"
+        return await self._unless_stopped(self._address_towards_masters())
+
+    def _link_tls(self, host: str, run_id: str) -> SSLContext | None:
+        asked_by = self._config.asks_for_link_tls(host)
+        if not asked_by:
+            return None
+        from .link_tls import make_certificate  # not cheap, and often not needed
+
+        context, self.certificate = make_certificate(run_id, asked_by)
+        return context
+
+    async def _listen_for_all(
+        self, listener: Listener, host: str, port: int, tls: SSLContext | None
+    ) -> str:
         """Listen at every address of ours: *host* may be that of a gate before this machine."""
         try:
-            _, port = await listener.listen("::" if ":" in host else "0.0.0.0", port)
+            _, port = await listener.listen("::" if ":" in host else "0.0.0.0", port, tls)
         except OSError as error:
             problem = f"{join_address(host, port)}: cannot listen there: {error.strerror}"
             raise SpecError(None, "advertise", problem) from error

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 NONCE_BYTES = 16
 # What a stub is told, in this order, as words of TFMESOS_RUNNER; owner: the launcher's pid if it is
-# on the same machine, else NOBODY.
-STUB_SETTINGS = ("launcher", "run", "task", "connect_timeout", "owner")
+# on the same machine, else NOBODY; certificate: the hash of the launcher's, if the link uses TLS.
+STUB_SETTINGS = ("launcher", "run", "task", "connect_timeout", "owner", "certificate")
 NOBODY = "self"
 
 

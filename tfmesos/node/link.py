@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from .outbox import Outbox
     from .settings import Settings
+    from .tls import TlsSocket
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0  # seconds between two attempts
 READ_SIZE = 64 * 1024  # bytes
@@ -51,7 +52,7 @@ class Link:
         self._receive, self._give_up = receive, give_up
         self._seconds_silent = seconds_silent
         self._addresses: list[tuple[int, Any]] = []
-        self._socket: socket.socket | None = None
+        self._socket: socket.socket | TlsSocket | None = None
         self._handshake: RunnerHandshake | None = None
         self._decoder = wire.FrameDecoder()
         self._writing = bytearray()
@@ -67,9 +68,12 @@ class Link:
         self.family = socket.AF_INET
         self.failure: tuple[int, str] | None = None
 
-    def open(self, connection: socket.socket) -> None:
+    def open(self, connection: socket.socket | TlsSocket) -> None:
         """Go on where the stub has proved the secret; the launcher's welcome comes next."""
         self._loop.before_wait(self.flush)
+        if self._settings.certificate:
+            connection = self._inside_tls(connection)
+            self._loop.after(0, self._read)  # TLS may hold what came behind the runner
         self._socket, self._handshake = connection, self._new_handshake()
         self._handshake.done = True
         self._decoder.limit = wire.MAX_FRAME
@@ -148,9 +152,28 @@ class Link:
         if here == there:  # TCP connects to itself if nobody listens on a local port
             return self._connection_lost("nobody listens there")
         self._set_up(self._socket)
+        if self._settings.certificate:
+            self._socket = self._inside_tls(self._socket)
+            return self._check_certificate(self._socket)
         self._send_hello()
 
-    def _set_up(self, connection: socket.socket) -> None:
+    def _inside_tls(self, connection: Any) -> TlsSocket:
+        from .tls import TlsSocket  # not cheap, and often not needed
+
+        return TlsSocket(connection)
+
+    def _check_certificate(self, connection: TlsSocket) -> None:
+        try:
+            awaited = connection.shake_hands(self._settings.certificate)
+        except OSError as error:
+            return self._connection_lost(error.strerror)
+        if awaited:
+            return self._loop.watch(
+                connection.fileno(), awaited, lambda: self._check_certificate(connection)
+            )
+        self._send_hello()
+
+    def _set_up(self, connection: socket.socket | TlsSocket) -> None:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         here = connection.getsockname()[0]
         self.host, self.family = here.partition("%")[0], connection.family

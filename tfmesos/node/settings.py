@@ -22,6 +22,7 @@ class Settings:
         self.mark = {process.MARK: self.task}  # on all that the task starts
         # The launcher's pid, if it is on this machine:
         self.owner = 0 if values["owner"] == NOBODY else int(values["owner"])
+        self.certificate = str(values.get("certificate") or "")  # its hash, if the link uses TLS
         self.connect_timeout = float(values["connect_timeout"])  # seconds
         self.learn(values)
 
@@ -45,5 +46,5 @@ def read_settings(stub: Sequence[str], environ: MutableMapping[str, str]) -> Set
     del environ["TFMESOS_RUNNER"]
     secret = environ.pop("TFMESOS_SECRET")
     process.erase_from_environment(secret)
-    values = {name: stub[place] for place, name in enumerate(STUB_SETTINGS)}
+    values = dict(zip(STUB_SETTINGS, stub))  # noqa: B905 -- strict= is new in Python 3.10
     return Settings(values, bytes.fromhex(secret))

@@ -44,7 +44,7 @@ def main() -> None:
         settings = os.environ["TFMESOS_RUNNER"].split()
         secret = bytes.fromhex(os.environ["TFMESOS_SECRET"])
         link, runner = fetch(secret, *settings)
-    except (KeyError, TypeError, ValueError) as error:
+    except (ImportError, KeyError, TypeError, ValueError) as error:
         leave(214, f"bad settings in the environment: {error!r}")
     importer, *parts = marshal.loads(runner)
     space: dict[str, Any] = {}
@@ -53,7 +53,13 @@ def main() -> None:
 
 
 def fetch(
-    secret: bytes, where: str, run: str, task: str, seconds: str, owner: str
+    secret: bytes,
+    where: str,
+    run: str,
+    task: str,
+    seconds: str,
+    owner: str,
+    certificate: str = "",
 ) -> tuple[Any, bytes]:
     """The connection, and the runner that came over it; *seconds* is for how long to try."""
     end = time.monotonic() + float(seconds)
@@ -62,6 +68,8 @@ def fetch(
         link = None
         try:
             link = dial(where, attempts)
+            if certificate:
+                link = encrypted(link, certificate)
             return link, receive(link, secret, run, task)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", "nonsense") or "no answer"
@@ -85,6 +93,19 @@ def dial(where: str, attempts: int) -> Any:
     link = socket.socket(family, kind)
     link.settimeout(5)
     link.connect(address)
+    return link
+
+
+def encrypted(link: Any, certificate: str) -> Any:
+    """The connection inside TLS: only this launcher has a certificate with this hash."""
+    import ssl
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE  # nobody has signed it
+    link = context.wrap_socket(link)
+    if sha256(link.getpeercert(True)).hexdigest() != certificate:
+        raise Refused("the launcher has another certificate")
     return link
 
 
