@@ -48,8 +48,12 @@ class Record(metaclass=_Frozen):
 
     def _complaint(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> str:
         fields = type(self).__match_args__
-        wrong = (f"not {name}{suggestion(name, fields)}" for name in named if name not in fields)
-        return f"{type(self).__name__} takes {fields}, {next(wrong, f'got {args} and {named}')}"
+        given = {*fields[: len(args)], *named, *type(self)._defaults}
+        wrong = [f"not {name}{suggestion(name, fields)}" for name in named if name not in fields]
+        wrong += [f"{name} is missing" for name in fields if name not in given]
+        wrong += [f"{name} is given twice" for name in fields[: len(args)] if name in named]
+        first, *_ = [*wrong, f"{len(args)} values are too many"]
+        return f"{type(self).__name__} takes {', '.join(fields)}; {first}"
 
     def __post_init__(self) -> None:
         """For the checks of a class of its own."""

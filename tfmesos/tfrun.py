@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         from .cli import arguments
 
-        return _run(arguments.parse(sys.argv[1:] if argv is None else argv))
+        return _do(sys.argv[1:] if argv is None else argv)
     except SpecError as error:
         return _complain(arguments.in_flags(error), error.exit_code)
     except TFMesosError as error:
@@ -76,6 +76,17 @@ def _end_at_once(*_: object) -> NoReturn:
         os.write(2, b"tfrun: interrupted\n")
     finally:
         os._exit(128 + signal.SIGINT)
+
+
+def _do(argv: Sequence[str]) -> int:
+    from .cli.arguments import parse
+    from .command_line import Answer
+
+    try:
+        args = parse(argv)
+    except Answer as answer:
+        return _show(str(answer))
+    return _run(args)
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -129,13 +140,19 @@ def _dry_run(config: LaunchConfig) -> int:
     import socket
 
     from .cli.dry_run import preview
-    from .launcher.screen import NOBODY_READS, Screen, unwritten
 
     for warning in config.warnings:
         _complain(warning, 0)
     text = json.dumps(preview(config, socket.gethostname()), indent=2)
+    return _show(f"{text}\n")
+
+
+def _show(text: str) -> int:
+    """Write an answer to standard output; returns the exit code."""
+    from .launcher.screen import NOBODY_READS, Screen, unwritten
+
     try:
-        Screen.of_this_process().out(f"{text}\n")
+        Screen.of_this_process().out(text)
     except BrokenPipeError:
         return NOBODY_READS
     except OSError as error:

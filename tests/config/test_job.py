@@ -61,13 +61,15 @@ def test_jobs_may_be_given_as_tfmesos_took_them(given):
         ([Job("ps", 1), Job("ps", 1)], "job 'ps': name is given to two jobs"),
         ({"name": "ps", "num": 1, "cpu": 3}, "job 'ps': cpu is not a field of a job: name, num"),
         ({"name": "ps"}, "job 'ps': num is missing"),
+        ({"worker": 1}, "worker is not a field of a job: name, num"),
+        ({"num": 1}, "name is missing"),
         (["ps"], "jobs must hold Job objects or dicts, got 'ps'"),
     ],
 )
 def test_wrong_jobs_are_refused_by_name(jobs, message):
     with pytest.raises(SpecError) as caught:
         parse_jobs(jobs)
-    assert message in str(caught.value)
+    assert message in str(caught.value) and "None" not in str(caught.value)
 
 
 def test_a_shortage_names_only_what_is_lacking():

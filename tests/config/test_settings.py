@@ -67,6 +67,24 @@ def secret(tmp_path, monkeypatch):
     return file
 
 
+def test_an_empty_master_means_the_variable_and_is_refused_without_it():
+    assert merge({"master": ""}, {"MESOS_MASTER": "mesos:5050"})["master"] == "mesos:5050"
+    assert merge({}, {"MESOS_MASTER": ""})["master"] == "local"
+    with pytest.raises(SpecError, match=r"^master must name a master, or be local, got ''"):
+        merge({"master": ""}, {"MESOS_MASTER": ""})
+
+
+@pytest.mark.parametrize("role", ["*", "ml", "ml/vision", "a-b.c_d"])
+def test_roles_that_mesos_takes_are_taken(role):
+    assert merge({"role": role}, {})["role"] == role
+
+
+@pytest.mark.parametrize("role", ["a b", "a\tb", "a\x7f", "-a", ".", "a/..", "/a", "a//b", "a/*"])
+def test_roles_that_mesos_refuses_are_refused_before_it_is_asked(role):
+    with pytest.raises(SpecError, match=r"^role must be a name"):
+        merge({"role": role}, {})
+
+
 @pytest.mark.parametrize("field", Settings.__annotations__)
 def test_every_setting_changes_what_the_run_is_told(field, secret):
     def config(settings):
@@ -91,7 +109,9 @@ def test_a_setting_wins_over_its_variable_and_that_over_the_default(setting):
 
 
 @pytest.mark.parametrize(
-    "setting", [s for s in SETTINGS if s.type == "str" and s.default], ids=lambda s: s.field
+    "setting",
+    [s for s in SETTINGS if s.type == "str" and s.default and not s.variable],
+    ids=lambda s: s.field,
 )
 def test_an_empty_text_is_as_good_as_none(setting):
     assert merge({setting.field: ""}, {})[setting.field] == setting.default

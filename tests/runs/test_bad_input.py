@@ -9,7 +9,10 @@ from tests.commands import (
 
 @pytest.mark.parametrize(
     "text, problem",
-    [("[1]", "must be a JSON object"), ("{", "JSON object"), ("[" * 100_000, "nested")],
+    [
+        *((text, "must be a JSON object") for text in ("[1]", "[]", "null", "0", '""')),
+        *[("{", "JSON object"), ("[" * 100_000, "nested")],
+    ],
 )
 def test_an_extra_config_that_is_no_object_is_refused(tmp_path, text, problem):
     config = tmp_path / "extra.json"
@@ -38,6 +41,8 @@ def test_an_extra_config_that_is_no_object_is_refused(tmp_path, text, problem):
         (["-w", "1", "--env", "X", "--", "x"], "--env must be KEY=VALUE, got 'X'"),
         (["-w", "1", "--env", "1=2", "--", "x"], "--env needs a variable name before =, got '1'"),
         (["-w", "1", "-m", "a:b:c", "--", "x"], "-m/--master"),
+        (["-w", "1", "-m", "", "--", "x"], "-m/--master must name a master, or be local, got ''"),
+        (["-w", "1", "-r", "a b", "--", "x"], "-r/--role must be a name without spaces, got 'a b'"),
         (["-w", "1", "-m", "ftp://x", "--", "x"], "-m/--master"),
         (["-w", "1", "-e", "/no/such", "--", "x"], "-e/--extra-config cannot be read: /no/such"),
         (["-w", "1", "-C", "lxc", "--", "x"], "-C/--containerizer-type must be MESOS or DOCKER"),
@@ -107,6 +112,18 @@ def test_an_extra_config_that_is_no_object_is_refused(tmp_path, text, problem):
             "--constraint names no job of this run: 'ps' in 'ps=hostname:UNIQUE' (there is worker)",
         ),
         (["-w", "1", "--logs", "all", "--worker-logs", "0", "--", "x"], "exclude each other"),
+        (
+            ["-w", "2", "--worker-logs", "0,x", "--", "x"],
+            "--worker-logs must be numbers of workers below 2, or *, got 'x'",
+        ),
+        (
+            ["-w", "1", "--worker-logs", "1", "--", "x"],
+            "--worker-logs must be numbers of workers below 1, or *, got '1'",
+        ),
+        (
+            ["-w", "1", "--advertise", "no-such-host.invalid", "--", "x"],
+            "--advertise 'no-such-host.invalid' is no host that this machine knows",
+        ),
         (["-w", "1", "--serve", "ps", "--", "x"], "--serve names no job of this run: 'ps'"),
         (["-w", "1", "--serve", "worker", "--", "x"], "--serve leaves no task to run the command"),
         (["-w", "1", "--principal", "me", "--", "x"], "--principal 'me' needs a secret file, too"),

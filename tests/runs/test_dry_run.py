@@ -68,7 +68,8 @@ def test_a_dry_run_that_nobody_reads_is_no_fault():
     assert (done.returncode, done.stderr) == (141, "")
 
 
-def test_a_dry_run_that_cannot_be_written_ends_as_a_run_would():
-    script = f"{sys.executable} -m tfmesos --dry-run -w 1 -- true > /dev/full"
+@pytest.mark.parametrize("flags", ["--dry-run -w 1 -- true", "--help", "--version"])
+def test_an_answer_that_cannot_be_written_ends_as_a_run_would(flags):
+    script = f"{sys.executable} -m tfmesos {flags} > /dev/full"
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=environment())
     assert done.returncode == 74 and "the output cannot be written: " in done.stderr

@@ -9,8 +9,9 @@ import argparse
 import sys
 from collections.abc import Sequence
 from types import UnionType
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, cast
 
+from ..command_line import CommandLine
 from ..config.setting import GROUPS, SCREEN, TASKS, Setting
 from ..config.settings import SETTINGS
 from ..errors import SpecError
@@ -82,16 +83,8 @@ FLAGS = (*JOB_FLAGS, *(setting for setting in SETTINGS if setting.flags), *_OWN_
 _NAMES = {(flag.job, flag.field): flag.name for flag in FLAGS} | {(None, "cmd"): "the command"}
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        from ..sanitize import plain_all
-
-        sys.stderr.write(f"{self.prog}: {plain_all(message)} (see {self.prog} --help)\n")
-        sys.exit(SpecError.exit_code)
-
-
 def build_parser() -> argparse.ArgumentParser:
-    parser = _Parser(
+    parser = CommandLine(
         prog="tfrun",
         usage=USAGE.splitlines()[0].removeprefix("usage: "),
         description=DESCRIPTION,
@@ -188,11 +181,14 @@ def _variable(text: str) -> tuple[str, str]:
 def _extra_config(path: str | None) -> Any:
     if path is None:
         return None
+    from ..config.launch import parse_extra_config
     from ..node import json_reader
 
     try:
         with open(path, "rb") as file:
-            return json_reader.read(file.read())
+            found = json_reader.read(file.read())
+        parse_extra_config(found)  # null is no object, but as good as not given
+        return found
     except OSError as error:
         problem = f"cannot be read: {path}: {error.strerror}"
     except ValueError as error:
@@ -207,4 +203,9 @@ def _logs(args: argparse.Namespace) -> str | None:
     if args.logs is not None:
         raise SpecError(None, "logs", "and --worker-logs exclude each other: give one of them")
     numbers = [number.strip() for number in args.worker_logs.split(",") if number.strip()]
+    there = args.worker_num or 0
+    for number in numbers:
+        if number not in ("*", *map(str, range(there))):
+            problem = f"must be numbers of workers below {there}, or *, got {number!r}"
+            raise SpecError(None, "worker_logs", problem)
     return ",".join(f"worker:{number}" for number in numbers)

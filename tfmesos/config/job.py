@@ -257,10 +257,10 @@ def _job_from_dict(job: Mapping[str, Any]) -> Job:
     for key in job:
         if key not in known:
             problem = f"is not a field of a job: {', '.join(known)}{suggestion(str(key), known)}"
-            raise SpecError(str(job.get("name")), key, problem)
+            raise SpecError(job.get("name"), str(key), problem)
     for key in ("name", "num"):
         if key not in job:
-            raise SpecError(str(job.get("name")), key, "is missing")
+            raise SpecError(job.get("name"), key, "is missing")
     return Job(**job)
 
 

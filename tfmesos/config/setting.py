@@ -74,11 +74,17 @@ class Setting:
         return ", else ".join(text for text in (variable, words) if text)
 
     def choose(self, given: Any, environ: Mapping[str, str]) -> Any:
-        """What was given, else the variable, else the default; an empty text is as good as none."""
-        if given is None or (given == "" and (self._is_text or self.variable)):
-            found = environ.get(self.variable) or self.default
-            return given if found is None else found
-        return given
+        """What was given, else the variable, else the default.
+
+        An empty text is as good as none, but that of an unset variable in a script, as in
+        ``-m "$MASTER"``, is not to become another value than that of our own variable.
+        """
+        is_empty = given == "" and (self._is_text or bool(self.variable))
+        if given is not None and not is_empty:
+            return given
+        default = None if is_empty and self.variable else self.default
+        found = environ.get(self.variable) or default
+        return given if found is None else found
 
     def verify(self, value: Any) -> None:
         if value is not None and (problem := self._problem(value)):
@@ -135,6 +141,21 @@ def containerizer(value: str) -> str:
 def image_name(value: str) -> str:
     is_bad = any(char.isspace() for char in value) or value.startswith("-")
     return f"must be the name of an image, got {value!r}" if is_bad else ""
+
+
+def role_name(value: str) -> str:
+    """As Mesos wants it: names joined by slashes, or ``*``."""
+    parts = value.split("/")
+    is_bad = (
+        any(part in ("", ".", "..") or part.startswith("-") for part in parts)
+        or ("*" in parts and value != "*")
+        or any(char.isspace() or char in "\b\x7f" for char in value)
+    )
+    return f"must be a name without spaces, got {value!r}" if is_bad else ""
+
+
+def master_name(value: str) -> str:
+    return "" if value else "must name a master, or be local, got ''"
 
 
 def absolute(value: str) -> str:

@@ -26,7 +26,9 @@ from .setting import (
     containerizer,
     image_name,
     is_dict,
+    master_name,
     one_of,
+    role_name,
 )
 
 
@@ -58,6 +60,7 @@ class Settings(FailureSettings, total=False):
             PLACE,
             variable="MESOS_MASTER",
             default="local",
+            check=master_name,
         ),
     ]
     name: Annotated[
@@ -69,7 +72,9 @@ class Settings(FailureSettings, total=False):
             default_words="made of this command line",
         ),
     ]
-    role: Annotated[Text, Setting("Mesos role", ("-r", "--role"), PLACE, default="*")]
+    role: Annotated[
+        Text, Setting("Mesos role", ("-r", "--role"), PLACE, default="*", check=role_name)
+    ]
     advertise: Annotated[
         Text,
         Setting(

@@ -56,7 +56,8 @@ def _translated(given: Given, jobs: tuple[Job, ...]) -> Given:
         parse_master(given["master"])
     image, remark = _image(given["image"] or None, is_local=is_local)
     cwd, python, advertise = given["cwd"], given["python"] or None, given["advertise"]
-    initializer, finalizer = parse_extra_config(given["extra_config"] or {})
+    extra = given["extra_config"]
+    initializer, finalizer = parse_extra_config({} if extra is None else extra)
     return dict(
         jobs=jobs,
         name=_clean(given["name"] or _default_name()),

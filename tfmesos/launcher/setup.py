@@ -93,6 +93,8 @@ class Setup:
         tls = self._link_tls(host, run_id)
         if self._config.advertise is None:
             return join_address(*await listener.listen(host, 0, tls))
+        if self._config.is_local and self._config.image is None:
+            await self._unless_stopped(_check_host(host))
         return await self._listen_for_all(listener, host, port, tls)
 
     async def _own_host(self) -> str:
@@ -141,6 +143,15 @@ class Setup:
         if text != self._said:
             self._said = text
             self._notice(text)
+
+
+async def _check_host(host: str) -> None:
+    """The tasks are on this machine and know no more hosts than we do."""
+    try:
+        await asyncio.get_running_loop().getaddrinfo(host, None)
+    except OSError as error:
+        problem = f"{host!r} is no host that this machine knows: {error.strerror}"
+        raise SpecError(None, "advertise", problem) from None
 
 
 async def _first_address(candidates: Sequence[str]) -> str:

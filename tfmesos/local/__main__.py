@@ -15,6 +15,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..command_line import Answer, CommandLine
 from ..errors import SpecError
 from .cluster import AgentConfig, LocalMesos
 from .machine import this_machine
@@ -26,6 +27,9 @@ PROG = "tfmesos.local"
 def main(argv: Sequence[str] | None = None) -> int:
     try:
         mesos = build(build_parser().parse_args(argv))
+    except Answer as answer:
+        print(answer, end="")
+        return 0
     except SpecError as error:
         return _complain(f"--{error.field} {error.problem}", error.exit_code)
     try:
@@ -37,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandLine(
         prog=f"python -m {PROG}",
         description="Run a Mesos master and agents on this machine until interrupted.",
     )

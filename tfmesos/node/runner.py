@@ -136,7 +136,7 @@ class Runner:
         """The initializer, the command and the finalizer, as far as they are given."""
         cwd = host.directory(self._start)
         if self._start.get("cwd_is_given") and cwd != self._start["cwd"]:
-            missing = f"no directory {self._start['cwd']} (its cwd) on its node"
+            missing = f"there is no directory {self._start['cwd']} (its cwd)"
             return self._report((1, f"could not be started: {missing}"), [])
         self._prepare(cwd)
         steps = Steps(self._start, self._settings.job, self._settings.index)

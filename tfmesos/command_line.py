@@ -1,0 +1,25 @@
+"""A parser of command lines: what is wrong is one line, and answers are given to the caller."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any, NoReturn
+
+from .errors import SpecError
+
+
+class Answer(Exception):
+    """What ``--help`` or ``--version`` asked for; it is to be written, and nothing else done."""
+
+
+class CommandLine(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        from .sanitize import plain_all
+
+        sys.stderr.write(f"{self.prog}: {plain_all(message)} (see {self.prog} --help)\n")
+        sys.exit(SpecError.exit_code)
+
+    def _print_message(self, message: str, file: Any = None) -> NoReturn:
+        """argparse would pass over an error here."""
+        raise Answer(message)
