@@ -125,7 +125,7 @@ def test_an_empty_text_is_as_good_as_none(setting):
         ("restart_policy", 5, "must be a text, got 5"),
         ("local_chief", "yes", "must be True or False, got 'yes'"),
         ("restarts", True, "must be a whole number from 0 on, or unlimited, got True"),
-        ("hang_timeout", "long", "must be above 0, got 'long'"),
+        ("hang_timeout", [5], "must be above 0, got [5]"),
         ("env", ["X=1"], "must be a dict, got ['X=1']"),
         ("forward_addresses", 5, "must be a dict, got 5"),
         ("hang_timeot", 3, "is no setting of a run: did you mean hang_timeout?"),

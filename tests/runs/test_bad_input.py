@@ -47,7 +47,8 @@ def test_an_extra_config_that_is_no_object_is_refused(tmp_path, text, problem):
         (["-w", "1", "-e", "/no/such", "--", "x"], "-e/--extra-config cannot be read: /no/such"),
         (["-w", "1", "-C", "lxc", "--", "x"], "-C/--containerizer-type must be MESOS or DOCKER"),
         (["-w", "1", "--start-timeout", "0", "--", "x"], "--start-timeout must be above 0, got 0"),
-        (["-w", "1", "--start-timeout", "nan", "--", "x"], "--start-timeout must be above 0, got"),
+        (["-w", "1", "--start-timeout", "nan", "--", "x"], "--start-timeout must be a number of"),
+        (["-w", "1", "-Mw", "2X", "--", "x"], "-Mw/--worker-mem must be a number of MiB, or a"),
         (["-w", "1", "--hang-timeout", "-5", "--", "x"], "--hang-timeout must be above 0, got -5"),
         (
             ["-w", "1", "--local-chief", "--hang-timeout", "5", "--", "x"],
@@ -64,7 +65,7 @@ def test_an_extra_config_that_is_no_object_is_refused(tmp_path, text, problem):
         ),
         (
             ["-w", "1", "--retry-codes", "1,x", "--", "x"],
-            "--retry-codes must be exit codes from 1 to 255, as in 137,143, got '1,x'",
+            "--retry-codes must be exit codes from 1 to 255, as in 137,143 or 128-255, got '1,x'",
         ),
         (
             ["-w", "2", "--local-chief", "--restart-policy", "all", "--", "x"],

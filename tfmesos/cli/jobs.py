@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator, Mapping
 
 from ..config.job import DEFAULT_CPUS, DEFAULT_MEM
-from ..config.setting import RESOURCES, TASKS, Setting
+from ..config.setting import RESOURCES, TASKS, Setting, Size
 from ..errors import SpecError
 from ..jobfiles.translation import Document
 
@@ -21,8 +21,8 @@ _ROLES = (
 _AMOUNTS: tuple[tuple[str, str, str, str, float], ...] = (
     ("cpus", "C", "N", "cpus of", DEFAULT_CPUS),
     ("gpus", "G", "N", "gpus of", 0),
-    ("mem", "M", "MIB", "memory, in MiB, of", DEFAULT_MEM),
-    ("disk", "", "MIB", "disk space, in MiB, of", 0),
+    ("mem", "M", "SIZE", "memory, in MiB or as in 2G, of", DEFAULT_MEM),
+    ("disk", "", "SIZE", "disk space, in MiB or as in 2G, of", 0),
 )
 
 
@@ -50,7 +50,7 @@ def _amounts() -> Iterator[Setting]:
                 default=default if short else None,
                 default_words=f"{default:g}" if short else "as a worker",
                 field=field,
-                kind=float,
+                kind=Size if unit == "SIZE" else float,
                 job=job,
             )
 

@@ -27,10 +27,10 @@ class FailureSettings(TypedDict, total=False):
     run_timeout: Annotated[
         Seconds,
         Setting(
-            "end a run that is not over by then",
+            "end a run that is not over by then: seconds, or as in 12h",
             ("--run-timeout",),
             FAILURES,
-            "SECONDS",
+            "TIME",
             default_words="let it run",
             check=above_zero,
         ),
@@ -72,11 +72,12 @@ class FailureSettings(TypedDict, total=False):
     hang_timeout: Annotated[
         Seconds,
         Setting(
-            "end the run when no task has written anything for so long, and show first what "
+            "end the run when no task has written anything for so long (seconds, or as in 5m), and "
+            "show first what "
             "their Python code is doing and whom they can reach",
             ("--hang-timeout",),
             FAILURES,
-            "SECONDS",
+            "TIME",
             default_words="only say who is silent",
             check=above_zero,
         ),

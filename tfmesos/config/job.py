@@ -19,6 +19,7 @@ from .failures import policy_word
 from .restarts import Often, parse_codes, parse_limit
 from .setting import how_often
 from .sizes import long_argument
+from .units import SIZE, mebibytes
 
 DEFAULT_CPUS = 1.0
 DEFAULT_MEM = 1024.0  # MiB, as Mesos counts it
@@ -90,7 +91,7 @@ class Job(Record):
     ``num``
         the number of its tasks, whose indices begin at 0
     ``cpus``, ``mem``, ``gpus``, ``disk``
-        the resources of each task; ``mem`` and ``disk`` are in MiB
+        the resources of each task; ``mem`` and ``disk`` are in MiB, or texts such as ``2G``
     ``cmd``
         the command of each task. A list is executed as it is, a string goes to a shell. Without
         ``cmd`` the tasks run TensorFlow servers
@@ -122,6 +123,8 @@ class Job(Record):
         length = len(self.name)  # it is a part of the task's id, and has to fit in there
         problem = f"must have at most {MAX_NAME} characters, got {length}"
         self._require(length <= MAX_NAME, "name", problem)
+        for name in ("mem", "disk"):
+            self._read_size(name)
         for name in ("num", "cpus", "mem", "gpus", "start", "disk"):
             self._require_number(name)
         for name in ("num", "gpus", "start"):
@@ -150,6 +153,13 @@ class Job(Record):
     def _require(self, ok: bool, field: str, problem: str) -> None:
         if not ok:
             raise SpecError(self.name, field, problem)
+
+    def _read_size(self, name: str) -> None:
+        value = getattr(self, name)
+        if isinstance(value, str):
+            size = mebibytes(value)
+            self._require(size is not None, name, f"must be {SIZE}, got {value!r}")
+            object.__setattr__(self, name, size)
 
     def _require_number(self, name: str) -> None:
         value = getattr(self, name)

@@ -7,9 +7,11 @@ from types import UnionType
 from typing import Any
 
 from ..errors import SpecError
+from .units import TIME, seconds
 
 Text = str | None
-Seconds = float | None
+Seconds = str | float | None  # a text has a unit
+Size = str | float  # in MiB; a text has a unit
 
 UNLIMITED = "unlimited"  # as a number
 
@@ -85,6 +87,14 @@ class Setting:
         default = None if is_empty and self.variable else self.default
         found = environ.get(self.variable) or default
         return given if found is None else found
+
+    def read(self, value: Any) -> Any:
+        """A time without its unit; all else as it is."""
+        if self.kind != Seconds or not isinstance(value, str):
+            return value
+        if (found := seconds(value)) is None:
+            raise SpecError(None, self.field, f"must be {TIME}, got {value!r}")
+        return found
 
     def verify(self, value: Any) -> None:
         if value is not None and (problem := self._problem(value)):

@@ -101,10 +101,10 @@ class Settings(FailureSettings, total=False):
     start_timeout: Annotated[
         Seconds,
         Setting(
-            "give up when not all tasks run by then",
+            "give up when not all tasks run by then: seconds, or as in 5m",
             ("--start-timeout",),
             PLACE,
-            "SECONDS",
+            "TIME",
             default_words="wait, and say what for",
             check=above_zero,
         ),
@@ -288,7 +288,7 @@ def merge(given: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any
         if field not in DEFAULTS:
             problem = f"is no setting of a run{suggestion(field, DEFAULTS)}"
             raise SpecError(None, field, problem)
-    values = {one.field: one.choose(given.get(one.field), environ) for one in SETTINGS}
+    values = {one.field: one.read(one.choose(given.get(one.field), environ)) for one in SETTINGS}
     for setting in SETTINGS:
         setting.verify(values[setting.field])
     return values
