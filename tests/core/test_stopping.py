@@ -18,6 +18,38 @@ def test_a_stop_is_orderly_and_a_second_one_immediate():
     assert run.outcome.exit_code == 130 and run.outcome.unstopped == ("worker:0",)
 
 
+def test_a_stop_after_a_failure_stays_orderly_until_a_second_one():
+    run = Run(workers(2)).up()
+    run.exit("worker:0", 7)
+    (said,) = run(happened.StopRequested("interrupted", 130))
+    assert said == do.Say("still stopping worker:1; once more ends it at once", "notice")
+    assert run.outcome is None
+    run(happened.StopRequested("interrupted", 130))
+    assert run.outcome.exit_code == 7 and run.outcome.unstopped == ("worker:1",)
+
+
+def test_an_interrupt_after_a_failure_ends_the_wait_for_output():
+    run = Run(workers(2)).up()
+    run.exit("worker:0", 7)
+    run.now = run.deciders.deadline
+    run(happened.Ticked(is_output_held=True))
+    run(happened.StopRequested("interrupted", 130))
+    assert run.outcome is None
+    run.now = run.deciders.deadline
+    run(happened.Ticked(is_output_held=True))
+    assert run.outcome.exit_code == 7
+
+
+@pytest.mark.parametrize("has_finalizer, seconds", [(False, 7.0), (True, 12.0)])
+def test_a_stop_leaves_time_to_kill_the_command_and_to_run_its_finalizer(has_finalizer, seconds):
+    run = Run(workers(1), has_finalizer=has_finalizer).up()
+    run(happened.StopRequested("interrupted", 130))
+    run.wait(seconds - 0.1)
+    assert run.outcome is None
+    run.wait(0.1)
+    assert run.outcome.unstopped == ("worker:0",)
+
+
 def test_a_task_that_does_not_stop_does_not_hold_the_run_up_for_ever():
     run = Run(workers(1)).up()
     run(happened.StopRequested("interrupted", 130))

@@ -245,7 +245,8 @@ class Settings(FailureSettings, total=False):
     extra_config: Annotated[
         Mapping[str, str | None] | None,
         Setting(
-            "JSON object with initializer and finalizer: shell commands to run before and after",
+            "JSON object with initializer and finalizer: shell commands to run before and after; "
+            "the finalizer of a task that is stopped has 5 seconds",
             ("-e", "--extra-config", "--extra_config"),
             CONTAINER,
             "FILE",

@@ -14,7 +14,6 @@ from ..config.job import Task
 from ..config.launch import TaskChoice
 from ..config.restarts import USUAL_RESTARTS, RestartPolicy
 from ..errors import Interrupted, ResourcesError, TFMesosError
-from ..text import some
 from . import actions as do
 from . import events as happened
 from .actions import Action
@@ -48,6 +47,7 @@ class Lifecycle:
         restarts: RestartPolicy = USUAL_RESTARTS,
         hang_timeout: float | None = None,
         nodes_alike: bool = False,
+        has_finalizer: bool = False,
         local: tuple[Task, str, str] | None = None,  # a task beside us, its id and address
     ) -> None:
         self.members = Tasks(tasks, run_id)
@@ -55,7 +55,7 @@ class Lifecycle:
             self.members.add_local(*local)
         self.phase = Phase.STARTING
         self._cluster = Cluster(self.members)
-        self._stopping = Stopping(self.members, now)
+        self._stopping = Stopping(self.members, now, has_finalizer)
         self._endings = Endings(self.members, nodes_alike)
         self._restarts = Restarts(restarts)
         self._avoided_nodes = AvoidedNodes()
@@ -116,7 +116,7 @@ class Lifecycle:
             case happened.StopRequested(reason, exit_code):
                 return self._stop_requested(reason, exit_code, now)
             case happened.Ticked(is_output_held):
-                if is_output_held and not isinstance(self._stopping.outcome.error, Interrupted):
+                if is_output_held:
                     self._stopping.wait_for_output(now)
                 return self._clocks.tick(now)
         return self._heard(self._endings.handle(event, now), now)
@@ -129,8 +129,7 @@ class Lifecycle:
     def summary(self) -> str:
         """Where a wait stands, in one line; empty when nobody waits."""
         if self.phase is Phase.STOPPING:
-            live = [m.task.name for m in self.members if m.is_live]
-            return f"stopping {some(live)}" if live else ""
+            return self._stopping.summary()
         return self._wait.summary() if self._is_waited_for else ""
 
     # Getting the tasks placed and started
@@ -319,8 +318,9 @@ class Lifecycle:
         return self._stop(Outcome(error=error), now)
 
     def _stop_requested(self, reason: str, exit_code: int, now: float) -> list[Action]:
+        said = self._stopping.request(exit_code)
         if self.phase is Phase.STOPPING:
-            return self._finish(now) if exit_code else []  # its owner wants it in good order
+            return self._finish(now) if self._stopping.is_cut else said
         error = Interrupted(reason, exit_code) if exit_code else None
         return self._stop(Outcome(error=error), now)
 

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .actions import Action, Kill, StopPlacing, StopRunner
+from ..text import some
+from .actions import Action, Kill, Say, StopPlacing, StopRunner
 from .outcome import Ending, Outcome
 from .tasks import Tasks
 
-KILL_GRACE = 5.0  # seconds between SIGTERM and SIGKILL
+KILL_GRACE = 5.0  # seconds between SIGTERM and SIGKILL, and for the finalizer after that
 HANG_REPORT = 4.0  # seconds more when the tasks are to tell what they are doing
 STOP_MARGIN = 2.0  # seconds for a killed task to be reported, beyond its grace
 
 
 class Stopping:
-    def __init__(self, members: Tasks, now: float) -> None:
+    def __init__(self, members: Tasks, now: float, has_finalizer: bool = False) -> None:
         self._members = members
+        self._takes = KILL_GRACE * (2 if has_finalizer else 1) + STOP_MARGIN  # seconds, at most
+        self._is_requested = self._is_interrupted = False
+        self.is_cut = False  # was it requested twice, so that nothing is waited for?
         self._over_from = self._given_up_at = now
         self.outcome = Outcome()  # what the run ends with
 
@@ -27,7 +31,7 @@ class Stopping:
         To *examine* them is to have them tell before what they are doing.
         """
         self._over_from = now + pause
-        self._given_up_at = now + KILL_GRACE + STOP_MARGIN + (HANG_REPORT if examine else 0)
+        self._given_up_at = now + self._takes + (HANG_REPORT if examine else 0)
         todo: list[Action] = [StopPlacing(reason)] if self._members.waiting() else []
         for member in self._members:
             if member.has_runner:
@@ -37,9 +41,22 @@ class Stopping:
                 todo.append(Kill(member.task_id))
         return todo
 
+    def request(self, exit_code: int) -> list[Action]:
+        """Somebody wants the run to end; its owner has no code, and wants it in good order."""
+        self.is_cut = self._is_requested and exit_code != 0
+        self._is_requested = True
+        self._is_interrupted = self._is_interrupted or exit_code != 0
+        still = Say(f"still {self.summary()}; once more ends it at once", "notice")
+        return [still] if exit_code else []
+
+    def summary(self) -> str:
+        """Who is still being stopped, in words; empty if nobody is."""
+        live = [member.task.name for member in self._members if member.is_live]
+        return f"stopping {some(live)}" if live else ""
+
     def wait_for_output(self, now: float) -> None:
         """The commands have ended by then; their last lines and their end come when taken."""
-        if now >= self._given_up_at:
+        if now >= self._given_up_at and not self._is_interrupted:
             self._given_up_at = now + STOP_MARGIN
 
     @property

@@ -35,6 +35,7 @@ def new_lifecycle(
         success=config.success,
         restarts=config.restarts,
         hang_timeout=config.hang_timeout,
+        has_finalizer=config.finalizer is not None,
         nodes_alike=config.is_local or config.image is not None,
         local=None if chief is None else (chief.task, chief.task_id, chief.address),
     )
