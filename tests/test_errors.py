@@ -17,6 +17,7 @@ def test_every_exit_code_of_the_runner_has_its_own_sentence():
             "PORT_TAKEN",
             "RUNNER_BROKEN",
             "NODE_REFUSED",
+            "CANNOT_UNPACK",
         )
     ]
     assert sorted(RUNNER_EXITS) == sorted(codes)

@@ -33,6 +33,12 @@ class CannotRead(TFMesosError):
     exit_code = 66  # EX_NOINPUT
 
 
+class CannotWrite(TFMesosError):
+    """There is no room for a file that is needed here."""
+
+    exit_code = 74  # EX_IOERR
+
+
 class FrameError(TFMesosError):
     """Bytes from the other side do not follow the protocol."""
 
@@ -103,6 +109,7 @@ BAD_SETTINGS = 214
 PORT_TAKEN = 215
 RUNNER_BROKEN = 216
 NODE_REFUSED = 217
+CANNOT_UNPACK = 218
 
 EVICTED = "was ended by its agent"  # what the runner reports of itself then
 DRAINED = EVICTED + ", which the operator is draining"
@@ -115,4 +122,5 @@ RUNNER_EXITS = {
     PORT_TAKEN: "could not have its port: another program on the node uses it",
     RUNNER_BROKEN: "was ended by a fault in the tfmesos runner; its sandbox has the traceback",
     NODE_REFUSED: "was refused by its node what its runner needs; its sandbox says what",
+    CANNOT_UNPACK: "could not unpack the files that were sent to it",
 }

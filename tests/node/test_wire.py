@@ -26,6 +26,14 @@ def test_messages_survive_any_cutting_of_the_bytes(messages, size):
 
 
 @given(st.binary(max_size=200))
+def test_a_piece_of_files_arrives_as_it_is_between_messages(data):
+    stop = {"type": "stop"}
+    frames = wire.encode(stop) + wire.encode_piece(data) + wire.encode(stop)
+    found = list(wire.FrameDecoder().feed(frames))
+    assert found == [stop, {"type": "piece", "data": data}, stop]
+
+
+@given(st.binary(max_size=200))
 def test_whatever_comes_is_a_message_or_a_frame_error(data):
     try:
         messages = list(wire.FrameDecoder().feed(data))

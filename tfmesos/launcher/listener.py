@@ -20,7 +20,10 @@ from ..core.events import Event, RunnerBack, RunnerLost, RunnerOutOfTouch
 from ..errors import FrameError, HandshakeError
 from ..node import timings, wire
 from ..node.address import join_address
+from ..record import NOTHING
 from .authentication import Authentication, LauncherHandshake
+from .pack import Pack
+from .pack_sender import PackSender
 from .runner_link import SECRET_BYTES, RunnerLink
 from .runner_reports import Output, RunnerReports
 
@@ -50,11 +53,13 @@ class Listener:
         max_strangers: int = MAX_STRANGERS,
         dismisses: bool = True,  # let a runner go once it has reported its end; or `dismiss` does
         runner: bytes = b"",  # what a stub is sent
+        packs: Mapping[str, Pack] = NOTHING,  # what runners may ask for
     ) -> None:
         self._emit = emit
         self._grace, self._heartbeat, self._silence = grace, heartbeat, silence
         self._handshake_timeout, self._max_strangers = handshake_timeout, max_strangers
         self._authentication = Authentication(run_id, self._secret_of, runner)
+        self.sender = PackSender(packs, silence, self._spawn)
         self._reports = RunnerReports(emit, output, silent_after, dismisses)
         self._links: dict[str, RunnerLink] = {}  # by task id
         self._awaited: set[str] = set()  # those of them without a connection
@@ -177,10 +182,11 @@ class Listener:
             if self.is_busy:
                 end = clock() + FLUSH
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         handler = self._group.create_task(work)
         self._handlers.add(handler)
         handler.add_done_callback(self._handlers.discard)
+        return handler
 
     def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self._closing:
@@ -266,6 +272,7 @@ class Listener:
             reason = f"nothing was heard of it for {self._silence:g} s"
         except (OSError, FrameError) as error:
             reason = str(error)
+        self.sender.stop(writer)
         if link.writer is writer:
             link.writer = None
             self._awaited.add(link.task_id)
@@ -285,6 +292,10 @@ class Listener:
                     if link.writer is not writer:
                         return
                     await self._reports.take(link, message)
+                if message["type"] == "fetch":
+                    self.sender.answer(link.task_id, writer, message)
+                elif link.exited:
+                    self.sender.stop(writer)
             link.acknowledge()
             data = await self._hear(reader)
             if not data:

@@ -33,11 +33,11 @@ class RunnerReports:
 
     async def take(self, link: RunnerLink, message: wire.Message) -> None:
         kind = message.get("type")
+        link.first_secret = None  # it has the other one, or it could not have said anything
         if kind in wire.NUMBERED:
             link.received += 1
             self._taken += 1
             link.has_begun = link.has_begun or kind != "register"
-            link.first_secret = None  # it has the other one, or it could not have reported
         if kind == "register":
             host, port = wire.address(message)
             self._emit(TaskRegistered(link.task_id, join_address(host, port), port))

@@ -6,15 +6,24 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from .wire import Message
 
+SHIP_DIR = "TFMESOS_SHIP_DIR"  # where a task finds the files that were shipped to it
 
-def directory(message: Message) -> str:
-    """Where the task runs: the launcher's directory if it may be entered here, else the sandbox."""
-    for place in (message.get("cwd"), os.environ.get("MESOS_SANDBOX")):
+
+def directory(message: Message, env: Mapping[str, str]) -> tuple[str, str]:
+    """Where the task runs, and where it should: in a directory that the launcher names.
+
+    It counts from that of the shipped files. If it cannot be entered, the sandbox has to do.
+    """
+    shipped, cwd = env.get(SHIP_DIR, ""), str(message.get("cwd") or "")
+    wanted = os.path.join(shipped, cwd) if cwd else shipped
+    for place in (wanted, os.environ.get("MESOS_SANDBOX")):
         if place and os.path.isdir(place) and os.access(place, os.X_OK):
-            return str(place)
-    return os.getcwd()
+            return place, wanted
+    return os.getcwd(), wanted
 
 
 def oom_kills() -> int:

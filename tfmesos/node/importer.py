@@ -73,7 +73,7 @@ def _path(name: str) -> str:
 def become_runner(settings: Sequence[str], link: Any, *modules: bytes) -> None:
     gc.disable()  # there is no garbage in imports, and looking for it takes a tenth of them
     sys.meta_path.insert(0, Importer(*modules))
-    from tfmesos.node.runner import main
+    from tfmesos.node.main import main
 
     gc.freeze()
     gc.enable()

@@ -67,6 +67,7 @@ class Link:
         self.host = ""  # our address, as seen on the way to the launcher
         self.family = socket.AF_INET
         self.failure: tuple[int, str] | None = None
+        self._request: Callable[[], wire.Message] | None = None
 
     def open(self, connection: socket.socket | TlsSocket) -> None:
         """Go on where the stub has proved the secret; the launcher's welcome comes next."""
@@ -105,6 +106,12 @@ class Link:
             return self._connection_lost(error.strerror)
         events = READ | WRITE if self._writing else READ
         self._loop.watch(self._socket.fileno(), events, self._read)
+
+    def ask(self, request: Callable[[], wire.Message] | None) -> None:
+        """Send what *request* gives: now, and whenever the connection has been made anew."""
+        self._request = request
+        if request is not None and self.connected:
+            self._writing += wire.encode(request())
 
     def _fill(self) -> bool:
         while self.connected and len(self._writing) < READ_SIZE:
@@ -237,6 +244,7 @@ class Link:
         self._attempts = 0
         self._give_up_at = 0.0
         self._send_heartbeat()
+        self.ask(self._request)
 
     def _send_heartbeat(self) -> None:
         """Also looks whether the launcher has been silent for too long."""

@@ -54,6 +54,11 @@ class Output:
         self._outbox.add_text("stderr", line + "\n")
 
 
+def complain(text: str) -> None:
+    """Of what the launcher cannot be told."""
+    write(2, f"tfmesos runner: {text}\n".encode("utf-8", "backslashreplace"))
+
+
 def write(fd: int, data: bytes) -> None:
     """To the sandbox, if that takes it."""
     try:

@@ -10,16 +10,16 @@ import os
 import sys
 import time
 
-from ..errors import EVICTED, NODE_REFUSED, PORT_TAKEN, RUNNER_BROKEN
+from ..errors import EVICTED, PORT_TAKEN
 from . import host, output, process, scratch
 from .child import Child
+from .files import Files
 from .guard import Guard
 from .link import Link
 from .loop import Loop
 from .outbox import Outbox, Pace
 from .output import Copy, Output
 from .port import reserve
-from .settings import Settings, read_settings
 from .stdlib import signal
 from .steps import STOPPED, Steps
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .process import Ending
+    from .settings import Settings
     from .stdlib import socket
     from .tf_process import ServerProcess
     from .wire import Message
@@ -53,6 +54,7 @@ class Runner:
         self._link = Link(
             loop, settings, self._outbox, self._receive, self._stop, self._seconds_silent
         )
+        self._files = Files(loop, self._link, settings)
         self._start: Message = {}
         self._guard: Guard | None = None
         self._child: Child | None = None
@@ -80,7 +82,7 @@ class Runner:
         if not self._dismissed and not self._settings.same_machine:
             self._leave_undelivered()
         if self._link.failure is not None:
-            _complain(self._link.failure[1])
+            output.complain(self._link.failure[1])
             self._remove_scratch()
         return code
 
@@ -90,7 +92,7 @@ class Runner:
         try:
             undelivered.leave(self._outbox.acked, self._outbox.undelivered())
         except OSError as error:
-            _complain(f"what the launcher did not take is lost: {error}")
+            output.complain(f"what the launcher did not take is lost: {error}")
 
     def _remove_scratch(self) -> None:
         """The embedded Mesos ends with its launcher and leaves its directory to us."""
@@ -105,6 +107,8 @@ class Runner:
         self._outbox.drops = not self._settings.same_machine
         if self._settings.scratch:
             self._held = scratch.hold(self._settings.scratch)
+        if problem := self._files.fetch(lambda: self._stopping):
+            return self._report(problem, [])
         try:
             reservation = reserve(self._link.family, self._settings.port)
         except OSError as error:
@@ -134,11 +138,11 @@ class Runner:
 
     def _run_command(self) -> Ending:
         """The initializer, the command and the finalizer, as far as they are given."""
-        cwd = host.directory(self._start)
-        if self._start.get("cwd_is_given") and cwd != self._start["cwd"]:
-            missing = f"there is no directory {self._start['cwd']} (its cwd)"
+        cwd, wanted = host.directory(self._start, self._settings.env)
+        if self._start.get("cwd_is_given") and cwd != wanted:
+            missing = f"there is no directory {wanted} (its cwd)"
             return self._report((1, f"could not be started: {missing}"), [])
-        self._prepare(cwd)
+        self._prepare(cwd, wanted)
         steps = Steps(self._start, self._settings.job, self._settings.index)
         env = steps.environment({**os.environ, **self._settings.env}, self._settings.mark)
         tail: list[str] = []
@@ -149,11 +153,11 @@ class Runner:
         assert steps.ending is not None
         return self._report(self._link.failure or steps.ending, tail)
 
-    def _prepare(self, cwd: str) -> None:
+    def _prepare(self, cwd: str, wanted: str) -> None:
         start = self._start
         self._output.forward = bool(start.get("forward", True))
-        if start.get("cwd") not in (None, cwd) and not start.get("in_image"):
-            self._output.say(f"no directory {start['cwd']} on this node; running in {cwd}")
+        if wanted not in ("", cwd) and not start.get("in_image"):
+            self._output.say(f"no directory {wanted} on this node; running in {cwd}")
         self._look_for_gpu(start)
         if start.get("copy_to"):
             try:
@@ -245,6 +249,7 @@ class Runner:
     def _report(self, ending: Ending, tail: list[str], timeout: float = GOODBYE_TIMEOUT) -> Ending:
         """Tell the launcher how it ended, and wait until it knows."""
         process.kill_marked(process.MARK, self._settings.task)  # daemons that left the session
+        self._files.remove()
         if self._output.copy is not None:
             self._output.copy.close()
         code, reason = ending
@@ -272,6 +277,8 @@ class Runner:
         kind = message.get("type")
         if kind == "prepare" and self._server is None and self._not_started is None:
             self._start_server(message)
+        elif kind == "piece":
+            self._files.receive(message)
         elif kind == "start":
             self._start = self._start or message
         elif kind == "stop" and message.get("examine") and self._child is not None:
@@ -327,21 +334,3 @@ class Runner:
 
     def _stopped(self, reason: str) -> Ending:
         return self._link.failure or (STOPPED, reason)
-
-
-def _complain(text: str) -> None:
-    output.write(2, f"tfmesos runner: {text}\n".encode("utf-8", "backslashreplace"))
-
-
-def main(stub: Sequence[str], connection: socket.socket) -> int:
-    """The exit code of the task, which *stub* has begun: its settings and its connection."""
-    try:
-        with Loop() as loop:
-            return Runner(loop, read_settings(stub, os.environ), connection).run()
-    except OSError as error:  # files, processes or memory are short: no fault of ours
-        sys.excepthook(*sys.exc_info())
-        _complain(f"the node refused what the runner needs: {error.strerror}")
-        return NODE_REFUSED
-    except Exception:
-        sys.excepthook(*sys.exc_info())
-        return RUNNER_BROKEN

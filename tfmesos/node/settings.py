@@ -30,6 +30,7 @@ class Settings:
         self.job, self.index = str(values.get("job")), int(values.get("index", 0))
         self.name = f"{self.job}:{self.index}"
         self.env: dict[str, str] = values.get("env") or {}
+        self.packs: dict[str, Any] = values.get("packs") or {}  # what there is to fetch, by name
         self.port = int(values.get("port") or 0)  # 0: any free one
         self.scratch = str(values.get("scratch") or "")  # to remove if the launcher dies
         # Is the launcher on this machine? Then it is waited for while it is stopped, however long,

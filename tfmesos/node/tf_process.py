@@ -61,7 +61,7 @@ class ServerProcess:
         code = _source()
         with theirs:
             argv = [sys.executable, "-c", _CODE.format(len(code))]
-            cwd = host.directory(prepare)
+            cwd, _ = host.directory(prepare, settings.env)
             self.child = Child(loop, guard, argv, env, cwd, read, stdin=theirs.fileno())
         self._send(code)
         loop.watch(self._channel.fileno(), READ, self._receive)

@@ -1,6 +1,7 @@
 """What runner and launcher say to each other.
 
-A frame is four bytes of length (big-endian) and that many bytes of JSON, one object.
+A frame is four bytes of length (big-endian) and that many bytes of JSON, one object. One that
+begins with a zero instead holds a piece of a pack: files on their way to a task (``unpack``).
 
 The connection opens with a handshake (``handshake``). After it both sides count the messages
 that must not get lost. ``received`` says how many of the other side's have arrived, so that after
@@ -9,9 +10,11 @@ a broken connection exactly the missing ones are sent again.
     runner -> launcher, numbered     register {host, port, pid, python}, ready {},
                                      output {stream, text, dropped},
                                      exit {code, reason, tail, stopped}
-    runner -> launcher               heartbeat {silent}: seconds since its command wrote anything
+    runner -> launcher               heartbeat {silent}: seconds since its command wrote anything,
+                                     fetch {pack, at}: send this pack from byte *at* on
     launcher -> runner, numbered     start {...}, stop {grace, reason, examine}
-    launcher -> runner               ack {received} (its heartbeat too), bye {} after the exit
+    launcher -> runner               ack {received} (its heartbeat too), bye {} after the exit,
+                                     the pieces of the pack that was asked for last
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 
 MAX_GREETING = 4096  # bytes of a frame from somebody who has not proved anything yet
 MAX_FRAME = 16 * 1024 * 1024
+_PIECE = b"\0"  # what the body of a piece begins with; no JSON does
 NUMBERED = frozenset(["register", "ready", "output", "exit", "prepare", "start", "stop"])
 
 
@@ -38,6 +42,11 @@ def encode(message: Mapping[str, Any]) -> bytes:
     if len(body) > MAX_FRAME:
         raise FrameError(f"a message of {len(body)} bytes is too long to send")
     return len(body).to_bytes(4, "big") + body
+
+
+def encode_piece(data: bytes) -> bytes:
+    """The frame of a piece of a pack."""
+    return (1 + len(data)).to_bytes(4, "big") + _PIECE + data
 
 
 class FrameDecoder:
@@ -69,7 +78,9 @@ class FrameDecoder:
 
 
 def decode(body: bytes) -> Message:
-    """The message in the body of a frame."""
+    """The message in the body of a frame; a piece has bytes for its ``data``."""
+    if body[:1] == _PIECE:
+        return {"type": "piece", "data": body[1:]}
     try:
         message = json_reader.read(body)
     except ValueError as error:

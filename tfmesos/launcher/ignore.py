@@ -1,0 +1,153 @@
+"""What ``.tfignore`` and ``.gitignore`` leave out of a directory, by the rules of git.
+
+A path is asked about only if the directory it is in is not left out itself, so a pattern has to
+match that path alone, and never something above it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+
+from ..errors import CannotRead
+
+ALWAYS = {".git", ".venv", "__pycache__"}  # names of what is left out, whatever the files say
+FILES = (".tfignore", ".gitignore")  # the first that says anything about a path is believed
+
+_CLASS = re.compile(r"\[([!^]?)(\]?(?:\\.|[^]\\])*)\]", re.DOTALL)
+_NOTHING = "(?!)"
+
+
+class Pattern:
+    """One line of such a file."""
+
+    def __init__(self, text: str) -> None:
+        self.is_negated = text.startswith("!")
+        text = text.removeprefix("!")
+        self._is_for_directories = text.endswith("/")
+        text = text.removesuffix("/")
+        self._is_for_names = "/" not in text
+        self._matches = _compiled(text.removeprefix("/")).fullmatch
+
+    def fits(self, path: str, is_directory: bool) -> bool:
+        """*path* counts from the directory of the file."""
+        if self._is_for_directories and not is_directory:
+            return False
+        return self._matches(os.path.basename(path) if self._is_for_names else path) is not None
+
+
+class IgnoreFile:
+    def __init__(self, path: str, text: str) -> None:
+        self._directory = os.path.dirname(path)
+        self._patterns = [Pattern(line) for line in _lines(text)]
+
+    def decide(self, path: str, is_directory: bool) -> bool | None:
+        """Is *path* to be left out? None if nothing is said about it; the last word counts."""
+        inner = os.path.relpath(path, self._directory)
+        for pattern in reversed(self._patterns):
+            if pattern.fits(inner, is_directory):
+                return not pattern.is_negated
+        return None
+
+
+class Rules:
+    """Those of a directory: of the files in it, and of those above it in the same repository."""
+
+    def __init__(self, files: tuple[tuple[IgnoreFile, ...], ...] = ((),) * len(FILES)) -> None:
+        self._files = files  # for each name of FILES, the nearest first
+
+    @classmethod
+    def above(cls, directory: str) -> Rules:
+        """What the repository of *directory* has above it."""
+        rules = cls()
+        for place in reversed(list(_above_in_repository(directory))):
+            rules = rules.within(place)
+        return rules
+
+    def within(self, directory: str) -> Rules:
+        """The rules inside of *directory*."""
+        own = [_read(os.path.join(directory, name)) for name in FILES]
+        if own == [None] * len(FILES):
+            return self
+        pairs = zip(own, self._files, strict=True)
+        return Rules(tuple((file, *files) if file else files for file, files in pairs))
+
+    def leave_out(self, path: str, is_directory: bool) -> bool:
+        if os.path.basename(path) in ALWAYS:
+            return True
+        for file in (file for files in self._files for file in files):
+            decided = file.decide(path, is_directory)
+            if decided is not None:
+                return decided
+        return False
+
+
+def _above_in_repository(directory: str) -> Iterator[str]:
+    """From the parent of *directory* to the top of its repository; nothing if it is in none."""
+    above = []
+    place = directory
+    while not os.path.lexists(os.path.join(place, ".git")):
+        if place == os.path.dirname(place):
+            return
+        place = os.path.dirname(place)
+        above.append(place)
+    yield from above
+
+
+def _read(path: str) -> IgnoreFile | None:
+    try:
+        with open(path, encoding="utf-8-sig", errors="surrogateescape", newline="\n") as file:
+            return IgnoreFile(path, file.read())
+    except (FileNotFoundError, IsADirectoryError):
+        return None
+    except OSError as error:
+        raise CannotRead(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _lines(text: str) -> Iterator[str]:
+    for line in text.split("\n"):
+        line = line.removesuffix("\r")
+        kept = line.rstrip(" ")
+        if kept.endswith("\\") and kept != line:  # which keeps the first space
+            kept += " "
+        if kept and not kept.startswith("#") and kept not in ("!", "/", "!/"):
+            yield kept
+
+
+def _compiled(text: str) -> re.Pattern[str]:
+    try:
+        return re.compile("".join(_translated(text)), re.DOTALL)
+    except re.error:  # a pattern that is none matches nothing
+        return re.compile(_NOTHING)
+
+
+def _translated(text: str) -> Iterator[str]:
+    """The parts of a regular expression for a pattern of git."""
+    at = 0
+    while at < len(text):
+        is_first = at == 0 or text[at - 1] == "/"
+        if is_first and text.startswith("**/", at):
+            part, at = "(?:.*/)?", at + 3
+        elif is_first and at and text[at:] == "**":
+            part, at = ".+", at + 2
+        elif text[at] == "*":
+            part, at = "[^/]*", at + 1
+        elif text[at] == "?":
+            part, at = "[^/]", at + 1
+        elif text[at] == "[":
+            found = _CLASS.match(text, at)
+            part, at = (_class(*found.groups()), found.end()) if found else (_NOTHING, len(text))
+        elif text[at] == "\\":
+            part, at = re.escape(text[at + 1 : at + 2]) or _NOTHING, at + 2
+        else:
+            part, at = re.escape(text[at]), at + 1
+        yield part
+
+
+def _class(negation: str, members: str) -> str:
+    """One of *members*, or of all others, but never a slash."""
+    plain = re.sub(
+        r"\\(.)|([^-])", lambda found: re.escape(found[1] or found[2]), members, flags=re.S
+    )
+    return f"(?!/)[{'^' if negation else ''}{plain}]"

@@ -1,0 +1,32 @@
+"""The runner from its settings to its exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from ..errors import NODE_REFUSED, RUNNER_BROKEN
+from .loop import Loop
+from .output import complain
+from .runner import Runner
+from .settings import read_settings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .stdlib import socket
+
+
+def main(stub: Sequence[str], connection: socket.socket) -> int:
+    """The exit code of the task, which *stub* has begun: its settings and its connection."""
+    try:
+        with Loop() as loop:
+            return Runner(loop, read_settings(stub, os.environ), connection).run()
+    except OSError as error:  # files, processes or memory are short: no fault of ours
+        sys.excepthook(*sys.exc_info())
+        complain(f"the node refused what the runner needs: {error.strerror}")
+        return NODE_REFUSED
+    except Exception:
+        sys.excepthook(*sys.exc_info())
+        return RUNNER_BROKEN

@@ -1,0 +1,228 @@
+"""A pack as it arrives: bytes in, files in a directory out.
+
+A pack is a manifest and the contents of files, each content once, one behind the other. The
+manifest is JSON, and its hash comes before it, from the launcher:
+
+    directories  [[path, mode], ...], each after the one it is in
+    contents     [[sha256, size, deflated size or null, [[path, mode], ...]], ...]: in the form of
+                 zlib, or as it is
+    links        [[path, target], ...]
+
+The launcher makes no pack that leaves its directory (``launcher/pack.py``); here it is checked all
+the same. All is made anew, and links come last, so nothing is ever written through a link.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import time
+import zlib
+from hashlib import sha256  # that of OpenSSL: five times as fast as the one in `stdlib`
+
+from ..errors import FrameError
+from . import json_reader, wire
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any, BinaryIO
+
+    from .wire import Message
+
+AT_ONCE = 1024 * 1024  # bytes that are inflated, or copied, in one go
+DAMAGED = "they came damaged"
+
+
+class Unpacker:
+    """Makes *directory* and fills it; ``received`` bytes of the pack have come so far.
+
+    Raises OSError if the node cannot take it and FrameError if it is not what the launcher
+    *described*. Call ``remove_all`` then.
+    """
+
+    def __init__(self, directory: str, described: Message, mode: int = 0o755) -> None:
+        self.directory, self.received = directory, 0
+        self._size = wire.count(described, "size")
+        self._manifest_size = wire.count(described, "manifest")
+        self._manifest_hash = wire.field(described, "sha256", str)
+        self._manifest = bytearray()
+        self._contents: list[_Content] = []  # that have yet to come, the next one last
+        self._links: list[tuple[str, str]] = []
+        self.is_whole = False
+        os.mkdir(directory, mode)
+        self._made_at = time.time_ns()  # on all that is unpacked, to tell it from what is not
+
+    def feed(self, data: bytes) -> None:
+        """Take the next bytes of the pack, as many as there are."""
+        self.received += len(data)
+        if self.received > self._size:
+            raise FrameError(DAMAGED)
+        view = memoryview(data)
+        missing = self._manifest_size - len(self._manifest)
+        if missing:
+            self._manifest += view[:missing]
+            if len(view) < missing:
+                return
+            self._begin()
+        self._fill(view[missing:])
+
+    def _begin(self) -> None:
+        """The manifest is complete: check it, and make room."""
+        if sha256(self._manifest).hexdigest() != self._manifest_hash:
+            raise FrameError(DAMAGED)
+        try:
+            manifest = json_reader.read(bytes(self._manifest))
+            contents = [_Content(self.directory, *entry) for entry in manifest["contents"]]
+            links = [(self._inside(path), _target(path, to)) for path, to in manifest["links"]]
+            directories = [(self._inside(path), mode) for path, mode in manifest["directories"]]
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+            raise FrameError(f"their list is none: {error}") from None
+        self._check_room(sum(content.size * len(content.paths) for content in contents))
+        for path, mode in directories:
+            os.mkdir(path, mode & 0o777 | 0o700)
+        self._contents, self._links = contents[::-1], links
+
+    def _inside(self, path: str) -> str:
+        return _inside(self.directory, path)
+
+    def _check_room(self, needed: int) -> None:
+        found = os.statvfs(self.directory)
+        free = found.f_bavail * found.f_frsize
+        if needed > free:
+            room = f"they take {needed / 1e6:,.1f} MB, and {free / 1e6:,.1f} MB are free there"
+            raise OSError(errno.ENOSPC, f"no space left on device: {room}", self.directory)
+
+    def _fill(self, view: memoryview) -> None:
+        while self._contents:
+            content = self._contents[-1]
+            view = content.feed(view)
+            if content.missing:
+                return
+            content.finish(self._made_at)
+            self._contents.pop().close()
+        if len(view) or self.received != self._size:
+            raise FrameError(DAMAGED)
+        for path, target in self._links:
+            os.symlink(target, path)
+            os.utime(path, ns=(self._made_at, self._made_at), follow_symlinks=False)
+        self.is_whole = True
+
+    def remove(self) -> None:
+        """Remove what was unpacked; what the command wrote, or wrote into, stays."""
+        for path in _below(self.directory):
+            try:
+                found = os.lstat(path)
+                if stat.S_ISDIR(found.st_mode):
+                    os.rmdir(path)
+                elif found.st_mtime_ns == self._made_at or _is_cache(path):
+                    os.unlink(path)
+            except OSError:
+                pass  # not empty, or removed by others
+
+    def remove_all(self) -> None:
+        import shutil  # is rarely needed, and not cheap
+
+        if self._contents:
+            self._contents[-1].close()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+class _Content:
+    """The content of one or more files, while it comes: ``missing`` bytes have yet to."""
+
+    def __init__(
+        self, directory: str, digest: str, size: int, deflated: int | None, paths: list[list[Any]]
+    ) -> None:
+        self._digest, self.size = str(digest), int(size)
+        self.missing = self.size if deflated is None else int(deflated)
+        self.paths = [(_inside(directory, path), int(mode) & 0o777) for path, mode in paths]
+        if not self.paths or self.size < 0 or self.missing < 0:
+            raise ValueError("a content without a file")
+        self._inflate = None if deflated is None else zlib.decompressobj()
+        self._hash, self._written = sha256(), 0
+        self._file: BinaryIO | None = None
+
+    def feed(self, view: memoryview) -> memoryview:
+        """Take what is ours of *view*, and give back the rest."""
+        ours, rest = view[: self.missing], view[self.missing :]
+        self.missing -= len(ours)
+        if self._file is None:
+            self._file = _new_file(*self.paths[0])
+        for data in [ours] if self._inflate is None else _inflated(self._inflate, ours):
+            self._written += len(data)
+            if self._written > self.size:
+                raise FrameError(DAMAGED)
+            self._hash.update(data)
+            self._file.write(data)
+        return rest
+
+    def finish(self, made_at: int) -> None:
+        """It is here: check it, and give each of its other paths a copy."""
+        assert self._file is not None
+        if self._written != self.size or self._hash.hexdigest() != self._digest:
+            raise FrameError(DAMAGED)
+        (first, mode), *others = self.paths
+        _finish(self._file, mode, made_at)
+        for path, mode in others:
+            with open(first, "rb") as source, _new_file(path, mode) as copy:
+                while data := source.read(AT_ONCE):
+                    copy.write(data)
+                _finish(copy, mode, made_at)
+
+    def close(self) -> None:
+        try:
+            if self._file is not None:
+                self._file.close()
+        except OSError:
+            pass  # what could not be written is not needed any more
+
+
+def _inside(directory: str, path: str) -> str:
+    """*path* below *directory*, or ValueError if it is not there."""
+    if "\0" in path or {"", ".", ".."}.intersection(path.split("/")):
+        raise ValueError(f"{path!r} is no path in a directory")
+    return os.path.join(directory, path)
+
+
+def _target(path: str, target: str) -> str:
+    """*target* of a link at *path*, or ValueError if it leads out of the directory of all."""
+    place = os.path.normpath(os.path.join(os.path.dirname(path), target))
+    if not target or "\0" in target or place.startswith("/") or place.split("/")[0] == "..":
+        raise ValueError(f"{path!r} is a link that leads out")
+    return target
+
+
+def _inflated(inflate: Any, packed: bytes | memoryview) -> Iterator[bytes]:
+    try:
+        while packed:
+            yield inflate.decompress(packed, AT_ONCE)
+            packed = inflate.unconsumed_tail
+    except zlib.error:
+        raise FrameError(DAMAGED) from None
+
+
+def _new_file(path: str, mode: int) -> BinaryIO:
+    """Nobody else can read it before it is ready, if they cannot then."""
+    return open(path, "xb", opener=lambda path, flags: os.open(path, flags, mode & 0o700 | 0o600))
+
+
+def _finish(file: BinaryIO, mode: int, made_at: int) -> None:
+    file.flush()
+    os.utime(file.fileno(), ns=(made_at, made_at))
+    os.fchmod(file.fileno(), mode)
+    file.close()
+
+
+def _below(directory: str) -> Iterator[str]:
+    """All paths below *directory* and itself, what is in a directory before it."""
+    for place, directories, names in os.walk(directory, topdown=False):
+        for name in directories + names:
+            yield os.path.join(place, name)
+    yield directory
+
+
+def _is_cache(path: str) -> bool:
+    """Did Python write it when it imported a module?"""
+    return os.path.basename(os.path.dirname(path)) == "__pycache__"
