@@ -125,3 +125,17 @@ def test_an_error_from_python_names_the_line_or_the_setting(job_yaml):
         config_from(job_yaml, {})
     with pytest.raises(SpecError, match=r"^hang_timeout must be above 0, got -2$"):
         config_from(job_yaml, {"hang_timeout": -2})
+
+
+def test_a_function_of_the_flags_takes_the_place_of_the_command_in_the_file(job_yaml):
+    ps, worker = config(job_yaml, "--entry", "train:main", "--context", '{"a": 1}').jobs
+    assert (ps.cmd, worker.cmd[-1], worker.num) == (None, "train:main", 2)
+
+
+def test_a_command_takes_the_place_of_the_function_in_the_file(tmp_path):
+    path = tmp_path / "entry.yaml"
+    path.write_text("entry: train:main\nlog_dir: /logs\ncontext: {a: 1}\njobs: {worker: {}}")
+    made = config(path)
+    assert made.jobs[0].cmd[-1] == "train:main"
+    assert (made.env["TFMESOS_LOG_DIR"], made.env["TFMESOS_CONTEXT"]) == ("/logs", '{"a": 1}')
+    assert config(path, "--", "true").jobs == (workers(1, cmd="true"),)

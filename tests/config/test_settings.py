@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders import workers
+from tfmesos.config.job import Job
 from tfmesos.config.launch import LaunchConfig
 from tfmesos.config.settings import SETTINGS, Settings, merge
 from tfmesos.errors import SpecError
@@ -15,6 +16,9 @@ from tfmesos.launcher.configuration import make_config
 
 # A value of each setting that is not its default.
 OTHERS = {
+    "entry": "train:main",
+    "context": {"steps": 3},  # with an entry
+    "log_dir": "hdfs://default/logs",  # with an entry
     "local_chief": True,
     "master": "mesos:5050",
     "name": "another",
@@ -51,6 +55,8 @@ OTHERS = {
     "forward_addresses": {"/job:worker/task:0": ("h", 1)},
 }
 COMPANIONS = {
+    "context": {"entry": "train:main"},
+    "log_dir": {"entry": "train:main"},
     "principal": {"secret_file": "FILE"},
     "secret_file": {"principal": "me"},
     "key_file": {"cert_file": "cert.pem"},
@@ -89,7 +95,8 @@ def test_roles_that_mesos_refuses_are_refused_before_it_is_asked(role):
 def test_every_setting_changes_what_the_run_is_told(field, secret):
     def config(settings):
         given = {k: secret if v == "FILE" else v for k, v in settings.items()}
-        return make_config(workers(1), **{"name": "one", "user": None, **given})
+        jobs = [workers(1), Job("other", 1)]  # one with a command, one without
+        return make_config(jobs, **{"name": "one", "user": None, **given})
 
     alone = COMPANIONS.get(field, {})
     if field in ("principal", "secret_file"):  # neither is anything without the other

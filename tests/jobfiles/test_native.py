@@ -101,3 +101,15 @@ def test_an_error_of_a_value_leads_back_to_its_key():
     assert key_of(document, SpecError("worker", "cmd", "")) == ("cmd",)
     assert key_of(document, SpecError("worker", "cpus", "")) is None
     assert key_of(document, SpecError(None, "image", "")) is None
+
+
+def test_jobs_call_the_entry_but_a_ps_one_that_serves_and_one_with_a_command():
+    jobs = {"ps": {}, "chief": {}, "worker": {"serve": True}, "board": {"cmd": "board"}}
+    found = {job.name: job.cmd for job in jobs_of({"entry": "train:main", "jobs": jobs})}
+    called = ("python3", "-m", "tfmesos.node.entry", "train:main")
+    assert found == {"ps": None, "chief": called, "worker": None, "board": "board"}
+
+
+def test_an_entry_and_a_command_for_the_same_jobs_exclude_each_other():
+    with pytest.raises(SpecError, match=r"^entry and a command exclude each other"):
+        jobs_of({"entry": "train:main", "cmd": "x", "jobs": {"worker": {}}})

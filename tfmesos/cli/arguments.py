@@ -166,7 +166,8 @@ def settings_of(args: argparse.Namespace) -> Settings:
     """Everything but the jobs."""
     given = {setting.field: getattr(args, setting.field) for setting in SETTINGS if setting.flags}
     given["env"] = dict(_variable(text) for text in args.env or ()) or None
-    given["extra_config"] = _extra_config(args.extra_config)
+    given["extra_config"] = _json_file("extra_config", args.extra_config)
+    given["context"] = _context(args.context)
     given["logs"] = _logs(args)
     return cast("Settings", given)
 
@@ -178,22 +179,33 @@ def _variable(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _extra_config(path: str | None) -> Any:
+def _context(text: str | None) -> Any:
+    if text is None or not text.lstrip().startswith("{"):
+        return _json_file("context", text)
+    from ..node import json_reader
+
+    try:
+        return json_reader.read(text.encode())
+    except ValueError as error:
+        raise SpecError(None, "context", f"must be a JSON object: {error}") from None
+
+
+def _json_file(field: str, path: str | None) -> Any:
     if path is None:
         return None
-    from ..config.launch import parse_extra_config
     from ..node import json_reader
 
     try:
         with open(path, "rb") as file:
             found = json_reader.read(file.read())
-        parse_extra_config(found)  # null is no object, but as good as not given
-        return found
+        if isinstance(found, dict):
+            return found
+        problem = f"must be a JSON object, got {found!r}"  # null would be as good as not given
     except OSError as error:
         problem = f"cannot be read: {path}: {error.strerror}"
     except ValueError as error:
         problem = f"must hold a JSON object: {path}: {error}"
-    raise SpecError(None, "extra_config", problem)
+    raise SpecError(None, field, problem)
 
 
 def _logs(args: argparse.Namespace) -> str | None:

@@ -45,10 +45,18 @@ def _asked_for(args: argparse.Namespace, document: Document) -> Document:
     if args.cmd:
         changes["cmd"] = args.cmd[0] if len(args.cmd) == 1 else args.cmd
         _check_use(document)
-    elif document == {"jobs": {}}:
+    elif document == {"jobs": {}} and not args.entry:
         problem = "is missing: give it at the end, tfrun -w 2 -- python train.py"
         raise SpecError(None, "cmd", problem)
-    return changed(document, changes)
+    return changed(_without_other(document, changes), changes)
+
+
+def _without_other(document: Document, changes: Document) -> Document:
+    """A command takes the place of the file's function, and the other way round."""
+    given = {"cmd", "entry"} & {field for field, value in changes.items() if value is not None}
+    dropped = {"cmd": ("entry", "context", "log_dir"), "entry": ("cmd",)}
+    gone = {field for one in given for field in dropped[one]}
+    return {field: value for field, value in document.items() if field not in gone}
 
 
 def _check_use(document: Document) -> None:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Protocol
 
 from ..errors import SpecError
 from ..text import suggestion
+from .entry import EntrySettings
 from .failures import FailureSettings
 from .setting import (
     ACCESS,
@@ -39,7 +40,7 @@ class _Path(Protocol):
 File = str | _Path | None
 
 
-class Settings(FailureSettings, total=False):
+class Settings(EntrySettings, FailureSettings, total=False):
     """The keywords of ``cluster()`` and ``TFMesosScheduler()``. None is as good as not given."""
 
     local_chief: Annotated[

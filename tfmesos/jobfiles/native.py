@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..config.entry import entry_command
 from ..config.job import Job
 from ..config.settings import DEFAULTS
 from ..errors import SpecError
@@ -72,21 +73,28 @@ def changed(document: Document, changes: Document) -> Document:
 
 def jobs_and_settings(document: Document) -> tuple[list[Job], dict[str, Any]]:
     """What ``make_config`` takes. SpecError if a job is wrong."""
-    cmd = document.get("cmd")
-    jobs = [_job(name, job, cmd) for name, job in document["jobs"].items()]
+    jobs = [_job(name, job, document) for name, job in document["jobs"].items()]
     settings = {field: value for field, value in document.items() if field in DEFAULTS}
     return jobs, settings
 
 
-def _job(name: str, fields: Document, cmd: Any) -> Job:
+def _job(name: str, fields: Document, document: Document) -> Job:
     given = {field: value for field, value in fields.items() if field != "serve"}
-    if fields.get("serve"):
-        return Job(name, **{"num": 1, **given, "cmd": None})
     if given.get("cmd") is None:
-        given["cmd"] = cmd
-    if given["cmd"] is None:
-        raise SpecError(None, "cmd", _NO_COMMAND)
+        given["cmd"] = None if fields.get("serve") else _command_of(name, document)
     return Job(name, **{"num": 1, **given})
+
+
+def _command_of(name: str, document: Document) -> Any:
+    """What a job without a command of its own runs; None for a bare server."""
+    cmd, entry = document.get("cmd"), document.get("entry")
+    if entry and cmd is not None:
+        raise SpecError(None, "entry", "and a command exclude each other: give one of them")
+    if entry:
+        return None if name == "ps" else entry_command(entry)
+    if cmd is None:
+        raise SpecError(None, "cmd", _NO_COMMAND)
+    return cmd
 
 
 def key_of(document: Document, error: SpecError) -> Key | None:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..config.entry import entry_environment, with_entry
 from ..config.job import Job, Task, constrained, parse_jobs, tasks_of
 from ..config.launch import (
     Access,
@@ -56,6 +57,7 @@ def _translated(given: Given, jobs: tuple[Job, ...]) -> Given:
         parse_master(given["master"])
     image, remark = _image(given["image"] or None, is_local=is_local)
     cwd, python, advertise = given["cwd"], given["python"] or None, given["advertise"]
+    jobs = tuple(with_entry(jobs, given))
     extra = given["extra_config"]
     initializer, finalizer = parse_extra_config({} if extra is None else extra)
     return dict(
@@ -68,7 +70,7 @@ def _translated(given: Given, jobs: tuple[Job, ...]) -> Given:
         remark=remark,
         containerizer=given["containerizer_type"] and given["containerizer_type"].upper(),
         volumes=parse_volumes(given["volumes"]),
-        env=_checked_env(given["env"] or {}),
+        env={**_entry_environment(given), **_checked_env(given["env"] or {})},
         inherited_env=_inherited(python, is_local=is_local, image=image),
         cwd=cwd or _current_directory(),
         cwd_is_given=bool(cwd),
@@ -80,7 +82,15 @@ def _translated(given: Given, jobs: tuple[Job, ...]) -> Given:
         success=_success(given["success"], tasks_of(jobs)),
         restarts=_restarts(given),
         advertise=parse_address("advertise", advertise) if advertise else None,
+        tf_config="always" if given["entry"] else given["tf_config"],  # it names the server
     )
+
+
+def _entry_environment(given: Given) -> dict[str, str]:
+    log_dir = given["log_dir"]
+    if log_dir and "://" not in log_dir:
+        log_dir = os.path.abspath(log_dir)
+    return entry_environment({**given, "log_dir": log_dir})
 
 
 def _access(given: Given) -> Access:

@@ -5,7 +5,7 @@ The runner runs them on a node, the launcher those of ``--local-chief``. Nothing
 
 from __future__ import annotations
 
-from . import command
+from . import command, own_modules
 from .stdlib import signal
 
 TYPE_CHECKING = False
@@ -51,7 +51,7 @@ class Steps:
             self.ending = code, f"its initializer {reason}"
 
     def argv(self, name: str) -> list[str]:
-        return command.argv(self._start[name], self._values)
+        return own_modules.with_text(command.argv(self._start[name], self._values))
 
     def environment(
         self, before: Mapping[str, str], mark: Mapping[str, str | None]

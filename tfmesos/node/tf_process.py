@@ -14,11 +14,11 @@ import sys
 from . import command, host
 from .child import Child
 from .loop import READ, Loop
+from .own_modules import source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from .guard import Guard
     from .settings import Settings
@@ -31,12 +31,6 @@ _CODE = (
     "code = channel.recv({}, socket.MSG_WAITALL)\n"
     "exec(code)"
 )
-
-
-def _source() -> bytes:
-    loader: Any = __spec__.loader  # this module's, which has the other one, too
-    text: str = loader.get_source("tfmesos.node.tf_server")
-    return text.encode()
 
 
 class ServerProcess:
@@ -58,7 +52,7 @@ class ServerProcess:
         layers = (prepare.get("env") or {}, prepare.get("user_env") or {}, settings.mark)
         env = command.merged(os.environ, settings.env, *layers)
         self._channel, theirs = socket.socketpair()
-        code = _source()
+        code = source("tf_server").encode()
         with theirs:
             argv = [sys.executable, "-c", _CODE.format(len(code))]
             cwd, _ = host.directory(prepare, settings.env)

@@ -57,20 +57,24 @@ def start(tf: Any, task: dict[str, Any]) -> Any:
         job: {int(index): address for index, address in addresses.items()}
         for job, addresses in task["cluster"].items()
     }
-    devices = {"CPU": max(1, int(task["cpus"])), "GPU": int(task["gpus"])}
     try:
         return tf.distribute.Server(
             cluster,
             job_name=task["job"],
             task_index=task["index"],
             protocol=task["protocol"],
-            config=tf.compat.v1.ConfigProto(device_count=devices),
+            config=_device_counts(tf, task) if "cpus" in task else None,
         )
     except Exception as error:  # TensorFlow has no common base for what can go wrong here
         address = cluster[task["job"]][task["index"]]
         words = str(error).strip().splitlines() or [type(error).__name__]
         where = f"{address} over {task['protocol']}"
         raise CannotServe(f"no TensorFlow server at {where}: {words[0]}") from error
+
+
+def _device_counts(tf: Any, task: dict[str, Any]) -> Any:
+    devices = {"CPU": max(1, int(task["cpus"])), "GPU": int(task["gpus"])}
+    return tf.compat.v1.ConfigProto(device_count=devices)
 
 
 if __name__ == "__main__":

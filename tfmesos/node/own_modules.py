@@ -1,0 +1,40 @@
+"""Modules of ours in processes of their own: there is no file on the node that holds them."""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_ENTRY = ["-m", "tfmesos.node.entry"]
+_ENTRY_NEEDS = ("tf_server", "entry")  # in the order of their imports
+# Under a name that hides no tfmesos from the user's code.
+_CODE = """\
+import sys, types
+package = sys.modules["_tfmesos"] = types.ModuleType("_tfmesos")
+package.__path__ = []
+for name, text in {!r}:
+    module = sys.modules["_tfmesos." + name] = types.ModuleType("_tfmesos." + name)
+    module.__package__ = "_tfmesos"
+    exec(compile(text, "tfmesos/node/" + name + ".py", "exec"), module.__dict__)
+module.main(*sys.argv[1:])
+"""
+
+
+def source(name: str) -> str:
+    """The text of a module of this folder."""
+    from importlib.util import find_spec  # is rarely needed
+
+    spec: Any = find_spec(f"tfmesos.node.{name}")
+    text: str = spec.loader.get_source(spec.name)
+    return text
+
+
+def with_text(argv: list[str]) -> list[str]:
+    """A command that runs the wrapper of ``--entry``, with its text; any other as it is."""
+    if argv[1:3] != _ENTRY:
+        return argv
+    texts = [(name, source(name)) for name in _ENTRY_NEEDS]
+    return [sys.executable, "-c", _CODE.format(texts), *argv[3:]]
