@@ -16,6 +16,7 @@ from tfmesos.errors import SpecError
     "fields, message",
     [
         ({"num": -1}, "job 'worker': num must not be negative, got -1"),
+        ({"num": 10**6 + 1}, "job 'worker': num must be at most 1000000, got 1000001"),
         ({"num": 1.5}, "job 'worker': num must be a whole number, got 1.5"),
         ({"num": "2"}, "job 'worker': num must be a number, got '2'"),
         ({"num": 1, "cpus": 0}, "job 'worker': cpus must be above 0, got 0"),

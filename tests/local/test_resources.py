@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfmesos.errors import SpecError
-from tfmesos.local import AgentConfig, this_machine
+from tfmesos.local import AgentConfig, amounts, this_machine
 from tfmesos.local.resources import Resources, from_json, parse, parse_attributes
 
 
@@ -88,10 +88,11 @@ def test_ranges_behave_as_the_sets_they_stand_for(one, other):
 
 
 def test_this_machine_offers_what_it_has_and_at_least_what_is_asked():
-    config, overcommitted = this_machine()
-    assert not overcommitted and parse(config.resources).scalar("cpus") >= 1
-    config, overcommitted = this_machine(cpus_at_least=10_000, mem_at_least=64)
-    assert overcommitted and parse(config.resources).scalar("cpus") == 10_000
+    has = amounts()
+    for wanted, expected in (({}, has), ({"cpus": 10_000, "mem": 64}, {**has, "cpus": 10_000})):
+        offered = parse(this_machine(wanted).resources)
+        assert offered.scalar("cpus") == expected["cpus"] >= 1
+        assert offered.scalar("mem") == pytest.approx(expected["mem"], abs=1)
 
 
 def test_the_gpus_of_this_machine_are_those_nvidia_smi_lists(tmp_path, monkeypatch):
@@ -99,7 +100,7 @@ def test_the_gpus_of_this_machine_are_those_nvidia_smi_lists(tmp_path, monkeypat
     fake.write_text("#!/bin/sh\necho 'GPU 0: T4 (UUID: GPU-a)'\necho 'GPU 1: T4 (UUID: GPU-b)'\n")
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    assert parse(this_machine()[0].resources).scalar("gpus") == 2
+    assert parse(this_machine().resources).scalar("gpus") == 2
 
 
 @pytest.mark.parametrize(
@@ -124,4 +125,4 @@ def test_gpus_that_cuda_is_kept_from_are_not_offered(tmp_path, monkeypatch, chos
         monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     else:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", chosen)
-    assert this_machine()[0].gpu_ids == visible
+    assert this_machine().gpu_ids == visible

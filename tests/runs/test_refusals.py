@@ -25,3 +25,16 @@ def test_tfrun_refuses_too_many_variables_and_names_the_flag():
         "tfrun: --env has 1,105,075 bytes in all; at most 1,048,576 are passed on:"
         " put them into a file\n"
     )
+
+
+def test_more_tasks_than_this_machine_has_memory_for_are_refused_before_any_starts():
+    done = tfrun("-w", 1_000_000, "--", "true")
+    assert (done.returncode, done.stderr.count("\n")) == (75, 1)
+    assert "the runners of 1,000,000 tasks need about 6,000,000 MiB of memory" in done.stderr
+
+
+def test_a_task_larger_than_this_machine_runs_and_that_is_said():
+    done = tfrun("-w", 1, "-Cw", 100_000, "--", "echo", "up")
+    assert (done.returncode, done.stdout) == (0, "[worker:0] up\n")
+    said = "tfrun: the tasks ask for more than this machine has, and run all the same: cpus 100000"
+    assert done.stderr.startswith(said)

@@ -25,6 +25,7 @@ DEFAULT_CPUS = 1.0
 DEFAULT_MEM = 1024.0  # MiB, as Mesos counts it
 MIN_MEM = 32.0  # what Mesos asks for at least, with its own executor
 MAX_NAME = 63  # characters
+MAX_NUM = 1_000_000  # tasks of a job: more would take our memory before anything else is asked
 SINGLE_JOBS = ("chief", "master", "evaluator")  # TensorFlow knows at most one of each
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")  # what TensorFlow accepts as a job name
@@ -132,6 +133,7 @@ class Job(Record):
             self._require(value == int(value), name, f"must be a whole number, got {value:g}")
             object.__setattr__(self, name, int(value))
         self._require(self.num >= 0, "num", f"must not be negative, got {self.num}")
+        self._require(self.num <= MAX_NUM, "num", f"must be at most {MAX_NUM}, got {self.num}")
         self._require(self.cpus > 0, "cpus", f"must be above 0, got {self.cpus:g}")
         self._require(
             self.mem >= MIN_MEM, "mem", f"must be at least {MIN_MEM:g} (MiB), got {self.mem:g}"
@@ -255,7 +257,7 @@ def parse_jobs(jobs: Jobs) -> list[Job]:
     for name in names:
         if names.count(name) > 1:
             raise SpecError(name, "name", "is given to two jobs")
-    if not any(job.tasks for job in parsed):
+    if not any(job.size for job in parsed):
         raise SpecError(None, "jobs", "ask for no task at all: give at least one job a num of 1")
     return parsed
 

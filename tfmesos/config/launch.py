@@ -212,6 +212,11 @@ class LaunchConfig(Record):
         return tasks_of(self.jobs)
 
     @property
+    def size(self) -> int:
+        """The number of its tasks."""
+        return sum(job.size for job in self.jobs)
+
+    @property
     def chief(self) -> Task:
         """The task that leads: the chief's, else worker 0, else the first of all."""
         by_name = {task.name: task for task in reversed(self.tasks)}

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..config.entry import entry_environment, with_entry
-from ..config.job import Job, Task, constrained, parse_jobs, tasks_of
+from ..config.job import Job, constrained, parse_jobs, tasks_of
 from ..config.launch import (
     Access,
     LaunchConfig,
@@ -79,7 +79,7 @@ def _translated(given: Given, jobs: tuple[Job, ...]) -> Given:
         finalizer=finalizer,
         forward_addresses=_addresses(given["forward_addresses"] or {}),
         logs=_logs(given, jobs),
-        success=_success(given["success"], tasks_of(jobs)),
+        success=_success(given["success"], jobs),
         restarts=_restarts(given),
         advertise=parse_address("advertise", advertise) if advertise else None,
         tf_config="always" if given["entry"] else given["tf_config"],  # it names the server
@@ -117,9 +117,10 @@ def _logs(given: Given, jobs: Sequence[Job]) -> TaskChoice:
     return TaskChoice(frozenset((job.name, "*") for job in shown if job.cmd is not None))
 
 
-def _success(given: str | None, tasks: Sequence[Task]) -> TaskChoice | None:
+def _success(given: str | None, jobs: Sequence[Job]) -> TaskChoice | None:
     if given is None:
         return None
+    tasks = tasks_of(jobs)
     chosen = TaskChoice.parse("success", given, tasks)
     if not any(task in chosen and task.job.cmd is not None for task in tasks):
         problem = f"must name a task that runs a command, got {given!r}"

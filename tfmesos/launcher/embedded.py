@@ -6,36 +6,56 @@ import asyncio
 import os
 import pwd
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from ..config.job import Job
 from ..config.launch import LaunchConfig, Volume
 from ..config.secret import Secret
 from ..errors import ResourcesError, SpecError
-from ..local import LocalMesos, this_machine
+from ..local import LocalMesos, amounts, installed_memory, this_machine
 
 Credential = tuple[str, Secret]
+
+RUNNER_MEMORY = 6  # MiB that runner and guard of a task take, without what all of them share
 
 
 def embedded_mesos(
     config: LaunchConfig, run_id: str, say: Callable[[str], None]
 ) -> tuple[LocalMesos, Credential]:
     """A Mesos for this machine, to be entered, and the only credential it takes."""
-    wanted = {
-        kind: sum(getattr(job, kind) * len(job.tasks) for job in config.jobs)
-        for kind in ("cpus", "mem", "disk", "gpus")
-    }
-    agent, is_overcommitted = this_machine(
-        cpus_at_least=wanted["cpus"],
-        mem_at_least=wanted["mem"],
-        disk_at_least=wanted["disk"],
-        look_for_gpus=wanted["gpus"] > 0,
-    )
+    check_number(config.size, installed_memory())
+    wanted = {kind: _sum(config.jobs, kind) for kind in ("cpus", "mem", "disk", "gpus")}
+    agent = this_machine(wanted, look_for_gpus=wanted["gpus"] > 0)
     _check_gpus(wanted["gpus"], len(agent.gpu_ids))
-    if is_overcommitted:
-        total = ", ".join(f"{name} {amount:g}" for name, amount in wanted.items() if amount)
-        say(f"the tasks ask for more than this machine has: {total}")
+    if beyond := excess(config.jobs, amounts()):
+        say(f"the tasks ask for more than this machine has, and run all the same: {beyond}")
     secret = Secret(secrets.token_hex(32))
     return LocalMesos([agent], credential=(run_id, secret.reveal())), (run_id, secret)
+
+
+def _sum(jobs: Iterable[Job], kind: str) -> float:
+    return float(sum(getattr(job, kind) * job.size for job in jobs))
+
+
+def excess(jobs: Sequence[Job], has: Mapping[str, float]) -> str:
+    """What the jobs ask for beyond what the machine *has*; nobody asked for the defaults."""
+    beyond = []
+    for kind, amount in has.items():
+        usual = Job._defaults[kind]
+        wanted = _sum([job for job in jobs if getattr(job, kind) != usual], kind)
+        if wanted > amount:
+            beyond.append(f"{kind} {wanted:.10g} (it has {amount:.0f})")
+    return ", ".join(beyond)
+
+
+def check_number(tasks: int, memory: float) -> None:
+    """Refuse at once what would only end, much later, in a machine without memory."""
+    needed = tasks * RUNNER_MEMORY
+    if needed > memory:
+        raise ResourcesError(
+            f"the runners of {tasks:,} tasks need about {needed:,} MiB of memory, this machine has "
+            f"{memory:,.0f}: ask for fewer, or name a Mesos master that has them"
+        )
 
 
 async def provide_image(config: LaunchConfig, say: Callable[[str], None]) -> None:

@@ -80,7 +80,7 @@ class Run:
         self._outcome: Outcome | None = None
         self.stop_requests = StopRequests()
         self._next_status = 0.0
-        self._story = Story(len(config.tasks))
+        self._story = Story(config.size)
         self._shown_phase: Phase | None = None
         self._chief: LocalChief | None = None  # the task in this terminal
         self._side_work: list[asyncio.Task[None]] = []
@@ -169,7 +169,7 @@ class Run:
         self._driver = self._new_driver(engine)
 
     def _raise_limit(self) -> None:
-        wanted = len(self.config.tasks)
+        wanted = self.config.size
         if (possible := allow_tasks(wanted)) < wanted:
             text = f"open files are limited: enough for about {possible} of {wanted} tasks"
             self._console.say(f"{text}; raise it with ulimit -n", "warning")

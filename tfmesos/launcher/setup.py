@@ -76,9 +76,7 @@ class Setup:
 
         if self._config.image is not None:
             await self._unless_stopped(provide_image(self._config, self._notice))
-        mesos, self.credential = embedded_mesos(
-            self._config, run_id, lambda text: self._say(text, "info")
-        )
+        mesos, self.credential = embedded_mesos(self._config, run_id, self._notice)
         await stack.enter_async_context(mesos)
         stack.callback(lambda: mesos.hurry() if is_hurried() else None)
         self.scratch = str(mesos.directory)

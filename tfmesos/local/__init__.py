@@ -2,6 +2,6 @@
 
 from .cluster import AgentConfig, LocalMesos
 from .entities import Timing
-from .machine import this_machine
+from .machine import amounts, installed_memory, this_machine
 
-__all__ = ["AgentConfig", "LocalMesos", "Timing", "this_machine"]
+__all__ = ["AgentConfig", "LocalMesos", "Timing", "amounts", "installed_memory", "this_machine"]

@@ -92,7 +92,7 @@ def build(args: argparse.Namespace) -> LocalMesos:
 
 
 def _agents(args: argparse.Namespace) -> list[AgentConfig]:
-    machine = this_machine()[0]
+    machine = this_machine()
     texts = args.resources or [machine.resources]
     names = args.hostname or [socket.gethostname()]
     attributes = args.attributes or [""]

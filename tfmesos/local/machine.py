@@ -8,39 +8,34 @@ import shutil
 import socket
 import subprocess
 import tempfile
+from collections.abc import Mapping
 
+from ..record import NOTHING
 from .cluster import AgentConfig
 
 _RESERVED_MIB = 1024  # for everything else on the machine
 
 
 def this_machine(
-    cpus_at_least: float = 0.0,
-    mem_at_least: float = 0.0,
-    disk_at_least: float = 0.0,
-    *,
-    look_for_gpus: bool = True,
-    hostname: str | None = None,
-    attributes: str = "",
-    ports: str | None = None,
-) -> tuple[AgentConfig, bool]:
-    """The agent for this machine, and whether it promises more than there is.
+    at_least: Mapping[str, float] = NOTHING, *, look_for_gpus: bool = True
+) -> AgentConfig:
+    """The agent for this machine, which promises *at_least* these amounts.
 
-    Memory and disk in MiB, *ports* like "31000-32000". GPUs are not promised beyond what there is:
-    a job that wants one and gets none would fail much later.
+    GPUs are not promised beyond what there is: a job that wants one and gets none would fail
+    much later.
     """
+    promised = {name: max(has, at_least.get(name, 0.0)) for name, has in amounts().items()}
+    parts = [f"cpus:{promised['cpus']:.3f}", f"mem:{promised['mem']:.0f}"]
+    parts.append(f"disk:{promised['disk']:.0f}")
     gpus = gpu_ids() if look_for_gpus else ()
-    cpus, mem, disk = float(cpu_count()), memory(), free_disk()
-    wanted = (cpus_at_least, mem_at_least, disk_at_least)
-    overcommits = any(a > b for a, b in zip(wanted, (cpus, mem, disk), strict=True))
-    parts = [f"cpus:{max(cpus, cpus_at_least):.3f}", f"mem:{max(mem, mem_at_least):.0f}"]
-    parts.append(f"disk:{max(disk, disk_at_least):.0f}")
     if gpus:
         parts.append(f"gpus:{len(gpus)}")
-    if ports:
-        parts.append(f"ports:[{ports}]")
-    name = hostname or socket.gethostname()
-    return AgentConfig(name, ";".join(parts), attributes, gpus), overcommits
+    return AgentConfig(socket.gethostname(), ";".join(parts), gpu_ids=gpus)
+
+
+def amounts() -> dict[str, float]:
+    """What it has to offer, memory and disk in MiB."""
+    return {"cpus": float(cpu_count()), "mem": memory(), "disk": free_disk()}
 
 
 def cpu_count() -> int:
@@ -52,8 +47,13 @@ def cpu_count() -> int:
 
 def memory() -> float:
     """MiB to offer: what there is less some for the rest, as a genuine agent does it."""
-    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**20
+    there = installed_memory()
     return float(max(there - _RESERVED_MIB, there / 2))
+
+
+def installed_memory() -> float:
+    """MiB."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**20
 
 
 def free_disk() -> float:
