@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.commands import finish, running_tfrun
-from tests.runs.test_pauses import (
+from tests.whole.test_pauses import (
     LINES,
     left_out,
     numbers,
