@@ -36,6 +36,14 @@ def test_an_earlier_attempt_that_still_runs_is_killed():
     assert todo == [calls.KillTask(old, "a")]
 
 
+def test_the_runner_of_an_attempt_that_was_given_up_is_refused_at_once():
+    run = Run(workers(1))
+    run.subscribe()
+    run.offer()
+    (given_up,) = only(do.Refuse, run.update("worker:0", "TASK_LOST"))
+    assert given_up.task_id == "run-worker-0-1" != run.id("worker:0")
+
+
 def test_a_task_that_never_starts_fails_the_run_with_the_words_of_mesos():
     run = Run(workers(1))
     run.subscribe()
@@ -94,5 +102,5 @@ def test_a_runner_that_could_not_reach_the_launcher_is_explained():
     run.subscribe()
     run.offer()
     message = f"Command exited with status {CANNOT_REACH_LAUNCHER}"
-    (said, _) = run.update("worker:0", "TASK_FAILED", message)
+    said, *_ = run.update("worker:0", "TASK_FAILED", message)
     assert "launcher" in said.text

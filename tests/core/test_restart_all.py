@@ -37,6 +37,7 @@ def test_a_task_that_does_not_stop_does_not_hold_up_the_restart_of_all():
     old = run.id("worker:0")
     todo = run.wait(KILL_GRACE + 10)
     assert calls.KillTask(old, "agent-of-o1") in todo and calls.Revive() in todo
+    assert only(do.Refuse, todo) == [do.Refuse(old)]
     assert run.state.phase is Phase.STARTING
 
 

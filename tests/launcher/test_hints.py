@@ -80,8 +80,8 @@ def test_only_the_command_line_speaks_of_its_flags():
     package = Path(tfmesos.__file__).parent
     with_flags = {
         *(
-            package / "tfrun.py",
-            *(package / "config" / f"{n}.py" for n in ("settings", "failures")),
+            *(package / name for name in ("tfrun.py", "command_line.py")),
+            *(package / "config" / f"{n}.py" for n in ("settings", "failures", "entry")),
         ),
         *(*package.glob("cli/*"), *package.glob("local/*")),
     }

@@ -9,13 +9,12 @@ import os
 
 import pytest
 
-from tests.runners import launcher
-from tfmesos.core.events import (
-    TaskRegistered,
-)
+from tests.runners import TASK, launcher
+from tfmesos.core.events import TaskExited, TaskRegistered
 from tfmesos.launcher import listener as module
+from tfmesos.node import wire
 
-from .peers import REGISTER, connected, output
+from .peers import REGISTER, connected, exit_report, output
 
 
 def leftovers() -> set[str]:
@@ -116,3 +115,38 @@ def test_a_fault_in_what_listens_to_events_is_not_hidden():
     with pytest.raises(BaseExceptionGroup) as caught:
         asyncio.run(main())
     assert caught.group_contains(ZeroDivisionError)
+
+
+def test_a_runner_that_was_given_up_is_cut_off_and_comes_back_with_no_secret_it_has():
+    async def main():
+        async with launcher() as ours, connected(ours) as peer, connected(ours) as first:
+            await peer.join()
+            peer.say(**REGISTER)
+            await ours.saw(TaskRegistered)
+            ours.rendezvous.start(TASK, wire.encode({"type": "start"}))
+            ours.rendezvous.refuse(TASK)
+            assert await peer.turned_away()
+            async with connected(ours) as again:
+                with pytest.raises((EOFError, ConnectionError)):
+                    await again.join_again(peer)
+            with pytest.raises((EOFError, ConnectionError)):
+                await first.join()
+            assert ours.rendezvous.unreported() == [(TASK, 1)]  # its output is still missing
+        return [event for event in ours.events if not isinstance(event, TaskRegistered)]
+
+    assert asyncio.run(main()) == []
+
+
+def test_a_runner_that_has_reported_its_end_may_still_hear_that_this_is_known():
+    async def main():
+        async with launcher() as ours, connected(ours) as peer:
+            await peer.join()
+            peer.say(**REGISTER)
+            peer.say(**exit_report(137))
+            await ours.saw(TaskExited)
+            ours.rendezvous.refuse(TASK)
+            async with connected(ours) as again:
+                await again.join_again(peer)
+                await again.hear_of("bye")
+
+    asyncio.run(main())

@@ -94,7 +94,7 @@ def test_a_module_may_lie_in_a_directory_and_a_url_is_not_made(tmp_path):
 )
 def test_a_function_that_cannot_be_called_is_one_line_and_exit_code_2(tmp_path, target, words):
     done = call(tmp_path, target)
-    line = f"tfmesos: --entry {target}: {words.format(tmp_path)}\n"
+    line = f"tfmesos: entry {target}: {words.format(tmp_path)}\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", line)
 
 

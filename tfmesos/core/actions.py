@@ -76,6 +76,12 @@ class StopRunner(Record):
     examine: bool = False
 
 
+class Refuse(Record):
+    """An attempt of a task was given up: nobody speaks for it any more, should its runner live."""
+
+    task_id: str
+
+
 class AnnounceReady(Record):
     """Every command runs, every server listens."""
 
@@ -91,4 +97,4 @@ class Finish(Record):
     outcome: Outcome
 
 
-Action = Request | Prepare | Start | StopRunner | AnnounceReady | Say | Finish
+Action = Request | Prepare | Start | StopRunner | Refuse | AnnounceReady | Say | Finish

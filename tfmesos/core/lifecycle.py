@@ -262,7 +262,7 @@ class Lifecycle:
         self._restarts.schedule(member, now + restart.pause)
         if self.phase is Phase.RUNNING:
             self._wait.begin(now)
-        return [said, *self._launch_again(now)]
+        return [said, do.Refuse(member.task_id), *self._launch_again(now)]
 
     def _launch_again(self, now: float) -> list[Action]:
         due = self._restarts.due(now)
@@ -280,7 +280,7 @@ class Lifecycle:
     def _start_again_when_stopped(self, now: float) -> list[Action]:
         if not self._stopping.is_over(now):
             return []
-        left = [do.Kill(m.task_id) for m in self.members if m.is_live]
+        given_up = self._stopping.give_up()
         self._restarts.cancel()
         for member in self.members:
             self._endings.forget(member)
@@ -290,7 +290,7 @@ class Lifecycle:
         self._success.begin()
         self._stopwatch.lap("stopping to start again", now)
         self._wait.begin(now)
-        return [*left, self._request()]
+        return [*given_up, self._request()]
 
     # Hangs
 

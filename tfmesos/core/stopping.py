@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..text import some
-from .actions import Action, Kill, Say, StopPlacing, StopRunner
+from .actions import Action, Kill, Refuse, Say, StopPlacing, StopRunner
 from .outcome import Ending, Outcome
 from .tasks import Tasks
 
@@ -58,6 +58,11 @@ class Stopping:
         """The commands have ended by then; their last lines and their end come when taken."""
         if now >= self._given_up_at and not self._is_interrupted:
             self._given_up_at = now + STOP_MARGIN
+
+    def give_up(self) -> list[Action]:
+        """Have those ended that live, and let none of them report any more."""
+        live = [member.task_id for member in self._members if member.is_live]
+        return [action(task_id) for task_id in live for action in (Refuse, Kill)]
 
     @property
     def over_at(self) -> float:

@@ -138,6 +138,13 @@ class Listener:
             self._awaited.discard(task_id)
             link.close()
 
+    def refuse(self, task_id: str) -> None:
+        """Let a runner speak for this task no more, unless it has told of its end already."""
+        link = self._links.get(task_id)
+        if link is not None and not link.exited:
+            self._awaited.discard(task_id)
+            link.refuse()
+
     def send(self, task_id: str, message: Mapping[str, Any] | bytes) -> None:
         """Bring a ``start`` or ``stop`` to the runner exactly once, at once or when it is back.
 

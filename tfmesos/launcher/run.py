@@ -294,6 +294,8 @@ class Run:
                 self._stop_chief(self._chief, grace)
             case do.StopRunner():
                 self._listener.send(action.task_id, stop_message(action))
+            case do.Refuse(task_id):
+                self._listener.refuse(task_id)
             case do.AnnounceReady(cluster):
                 self._on_ready(cluster)
             case do.Say(text, level):

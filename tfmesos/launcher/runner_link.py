@@ -20,7 +20,7 @@ class RunnerLink:
     def __init__(self, task_id: str, secret: bytes, settings: Mapping[str, Any]) -> None:
         self.task_id, self.settings = task_id, settings
         self.first_secret: bytes | None = secret  # until the runner has reported
-        self.secret = secrets.token_bytes(SECRET_BYTES)  # for its further connections
+        self.secret: bytes | None = secrets.token_bytes(SECRET_BYTES)  # for further connections
         self.writer: asyncio.StreamWriter | None = None  # the connection that speaks for it
         self.received = 0  # numbered messages of the runner
         self.order = asyncio.Lock()  # keeps the order of messages over a change of connection
@@ -48,6 +48,7 @@ class RunnerLink:
             self.writer.transport.abort()
         self.writer = writer
         self.expect_loss(None)
+        assert self.secret is not None, "who was refused has proved nothing"
         settings = None if self.first_secret is None else self.settings
         self._write(wire.encode(welcome_message(self.received, self.secret, settings)))
         for frame in self._sent[arrived:]:
@@ -74,6 +75,11 @@ class RunnerLink:
         if self._loss is not None:
             self._loss.cancel()
         self._loss = timer
+
+    def refuse(self) -> None:
+        """Let nobody in any more."""
+        self.first_secret = self.secret = None
+        self.close()
 
     def close(self) -> None:
         self.expect_loss(None)

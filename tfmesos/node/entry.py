@@ -32,7 +32,7 @@ def main(entry: str) -> None:
         log_dir = make_log_dir(os.environ)
         server = make_server(os.environ)
     except WrongEntry as error:
-        sys.exit(_complain(f"--entry {entry}: {error}", WRONG_INPUT))
+        sys.exit(_complain(f"entry {entry}: {error}", WRONG_INPUT))
     except CannotServe as error:
         sys.exit(_complain(str(error), CANNOT_SERVE))
     except OSError as error:
