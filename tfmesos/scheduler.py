@@ -27,7 +27,7 @@ from .launcher.job_file import config_from
 from .launcher.run import Run
 from .launcher.screen import Screen
 from .node.address import join_address
-from .node.command import by_index
+from .node.command import by_index, members
 from .node.port import family_of, reserve
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class TFMesosScheduler:
 
     @property
     def cluster_def(self) -> dict[str, list[str]]:
-        """Job name -> list of ``host:port``, as ``tf.train.ClusterSpec`` takes it."""
+        """Task type -> list of ``host:port``, as ``tf.train.ClusterSpec`` takes it."""
         return {job: list(addresses) for job, addresses in self._cluster().items()}
 
     @property
@@ -140,7 +140,7 @@ class TFMesosScheduler:
         import tensorflow as tf
 
         resolvers = tf.distribute.cluster_resolver
-        spec = self._indexed()
+        spec = members(self._indexed())
         spec.setdefault("chief", {0: self._own_address()})
         return resolvers.SimpleClusterResolver(
             tf.train.ClusterSpec(spec),
@@ -150,7 +150,7 @@ class TFMesosScheduler:
         )
 
     def _indexed(self) -> dict[str, dict[int, str]]:
-        return by_index(self._cluster(), {job.name: job.start for job in self.config.jobs})
+        return by_index(self._cluster(), {job.task_type: job.start for job in self.config.jobs})
 
     def _own_address(self) -> str:
         """An address of this process that the tasks can reach, held for TensorFlow to listen at."""

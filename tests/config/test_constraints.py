@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.builders import servers, workers
 from tfmesos.config.constraints import OPERATORS, Node, parse, parse_for_job
-from tfmesos.config.job import constrained
+from tfmesos.config.jobs import constrained
 from tfmesos.errors import SpecError
 
 NODE = Node("node-1", {"rack": "r1", "weight": "2", "slots": "[1-3,7-9]", "kinds": "{a,b}"})

@@ -1,6 +1,7 @@
 import pytest
 
-from tfmesos.config.job import Job, Resources, parse_jobs
+from tfmesos.config.job import Job, Resources
+from tfmesos.config.jobs import parse_jobs
 from tfmesos.config.launch import (
     LaunchConfig,
     TaskChoice,
@@ -160,3 +161,45 @@ def test_an_address_is_a_host_and_perhaps_a_port(text, pair):
 def test_a_malformed_address_is_refused(text):
     with pytest.raises(SpecError, match="advertise must be HOST or HOST:PORT"):
         parse_address("advertise", text)
+
+
+def test_the_type_of_a_task_is_its_jobs_name_unless_given():
+    assert Job("worker", 1).task_type == "worker"
+    job = Job("gpu_worker", 1, task_type="worker")
+    assert (job.task_type, repr(job)) == ("worker", "Job('gpu_worker', 1, task_type='worker')")
+
+
+def test_tasks_of_one_type_are_numbered_one_after_another():
+    jobs = parse_jobs([Job("gpu", 2, task_type="worker"), Job("ps", 1), Job("worker", 2)])
+    tasks = [task for job in jobs for task in job.tasks]
+    assert [task.name for task in tasks] == ["gpu:0", "gpu:1", "ps:0", "worker:0", "worker:1"]
+    assert [(task.type, task.number) for task in tasks] == [
+        *(("worker", 0), ("worker", 1), ("ps", 0), ("worker", 2), ("worker", 3))
+    ]
+    assert tasks[3].mesos_name == "/job:worker/task:2"
+
+
+@pytest.mark.parametrize(
+    "jobs, problem",
+    [
+        (
+            [Job("chief", 1), Job("boss", 1, task_type="chief")],
+            "job 'boss': task_type 'chief' is that of a task already, and TensorFlow knows one",
+        ),
+        (
+            [Job("worker", 1), Job("gpu", 2, start=1, task_type="worker")],
+            "job 'gpu': start must be 0: worker tasks of another job come before these",
+        ),
+    ],
+)
+def test_jobs_that_cannot_share_a_type_are_refused(jobs, problem):
+    with pytest.raises(SpecError) as caught:
+        parse_jobs(jobs)
+    assert str(caught.value) == problem
+
+
+def test_a_task_type_is_a_name():
+    with pytest.raises(SpecError, match=r"^job 'a': task_type must be letters, digits and _ only"):
+        Job("a", 1, task_type="a b")
+    with pytest.raises(SpecError, match=r"^job 'boss': num must be 0 or 1 .*one chief"):
+        Job("boss", 2, task_type="chief")

@@ -43,6 +43,12 @@ def test_the_chief_decides_where_there_is_one():
     assert len(only(do.StopRunner, run.exit("chief:0"))) == 2
 
 
+def test_it_is_the_type_of_a_task_that_decides_and_not_the_name_of_its_job():
+    run = Run(Job("boss", 1, cmd="x", task_type="chief"), workers(2)).up()
+    run.now = 60.0
+    assert len(only(do.StopRunner, run.exit("boss:0"))) == 2
+
+
 def test_jobs_of_other_names_must_all_finish():
     run = Run(Job("a", 1, cmd="x"), Job("b", 1, cmd="x")).up()
     assert run.exit("a:0") == []

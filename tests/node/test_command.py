@@ -89,8 +89,52 @@ def test_a_run_of_a_single_task_has_no_tf_config():
     assert "TF_CONFIG" not in command.environment(cluster, "worker", 0)
 
 
+def test_a_task_that_tensorflow_does_not_know_is_no_part_of_tf_config_and_has_none():
+    cluster = {"worker": ["b:2", "c:3"], "tensorboard": ["e:5"]}
+    config = json.loads(command.tf_config(cluster, "worker", 1) or "")
+    assert config["cluster"] == {"worker": ["b:2", "c:3"]}
+    assert command.tf_config(cluster, "tensorboard", 0) is None
+    assert command.tf_config({**cluster, "worker": ["b:2"]}, "worker", 0) is None
+
+
+SHARED = {"ps": ["a:1"], "worker": ["b:2", "c:3", "b:4"], "chief": ["b:1"]}
+
+
+@pytest.mark.parametrize(
+    "job, index, rank, local",
+    [("chief", 0, "0", "0"), ("worker", 0, "1", "1"), ("worker", 1, "2", "0"),
+     ("worker", 2, "3", "2")],
+)  # fmt: skip
+def test_chief_and_workers_have_a_rank_for_torch_and_jax(job, index, rank, local):
+    assert command.ranks(SHARED, job, index) == {
+        "RANK": rank,
+        "WORLD_SIZE": "4",
+        "LOCAL_RANK": local,
+        "MASTER_ADDR": "b",
+        "MASTER_PORT": "1",
+        "JAX_COORDINATOR_ADDRESS": "b:1",
+        "JAX_NUM_PROCESSES": "4",
+        "JAX_PROCESS_ID": rank,
+    }
+
+
+def test_only_chief_and_workers_of_several_tasks_have_a_rank():
+    assert command.ranks(SHARED, "ps", 0) == {}
+    assert command.ranks({"worker": ["a:1"]}, "worker", 0) == {}
+    assert "RANK" not in command.environment({"worker": ["a:1", "b:2"]}, "worker", 1, {"worker": 1})
+    assert command.ranks({"worker": ["[::1]:5", "[::1]:6"]}, "worker", 1)["MASTER_ADDR"] == "::1"
+
+
+def test_a_task_of_a_cluster_that_is_partly_its_users_knows_its_own_address():
+    env = command.environment({"worker": ["b:2", "c:3"]}, "worker", 2, {"worker": 1})
+    assert (env["TFMESOS_HOST"], env["TFMESOS_PORT"]) == ("c", "3")
+
+
 def test_the_environment_tells_a_task_who_it_is_and_who_the_others_are():
     assert command.environment(CLUSTER, "worker", 1) == {
+        **command.ranks(CLUSTER, "worker", 1),
+        "TFMESOS_HOST": "c",
+        "TFMESOS_PORT": "3",
         "PYTHONUNBUFFERED": "1",
         "TFMESOS_PS_HOSTS": "a:1",
         "TFMESOS_WORKER_HOSTS": "b:2,c:3",

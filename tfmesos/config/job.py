@@ -6,15 +6,14 @@ Errors name the *field*; tfrun translates it into the flag.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from math import inf
 from typing import Any, NamedTuple
 
 from ..errors import SpecError
 from ..record import Record
-from ..text import suggestion
 from .constraints import parse as parse_constraint
-from .constraints import parse_all, parse_for_job
+from .constraints import parse_all
 from .failures import policy_word
 from .restarts import Often, parse_codes, parse_limit
 from .setting import how_often
@@ -26,12 +25,12 @@ DEFAULT_MEM = 1024.0  # MiB, as Mesos counts it
 MIN_MEM = 32.0  # what Mesos asks for at least, with its own executor
 MAX_NAME = 63  # characters
 MAX_NUM = 1_000_000  # tasks of a job: more would take our memory before anything else is asked
-SINGLE_JOBS = ("chief", "master", "evaluator")  # TensorFlow knows at most one of each
+SINGLE_TYPES = ("chief", "master", "evaluator")  # TensorFlow knows at most one of each
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")  # what TensorFlow accepts as a job name
 
 
-DECIDING_JOBS = ("chief", "master", "worker")  # the first of them that there is
+DECIDING_TYPES = ("chief", "master", "worker")  # the first of them that there is
 
 
 class Resources(NamedTuple):
@@ -101,6 +100,10 @@ class Job(Record):
         ``TF_CONFIG`` then, because it cannot leave out a task
     ``constraints``
         which nodes to use: texts such as ``hostname:UNIQUE``
+    ``task_type``
+        what its tasks are to TensorFlow, in ``TF_CONFIG`` and in placeholders: ``chief``,
+        ``worker``, ``ps``, ``evaluator``; the name of the job unless given. Tasks of jobs with the
+        same one are numbered one after another
     ``restarts``, ``restart_policy``, ``retry_codes``
         as the settings of these names, for this job alone
     """
@@ -117,13 +120,13 @@ class Job(Record):
     restarts: Often = None  # kept as a number
     restart_policy: str | None = None
     retry_codes: str | Iterable[int] | None = None  # kept as a set
+    task_type: str = ""  # kept as the name, if it is not given
+    type_offset: int = 0  # how many tasks of this type other jobs have; set for a whole run
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
-            raise SpecError(str(self.name), "name", "must be letters, digits and _ only")
-        length = len(self.name)  # it is a part of the task's id, and has to fit in there
-        problem = f"must have at most {MAX_NAME} characters, got {length}"
-        self._require(length <= MAX_NAME, "name", problem)
+        object.__setattr__(self, "task_type", self.task_type or self.name)
+        for name in ("name", "task_type"):
+            self._require_name(name)
         for name in ("mem", "disk"):
             self._read_size(name)
         for name in ("num", "cpus", "mem", "gpus", "start", "disk"):
@@ -144,9 +147,9 @@ class Job(Record):
             0 <= self.start <= self.num, "start", f"must be from 0 to num, got {self.start}"
         )
         self._require(
-            self.name not in SINGLE_JOBS or self.num <= 1,
+            self.task_type not in SINGLE_TYPES or self.num <= 1,
             "num",
-            f"must be 0 or 1 (TensorFlow knows one {self.name}), got {self.num}",
+            f"must be 0 or 1 (TensorFlow knows one {self.task_type}), got {self.num}",
         )
         self._check_cmd()
         self._parse_constraints()
@@ -155,6 +158,14 @@ class Job(Record):
     def _require(self, ok: bool, field: str, problem: str) -> None:
         if not ok:
             raise SpecError(self.name, field, problem)
+
+    def _require_name(self, field: str) -> None:
+        value = getattr(self, field)
+        if not isinstance(value, str) or not _NAME.fullmatch(value):
+            raise SpecError(str(self.name), field, "must be letters, digits and _ only")
+        # It is a part of the task's id, and has to fit in there.
+        problem = f"must have at most {MAX_NAME} characters, got {len(value)}"
+        self._require(len(value) <= MAX_NAME, field, problem)
 
     def _read_size(self, name: str) -> None:
         value = getattr(self, name)
@@ -210,6 +221,7 @@ class Job(Record):
         """As one would write it: only what is not as usual."""
         fields = {**self._values(), "constraints": tuple(map(str, self.constraints))}
         usual = type(self)._defaults
+        usual = {**usual, "task_type": self.name, "type_offset": self.type_offset}
         more = [f", {k}={v!r}" for k, v in fields.items() if k in usual and v != usual[k]]
         return f"Job({self.name!r}, {self.num}{''.join(more)})"
 
@@ -237,54 +249,14 @@ class Task(Record):
 
     @property
     def mesos_name(self) -> str:
-        return f"/job:{self.job.name}/task:{self.index}"
+        return f"/job:{self.type}/task:{self.number}"
 
+    @property
+    def type(self) -> str:
+        """What it is to TensorFlow."""
+        return self.job.task_type
 
-def tasks_of(jobs: Iterable[Job]) -> tuple[Task, ...]:
-    return tuple(task for job in jobs for task in job.tasks)
-
-
-Jobs = Job | Mapping[str, Any] | Iterable[Job | Mapping[str, Any]]
-
-
-def parse_jobs(jobs: Jobs) -> list[Job]:
-    """The jobs of a run, given as TFMesos took them: a Job, a dict, or a list of either."""
-    if not isinstance(jobs, Iterable) and not isinstance(jobs, Job):
-        raise SpecError(None, "jobs", f"must be a Job, a dict, or a list of these, got {jobs!r}")
-    given = [jobs] if isinstance(jobs, (Job, Mapping)) else list(jobs)
-    parsed = [job if isinstance(job, Job) else _job_from_dict(job) for job in given]
-    names = [job.name for job in parsed]
-    for name in names:
-        if names.count(name) > 1:
-            raise SpecError(name, "name", "is given to two jobs")
-    if not any(job.size for job in parsed):
-        raise SpecError(None, "jobs", "ask for no task at all: give at least one job a num of 1")
-    return parsed
-
-
-def _job_from_dict(job: Mapping[str, Any]) -> Job:
-    known = Job.__match_args__
-    if not isinstance(job, Mapping):
-        raise SpecError(None, "jobs", f"must hold Job objects or dicts, got {job!r}")
-    for key in job:
-        if key not in known:
-            problem = f"is not a field of a job: {', '.join(known)}{suggestion(str(key), known)}"
-            raise SpecError(job.get("name"), str(key), problem)
-    for key in ("name", "num"):
-        if key not in job:
-            raise SpecError(job.get("name"), key, "is missing")
-    return Job(**job)
-
-
-def constrained(jobs: Sequence[Job], given: Any) -> list[Job]:
-    """The jobs with constraints for the whole run: for a job that is named, or for each one."""
-    added: dict[str, list[Any]] = {job.name: list(job.constraints) for job in jobs}
-    for text in parse_all(given):
-        name, constraint = parse_for_job(text)
-        if name is not None and name not in added:
-            there = ", ".join(added)
-            problem = f"names no job of this run: {name!r} in {text!r} (there is {there})"
-            raise SpecError(None, "constraints", problem)
-        for job in added if name is None else [name]:
-            added[job].append(constraint)
-    return [job.but(constraints=added[job.name]) for job in jobs]
+    @property
+    def number(self) -> int:
+        """Among all tasks of its type."""
+        return self.job.type_offset + self.index

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..errors import SpecError
 from ..record import NOTHING, Record
-from .job import Job, Task, tasks_of
+from .job import Job, Task
+from .jobs import tasks_of
 from .restarts import USUAL_RESTARTS, RestartPolicy
 from .secret import Secret
 from .settings import DEFAULTS
@@ -219,9 +220,8 @@ class LaunchConfig(Record):
     @property
     def chief(self) -> Task:
         """The task that leads: the chief's, else worker 0, else the first of all."""
-        by_name = {task.name: task for task in reversed(self.tasks)}
-        named = (by_name.get(name) for name in ("chief:0", "worker:0"))
-        return next((task for task in named if task), self.tasks[0])
+        first = {task.type: task for task in reversed(self.tasks) if task.number == 0}
+        return first.get("chief") or first.get("worker") or self.tasks[0]
 
     @property
     def has_servers(self) -> bool:

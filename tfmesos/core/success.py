@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..config.job import DECIDING_JOBS, Task
+from ..config.job import DECIDING_TYPES, Task
 from ..config.launch import TaskChoice
 from .tasks import Member, Stage
 
@@ -46,7 +46,7 @@ def deciding(tasks: Sequence[Task], chosen: TaskChoice | None) -> set[Task]:
     commands = {task for task in tasks if task.job.cmd is not None}
     if chosen is not None:
         return {task for task in commands if task in chosen}
-    for name in DECIDING_JOBS:
-        if found := {task for task in commands if task.job.name == name}:
+    for name in DECIDING_TYPES:
+        if found := {task for task in commands if task.type == name}:
             return found
     return commands

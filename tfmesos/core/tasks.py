@@ -143,8 +143,8 @@ class Tasks:
         return tuple(sorted(others, key=lambda ending: ending.at))
 
     def cluster(self) -> dict[str, list[str]]:
-        """The cluster spec: job name to the addresses of its tasks."""
+        """The cluster spec: task type to the addresses of its tasks."""
         spec: dict[str, list[str]] = {}
         for member in self:
-            spec.setdefault(member.task.job.name, []).append(member.address)
+            spec.setdefault(member.task.type, []).append(member.address)
         return spec

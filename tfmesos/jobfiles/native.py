@@ -7,6 +7,7 @@ from typing import Any
 
 from ..config.entry import entry_command
 from ..config.job import Job
+from ..config.jobs import FIELDS
 from ..config.settings import DEFAULTS
 from ..errors import SpecError
 from ..text import suggestion
@@ -14,7 +15,7 @@ from .translation import Document, JobFileError, Key
 
 _ALIASES = {"command": "cmd", "count": "num"}
 _OWN_KEYS = ("jobs", "cmd", *DEFAULTS)
-_JOB_KEYS = (*(field for field in Job.__match_args__ if field != "name"), "serve")
+_JOB_KEYS = (*(field for field in FIELDS if field != "name"), "serve")
 _ADDED = ("volumes", "constraints")  # lists: one does not take the place of another
 
 _NO_COMMAND = "is missing: give the command here or for each job, or serve: true for a bare server"

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..config.entry import entry_environment, with_entry
-from ..config.job import Job, constrained, parse_jobs, tasks_of
+from ..config.job import Job
+from ..config.jobs import constrained, parse_jobs, tasks_of
 from ..config.launch import (
     Access,
     LaunchConfig,
@@ -30,7 +31,7 @@ from .messages import check_room
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from ..config.job import Jobs
+    from ..config.jobs import Jobs
     from ..config.settings import Settings
 
 Given = dict[str, Any]  # a value for every setting

@@ -14,7 +14,7 @@ from ..jobfiles.translation import Document, Translation
 from .configuration import make_config
 
 if TYPE_CHECKING:
-    from ..config.job import Jobs
+    from ..config.jobs import Jobs
     from ..config.launch import LaunchConfig
     from ..config.settings import Settings
 

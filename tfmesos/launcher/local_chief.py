@@ -59,7 +59,7 @@ class LocalChief:
 
     async def run(self, start: Json) -> process.Ending:
         """Initializer, command and finalizer; returns the exit code and what to say of it."""
-        steps = Steps(start, self.task.job.name, self.task.index)
+        steps = Steps(start, self.task.type, self.task.number)
         env = steps.environment(os.environ, {process.MARK: self.task_id})
         while name := steps.next(self._stop_grace):
             code, reason = ending = await self._run_step(steps.argv(name), env)

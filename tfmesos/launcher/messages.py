@@ -54,6 +54,8 @@ def runner_settings(config: LaunchConfig, seat: Seat) -> Json:
     return {
         "job": seat.task.job.name,
         "index": seat.task.index,
+        "type": seat.task.type,
+        "number": seat.task.number,
         "port": seat.port,
         "env": gpus_of_seat(seat.gpu_ids),
         "grace": runner_grace(config),
@@ -116,7 +118,7 @@ def start_message(config: LaunchConfig, task: Task, cluster: ClusterSpec) -> Jso
         **prepare_message(config, task),
         "type": "start",
         "cluster": cluster,
-        "starts": {job.name: job.start for job in config.jobs if job.start},
+        "starts": {job.task_type: job.start for job in config.jobs if job.start},
         "command": job.cmd,
         "tf_config": config.tf_config,
         "serve": {"protocol": config.protocol, "cpus": job.cpus, "gpus": job.gpus},

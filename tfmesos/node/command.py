@@ -6,16 +6,22 @@ Nothing here does I/O. A cluster spec is ``{job: ["host:port", ...]}``.
 from __future__ import annotations
 
 from . import stdlib
+from .address import split_address
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Any
 
     Cluster = Mapping[str, Sequence[str]]
     Command = str | Sequence[str]
 
 
 _CLOSING = {"{": "}", "<": ">"}
+_MEMBERS = ("chief", "master", "worker", "ps")  # of the cluster in TF_CONFIG
+_TYPES = (*_MEMBERS, "evaluator")
+_RANKED = ("chief", "master", "worker")
+_NO_STARTS: Mapping[str, int] = {}
 
 
 def placeholders(cluster: Cluster, job: str, index: int) -> dict[str, str]:
@@ -58,26 +64,59 @@ def argv(command: Command, values: Mapping[str, str]) -> list[str]:
     return [substitute(argument, values) for argument in command]
 
 
+def members(cluster: Mapping[str, Any]) -> dict[str, Any]:
+    """What every task that trains is told of; TensorFlow refuses jobs of other types.
+
+    An evaluator is no member of the cluster it evaluates: TensorFlow wants it only as `task`.
+    """
+    return {job: addresses for job, addresses in cluster.items() if job in _MEMBERS}
+
+
 def tf_config(
     cluster: Cluster, job: str, index: int, is_whole: bool = True, always: bool = False
 ) -> str | None:
     """The TF_CONFIG of one task, or None for a run of a single task, unless it is *always* given.
 
-    None, too, where not the whole cluster is ours: it has no way to leave out indices.
-    An evaluator is no member of the cluster it evaluates: TensorFlow wants it only as `task`.
+    None, too, where not the whole cluster is ours: it has no way to leave out indices. And for a
+    task that TensorFlow does not know, such as a tensorboard.
     """
-    is_alone = sum(len(addresses) for addresses in cluster.values()) < 2
-    if not is_whole or (is_alone and not always):
+    is_alone = sum(len(cluster.get(name, ())) for name in _TYPES) < 2
+    if job not in _TYPES or not is_whole or (is_alone and not always):
         return None
-    training = {name: list(hosts) for name, hosts in cluster.items() if name != "evaluator"}
+    training = {name: list(hosts) for name, hosts in members(cluster).items()}
     return stdlib.dumps({"cluster": training, "task": {"type": job, "index": index}})
 
 
+def ranks(cluster: Cluster, job: str, index: int) -> dict[str, str]:
+    """What torch and JAX want to know: the chief is process 0, then come the workers."""
+    addresses = [address for name in _RANKED for address in cluster.get(name, ())]
+    if job not in _RANKED or sum(map(len, cluster.values())) < 2:
+        return {}
+    rank = sum(len(cluster.get(name, ())) for name in _RANKED[: _RANKED.index(job)]) + index
+    hosts = [split_address(address)[0] for address in addresses]
+    host, port = split_address(addresses[0])
+    return {
+        "RANK": str(rank),
+        "WORLD_SIZE": str(len(addresses)),
+        "LOCAL_RANK": str(hosts[:rank].count(hosts[rank])),
+        "MASTER_ADDR": host,
+        "MASTER_PORT": str(port),
+        "JAX_COORDINATOR_ADDRESS": addresses[0],
+        "JAX_NUM_PROCESSES": str(len(addresses)),
+        "JAX_PROCESS_ID": str(rank),
+    }
+
+
 def environment(
-    cluster: Cluster, job: str, index: int, is_whole: bool = True, always: bool = False
+    cluster: Cluster,
+    job: str,
+    index: int,
+    starts: Mapping[str, int] = _NO_STARTS,
+    always: bool = False,
 ) -> dict[str, str]:
-    """The variables every command of a run gets."""
+    """The variables every command of a run gets; *starts* as in `by_index`."""
     values = placeholders(cluster, job, index)
+    host, port = split_address(by_index(cluster, starts)[job][index])
     variables = {
         "PYTHONUNBUFFERED": "1",
         "TFMESOS_PS_HOSTS": values["ps_hosts"],
@@ -85,11 +124,13 @@ def environment(
         "TFMESOS_JOB_NAME": job,
         "TFMESOS_TASK_INDEX": str(index),
         "TFMESOS_DISTRIBUTED": "1",
+        "TFMESOS_HOST": host,
+        "TFMESOS_PORT": str(port),
     }
-    config = tf_config(cluster, job, index, is_whole, always)
+    config = tf_config(cluster, job, index, not starts, always)
     if config is not None:
         variables["TF_CONFIG"] = config
-    return variables
+    return variables if starts else {**variables, **ranks(cluster, job, index)}
 
 
 def merged(*layers: Mapping[str, str | None]) -> dict[str, str]:

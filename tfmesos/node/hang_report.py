@@ -35,7 +35,8 @@ def peers(start: Message, settings: Settings) -> dict[str, str]:
         for job, addresses in cluster.items()
         for index, address in addresses.items()
     }
-    return {name: address for name, address in tasks.items() if name != settings.name}
+    own = f"{settings.type}:{settings.number}"
+    return {name: address for name, address in tasks.items() if name != own}
 
 
 class HangReport:

@@ -143,7 +143,7 @@ class Runner:
             missing = f"there is no directory {wanted} (its cwd)"
             return self._report((1, f"could not be started: {missing}"), [])
         self._prepare(cwd, wanted)
-        steps = Steps(self._start, self._settings.job, self._settings.index)
+        steps = Steps(self._start, self._settings.type, self._settings.number)
         env = steps.environment({**os.environ, **self._settings.env}, self._settings.mark)
         tail: list[str] = []
         while name := steps.next(self._stop_grace):

@@ -29,6 +29,9 @@ class Settings:
     def learn(self, values: dict[str, Any]) -> None:
         self.job, self.index = str(values.get("job")), int(values.get("index", 0))
         self.name = f"{self.job}:{self.index}"
+        # What it is to TensorFlow:
+        self.type = str(values.get("type", self.job))
+        self.number = int(values.get("number", self.index))
         self.env: dict[str, str] = values.get("env") or {}
         self.packs: dict[str, Any] = values.get("packs") or {}  # what there is to fetch, by name
         self.port = int(values.get("port") or 0)  # 0: any free one

@@ -59,7 +59,7 @@ class Steps:
         """Of every step: what the launcher sends on top of *before*, and the task's *mark*."""
         given = command.environment(
             *self._task,
-            is_whole=not self._start.get("starts"),
+            starts=self._start.get("starts") or {},
             always=self._start.get("tf_config") == "always",
         )
         inherited, of_user = self._start.get("env") or {}, self._start.get("user_env") or {}

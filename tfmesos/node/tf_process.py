@@ -64,8 +64,8 @@ class ServerProcess:
         """*start* is the message of that name."""
         task = {
             "cluster": command.by_index(start["cluster"], start.get("starts") or {}),
-            "job": self._settings.job,
-            "index": self._settings.index,
+            "job": self._settings.type,
+            "index": self._settings.number,
             **start["serve"],
         }
         self._send(json.dumps(task).encode() + b"\n")
