@@ -76,7 +76,7 @@ def with_entry(jobs: Sequence[Job], given: Mapping[str, Any]) -> Sequence[Job]:
     command = entry_command(given["entry"])
     if any(job.cmd == command for job in jobs):
         return jobs
-    called = [job for job in jobs if job.cmd is None and job.name != "ps"]
+    called = [job for job in jobs if job.cmd is None and job.task_type != "ps"]
     if not called:
         problem = f"{given['entry']!r} is called by no task: each has its own command, or serves"
         raise SpecError(None, "entry", problem)
