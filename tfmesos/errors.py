@@ -27,6 +27,12 @@ class SpecError(TFMesosError):
         self.job, self.field, self.problem = job, field, problem
 
 
+class UnreadableFile(SpecError):
+    """The file that a setting names is not there or cannot be read."""
+
+    exit_code = 66  # EX_NOINPUT
+
+
 class CannotRead(TFMesosError):
     """A file, or what an address stands for, is not there or cannot be read."""
 

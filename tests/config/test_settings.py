@@ -44,6 +44,10 @@ OTHERS = {
     "force_pull_image": True,
     "volumes": ["/a:/a"],
     "env": {"X": "1"},
+    "env_file": "VARIABLES",
+    "secrets": {"token": "env:PATH"},
+    "secret_env": {"TOKEN": "env:PATH"},
+    "gcs_key": "FILE",
     "user": "nobody",  # with an image
     "cwd": "/",
     "python": "/opt/python",
@@ -70,6 +74,7 @@ def secret(tmp_path, monkeypatch):
         monkeypatch.delenv(setting.variable or "NONE", raising=False)
     file = tmp_path / "secret"
     file.write_text("hush")
+    (tmp_path / "variables").write_text("X=1")
     return file
 
 
@@ -94,7 +99,8 @@ def test_roles_that_mesos_refuses_are_refused_before_it_is_asked(role):
 @pytest.mark.parametrize("field", Settings.__annotations__)
 def test_every_setting_changes_what_the_run_is_told(field, secret):
     def config(settings):
-        given = {k: secret if v == "FILE" else v for k, v in settings.items()}
+        files = {"FILE": secret, "VARIABLES": secret.with_name("variables")}
+        given = {k: files[v] if v in ("FILE", "VARIABLES") else v for k, v in settings.items()}
         jobs = [workers(1), Job("other", 1)]  # one with a command, one without
         return make_config(jobs, **{"name": "one", "user": None, **given})
 

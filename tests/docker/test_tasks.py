@@ -206,3 +206,27 @@ def test_a_standing_mesos_runs_images_for_others(docker, base):
             run.send_signal(signal.SIGINT)
             finish(run)
         wait_until("no container", lambda: not running(docker))
+
+
+@TYPES
+def test_secrets_come_into_a_container_and_stay_out_of_what_docker_tells(
+    docker, base, tmp_path, type
+):
+    token = tmp_path / "token"
+    token.write_text("hush-59f0c4d1e7")
+    token.chmod(0o600)
+    show = (
+        'echo "$KEY $(stat -c %a $TFMESOS_SECRETS_DIR/token) $TFMESOS_SECRETS_DIR"; '
+        "cat $TFMESOS_SECRETS_DIR/token; echo; exec sleep 60"
+    )
+    flags = ("--secret", f"token={token}", "--secret-env", f"KEY={token}", "--link-tls")
+    with running_tfrun(*flags, "-w", 1, "-C", type, "--image", base, "--", show) as process:
+        shown = read_until(process.stdout, "] hush-")
+        (container,) = running(docker)
+        told = docker("inspect", container).stdout
+        process.send_signal(signal.SIGINT)
+        finish(process)
+    assert process.returncode == 130
+    word, mode, place = shown[0].removeprefix("[worker:0] ").split()
+    assert (word, mode) == ("hush-59f0c4d1e7", "600") and place.startswith("/dev/shm/")
+    assert container in told and "hush-59f0c4d1e7" not in told

@@ -81,7 +81,10 @@ def test_only_the_command_line_speaks_of_its_flags():
     with_flags = {
         *(
             *(package / name for name in ("tfrun.py", "command_line.py")),
-            *(package / "config" / f"{n}.py" for n in ("settings", "failures", "entry")),
+            *(
+                package / "config" / f"{n}.py"
+                for n in ("settings", "failures", "entry", "secret_settings")
+            ),
         ),
         *(*package.glob("cli/*"), *package.glob("local/*")),
     }

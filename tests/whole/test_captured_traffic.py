@@ -55,6 +55,17 @@ def heard(word, said):
     return any(form in stream for stream in said for form in (text, *shifted))
 
 
+def test_nothing_of_a_secret_can_be_read_on_its_way(tmp_path):
+    (tmp_path / "token").write_text(HUSH)
+    (tmp_path / "token").chmod(0o600)
+    flags = ("--secret", f"token={tmp_path}/token", "--secret-env", f"KEY={tmp_path}/token")
+    show = 'echo "$KEY $(cat $TFMESOS_SECRETS_DIR/token)"'
+    out, said = run_over_cable(tmp_path, *flags, "-w", "1", "-n", "a run", "--", show)
+    assert out == f"[worker:0] {HUSH} {HUSH}\n"
+    assert heard("SUBSCRIBE", said) and heard("TFMESOS_RUNNER", said), "nothing was overheard"
+    assert not heard(HUSH, said)
+
+
 @pytest.mark.parametrize("tls", [(), ("--link-tls",)], ids=["plain", "tls"])
 def test_the_link_can_be_read_on_its_way_unless_it_is_inside_tls(tmp_path, tls):
     flags = (*tls, "-w", "1", "--env", f"WORD={HUSH}", "-n", "a run")

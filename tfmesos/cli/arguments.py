@@ -166,6 +166,8 @@ def settings_of(args: argparse.Namespace) -> Settings:
     """Everything but the jobs."""
     given = {setting.field: getattr(args, setting.field) for setting in SETTINGS if setting.flags}
     given["env"] = dict(_variable(text) for text in args.env or ()) or None
+    for field in ("secrets", "secret_env"):
+        given[field] = _secrets(field, getattr(args, field) or ())
     given["extra_config"] = _json_file("extra_config", args.extra_config)
     given["context"] = _context(args.context)
     given["logs"] = _logs(args)
@@ -177,6 +179,19 @@ def _variable(text: str) -> tuple[str, str]:
     if not equals:
         raise SpecError(None, "env", f"must be KEY=VALUE, got {text!r}")
     return name, value
+
+
+def _secrets(field: str, given: Sequence[str]) -> dict[str, str] | None:
+    """What was given is not shown: somebody may have given a secret itself."""
+    found: dict[str, str] = {}
+    for text in given:
+        name, equals, source = text.partition("=")
+        if not equals:
+            raise SpecError(None, field, "must be NAME=FILE or NAME=env:VARIABLE")
+        if name in found:
+            raise SpecError(None, field, f"has two secrets of the name {name!r}: give one of them")
+        found[name] = source
+    return found or None
 
 
 def _context(text: str | None) -> Any:

@@ -29,7 +29,7 @@ def config_of(args: argparse.Namespace, file: JobFile | None) -> LaunchConfig:
         if file is None or _is_by_flag(args, error):
             raise
         raise file.located(error) from None
-    return config.but(warnings=file.remarks) if file else config
+    return config.but(warnings=(*config.warnings, *file.remarks)) if file else config
 
 
 def job_file_of(args: argparse.Namespace) -> JobFile | None:

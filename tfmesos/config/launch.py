@@ -14,14 +14,23 @@ from ..record import NOTHING, Record
 from .job import Job, Task
 from .jobs import tasks_of
 from .restarts import USUAL_RESTARTS, RestartPolicy
-from .secret import Secret
+from .secret import Secret, TaskSecrets
 from .settings import DEFAULTS
 from .sizes import large_environment, long_argument
 
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NO_TEXT = re.compile("[\ud800-\udfff]")  # what Python makes of bytes that are not UTF-8
 # These reach a task as they are, bytes that are no text included: only our own link has them.
-_MAY_BE_BYTES = {"jobs", "access", "env", "inherited_env", "cwd", "initializer", "finalizer"}
+_MAY_BE_BYTES = {
+    "jobs",
+    "access",
+    "env",
+    "inherited_env",
+    "cwd",
+    "initializer",
+    "finalizer",
+    "secrets",
+}
 
 
 class Volume(Record):
@@ -155,6 +164,7 @@ class LaunchConfig(Record):
         "tf_config"
     ]  # for every task of a run of several; "always": of one task, too
     local_chief: bool = False  # run the chief, or worker 0, as a child of the launcher
+    secrets: TaskSecrets = TaskSecrets()
     link_tls: bool = False  # between the launcher and the runners, wherever they are
     remark: str = ""  # what the user should know about these settings
     warnings: tuple[str, ...] = ()  # what a job file says that has no meaning here
@@ -176,6 +186,9 @@ class LaunchConfig(Record):
                 raise SpecError(None, "env", f"needs a variable name before =, got {key!r}")
         if problem := large_environment(self.env):
             raise SpecError(None, "env", problem)
+        for key in self.secrets.variables:
+            if key in self.env:
+                raise SpecError(None, "secret_env", f"and env both set {key}: give it once")
         for volume in self.volumes:
             if self.image is None and volume.host != volume.container:
                 raise SpecError(
@@ -201,7 +214,9 @@ class LaunchConfig(Record):
 
     def asks_for_link_tls(self, host: str) -> str:
         """The setting for which the runners, who find us at *host*, use TLS; empty if none does."""
-        return "link_tls" if self.link_tls else ""
+        if self.link_tls:
+            return "link_tls"
+        return "" if _is_loopback(host) else self.secrets.given_by
 
     @property
     def may_use_link_tls(self) -> bool:
@@ -230,6 +245,10 @@ class LaunchConfig(Record):
     @property
     def is_local(self) -> bool:
         return self.master == "local"
+
+
+def _is_loopback(host: str) -> bool:
+    return host in ("localhost", "::1") or host.startswith("127.")
 
 
 def _texts_in(value: object) -> Iterator[str]:

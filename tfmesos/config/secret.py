@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
+
+from ..record import NOTHING, Record
 
 
 class Secret:
@@ -24,6 +28,30 @@ class Secret:
 
     def __hash__(self) -> int:
         return hash(self._text)
+
+
+class TaskSecrets(Record):
+    """What a run brings to its tasks over their links only."""
+
+    files: Mapping[str, Secret] = NOTHING  # by name; the content in base64, for it may be bytes
+    variables: Mapping[str, Secret] = NOTHING  # of the command alone
+    paths: Mapping[str, str] = NOTHING  # variables of all steps, and the file each leads to
+    given_by: str = ""  # the first setting that gave any
+
+    def reveal(self) -> dict[str, Any] | None:
+        """As a runner is told; None if there are none."""
+        if not self.given_by:
+            return None
+        return {
+            "files": {name: secret.reveal() for name, secret in self.files.items()},
+            "env": {name: secret.reveal() for name, secret in self.variables.items()},
+            "paths": dict(self.paths),
+        }
+
+
+def without_values(text: str) -> str:
+    """An argument with ``***`` for the value of a variable: KEY=VALUE, --env=KEY=VALUE."""
+    return re.sub(r"\A((?:--[\w-]+=)?[A-Za-z_]\w*)=.+", r"\1=***", text, flags=re.S)
 
 
 def without_password(text: str) -> str:

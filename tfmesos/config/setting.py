@@ -4,25 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import UnionType
-from typing import Any
+from typing import Any, Protocol
 
 from ..errors import SpecError
 from .units import TIME, seconds
 
+
+class _Path(Protocol):
+    def __fspath__(self) -> str: ...
+
+
 Text = str | None
 Seconds = str | float | None  # a text has a unit
 Size = str | float  # in MiB; a text has a unit
+File = str | _Path | None
 
 UNLIMITED = "unlimited"  # as a number
 
 # What --help and the documentation put under one heading, in their order.
-GROUPS = (TASKS, RESOURCES, PLACE, FAILURES, ACCESS, CONTAINER, SCREEN, PYTHON_ONLY) = (
+GROUPS = (TASKS, RESOURCES, PLACE, FAILURES, ACCESS, CONTAINER, SECRETS, SCREEN, PYTHON_ONLY) = (
     "what to run",
     "resources of each task",
     "where to run it",
     "when tasks fail",
     "credentials and TLS",
     "environment of the tasks",
+    "secrets of the tasks",
     "what you see",
     "from Python only",
 )

@@ -7,18 +7,20 @@ the page of reference in the documentation.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 from ..errors import SpecError
 from ..text import suggestion
 from .entry import EntrySettings
 from .failures import FailureSettings
+from .secret_settings import SecretSettings
 from .setting import (
     ACCESS,
     CONTAINER,
     PLACE,
     SCREEN,
     TASKS,
+    File,
     Seconds,
     Setting,
     Text,
@@ -33,14 +35,7 @@ from .setting import (
 )
 
 
-class _Path(Protocol):
-    def __fspath__(self) -> str: ...
-
-
-File = str | _Path | None
-
-
-class Settings(EntrySettings, FailureSettings, total=False):
+class Settings(EntrySettings, FailureSettings, SecretSettings, total=False):
     """The keywords of ``cluster()`` and ``TFMesosScheduler()``. None is as good as not given."""
 
     local_chief: Annotated[
@@ -143,7 +138,7 @@ class Settings(EntrySettings, FailureSettings, total=False):
     link_tls: Annotated[
         bool,
         Setting(
-            "encrypt the links to the tasks with TLS",
+            "encrypt the links to the tasks with TLS, also if the run has no secrets",
             ("--link-tls",),
             ACCESS,
             default=False,
@@ -200,6 +195,15 @@ class Settings(EntrySettings, FailureSettings, total=False):
             "KEY=VALUE",
             check=is_dict,
             is_repeatable=True,
+        ),
+    ]
+    env_file: Annotated[
+        File,
+        Setting(
+            "set the variables of a file, whose lines are KEY=VALUE, for the command",
+            ("--env-file",),
+            CONTAINER,
+            "FILE",
         ),
     ]
     user: Annotated[

@@ -16,6 +16,7 @@ from .translation import Document, JobFileError, Key
 _ALIASES = {"command": "cmd", "count": "num"}
 _OWN_KEYS = ("jobs", "cmd", *DEFAULTS)
 _JOB_KEYS = (*(field for field in FIELDS if field != "name"), "serve")
+_MERGED = ("env", "secrets", "secret_env")  # by name
 _ADDED = ("volumes", "constraints")  # lists: one does not take the place of another
 
 _NO_COMMAND = "is missing: give the command here or for each job, or serve: true for a bare server"
@@ -59,13 +60,14 @@ def _with_known_keys(
 
 
 def changed(document: Document, changes: Document) -> Document:
-    """The document with *changes*, which win: jobs field by field, env variable by variable."""
+    """The document with *changes*, which win: jobs field by field, env and secrets by name."""
     result = {**document, **{k: v for k, v in changes.items() if v is not None}}
     jobs, other = document["jobs"], changes.get("jobs", {})
     names = dict.fromkeys([*jobs, *other])
     result["jobs"] = {name: {**jobs.get(name, {}), **other.get(name, {})} for name in names}
-    if isinstance(document.get("env"), Mapping) and changes.get("env"):
-        result["env"] = {**document["env"], **changes["env"]}
+    for field in _MERGED:
+        if isinstance(document.get(field), Mapping) and changes.get(field):
+            result[field] = {**document[field], **changes[field]}
     for field in _ADDED:
         if isinstance(document.get(field), list) and changes.get(field):
             result[field] = [*document[field], *changes[field]]

@@ -6,7 +6,7 @@ import getpass
 import os
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..config.entry import entry_environment, with_entry
@@ -21,12 +21,14 @@ from ..config.launch import (
     parse_volumes,
 )
 from ..config.restarts import RestartPolicy, parse_codes, parse_limit
-from ..config.secret import Secret, without_password
+from ..config.secret import without_password, without_values
 from ..config.settings import merge
 from ..errors import SpecError
 from ..mesos.masters import parse as parse_master
 from ..node.address import join_address
+from .env_file import read_variables
 from .messages import check_room
+from .secret_values import read_line, read_secrets, variables_of
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -38,7 +40,6 @@ Given = dict[str, Any]  # a value for every setting
 
 # What a plain process on another node needs of ours; Mesos itself gives it a fixed PATH.
 _SHARED_WITH_NODES = ("PATH", "PYTHONPATH")
-_LONGEST_SECRET = 64 * 1024  # bytes
 
 
 def make_config(jobs: Jobs, **settings: Unpack[Settings]) -> LaunchConfig:
@@ -61,6 +62,7 @@ def _translated(given: Given, jobs: tuple[Job, ...]) -> Given:
     jobs = tuple(with_entry(jobs, given))
     extra = given["extra_config"]
     initializer, finalizer = parse_extra_config({} if extra is None else extra)
+    secrets, warnings = read_secrets(given)
     return dict(
         jobs=jobs,
         name=_clean(given["name"] or _default_name()),
@@ -71,8 +73,12 @@ def _translated(given: Given, jobs: tuple[Job, ...]) -> Given:
         remark=remark,
         containerizer=given["containerizer_type"] and given["containerizer_type"].upper(),
         volumes=parse_volumes(given["volumes"]),
-        env={**_entry_environment(given), **_checked_env(given["env"] or {})},
-        inherited_env=_inherited(python, is_local=is_local, image=image),
+        env=_variables(given),
+        inherited_env=_inherited(
+            python, is_local=is_local, image=image, hidden=variables_of(given)
+        ),
+        secrets=secrets,
+        warnings=warnings,
         cwd=cwd or _current_directory(),
         cwd_is_given=bool(cwd),
         python=python or ("python3" if image else sys.executable),
@@ -87,6 +93,12 @@ def _translated(given: Given, jobs: tuple[Job, ...]) -> Given:
     )
 
 
+def _variables(given: Given) -> dict[str, str]:
+    """Of the command: those that are given by name win."""
+    of_file, of_entry = read_variables(given["env_file"]), _entry_environment(given)
+    return {**of_file, **of_entry, **_checked_env(given["env"] or {})}
+
+
 def _entry_environment(given: Given) -> dict[str, str]:
     log_dir = given["log_dir"]
     if log_dir and "://" not in log_dir:
@@ -97,8 +109,8 @@ def _entry_environment(given: Given) -> dict[str, str]:
 def _access(given: Given) -> Access:
     return Access(
         principal=given["principal"] or None,
-        secret=_read_secret("secret_file", given["secret_file"] or None),
-        token=_read_secret("token_file", given["token_file"]),
+        secret=read_line("secret_file", given["secret_file"] or None),
+        token=read_line("token_file", given["token_file"]),
         ca_file=given["ca_file"],
         cert_file=given["cert_file"],
         key_file=given["key_file"],
@@ -176,28 +188,9 @@ def _current_directory() -> str:
 
 def _default_name() -> str:
     """As TFMesos named its frameworks; everybody who can ask the master sees it."""
-    command_line = " ".join([os.path.abspath(sys.argv[0]), *sys.argv[1:]])
+    arguments = map(without_values, sys.argv[1:])
+    command_line = " ".join([os.path.abspath(sys.argv[0]), *arguments])
     return f"[tensorflow] {without_password(command_line)}"
-
-
-def _read_secret(field: str, path: str | None) -> Secret | None:
-    """Secrets come in files: a command line can be read by everybody on the machine."""
-    if path is None:
-        return None
-    try:
-        with open(path, "rb") as file:
-            content = file.read(_LONGEST_SECRET + 1)
-    except (OSError, ValueError) as error:  # a path with a zero byte is a ValueError
-        why = error.strerror if isinstance(error, OSError) else error
-        raise SpecError(None, field, f"cannot be read: {path}: {why}") from None
-    if len(content) > _LONGEST_SECRET:
-        raise SpecError(None, field, f"is longer than {_LONGEST_SECRET} bytes: {path}")
-    secret = content.decode(errors="replace").strip()
-    if not secret:
-        raise SpecError(None, field, f"is empty: {path}")
-    if "\ufffd" in secret or not secret.isprintable():
-        raise SpecError(None, field, f"must hold one line of text: {path}")
-    return Secret(secret)
 
 
 def _checked_env(env: Mapping[str, str]) -> dict[str, str]:
@@ -207,11 +200,16 @@ def _checked_env(env: Mapping[str, str]) -> dict[str, str]:
     return dict(env)
 
 
-def _inherited(python: str | None, *, is_local: bool, image: str | None) -> dict[str, str]:
-    """On this machine a task sees our whole environment, as from a shell; in an image nothing."""
+def _inherited(
+    python: str | None, *, is_local: bool, image: str | None, hidden: Collection[str]
+) -> dict[str, str]:
+    """On this machine a task sees our whole environment, as from a shell; in an image nothing.
+
+    But it does not see those that hold secrets.
+    """
     if image:
         return {}
-    names = os.environ if is_local else _SHARED_WITH_NODES
+    names = set(os.environ if is_local else _SHARED_WITH_NODES) - set(hidden)
     env = {name: os.environ[name] for name in names if _is_text(os.environ.get(name, "\udcff"))}
     return {**env, "PATH": _path(env["PATH"], python)} if "PATH" in env else env
 

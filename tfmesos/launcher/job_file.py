@@ -67,4 +67,4 @@ def config_from(jobs: Asked, changes: Settings) -> LaunchConfig:
         config = make_config(found, **cast("Settings", settings))
     except SpecError as error:
         raise error if error.field in changes else file.located(error) from None
-    return config.but(warnings=file.remarks)
+    return config.but(warnings=(*config.warnings, *file.remarks))

@@ -11,14 +11,16 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Mapping
 
-from ..config.job import Task
+from ..config.launch import LaunchConfig
 from ..core.events import TaskExited
 from ..json_types import Json
 from ..node import guard, process
 from ..node.address import join_address
 from ..node.port import family_of, reserve
+from ..node.secrets import Secrets
 from ..node.steps import Steps
 
 _HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -28,8 +30,12 @@ GUARD_GRACE = 2.0  # seconds from SIGTERM to SIGKILL if we are killed
 class LocalChief:
     """The task, its address, and its process once it has been started."""
 
-    def __init__(self, task: Task, run_id: str, host: str, say: Callable[[str], None]) -> None:
-        self.task, self.task_id = task, f"{run_id}-{task.job.name}-{task.index}-here"
+    def __init__(
+        self, config: LaunchConfig, run_id: str, host: str, say: Callable[[str], None]
+    ) -> None:
+        self.task = task = config.chief
+        self.task_id = f"{run_id}-{task.job.name}-{task.index}-here"
+        self._secrets = Secrets(config.secrets.reveal() or {})
         self._say = say
         self._reservation = reserve(family_of(host))
         self.address = join_address(host, self._reservation.getsockname()[1])
@@ -46,6 +52,7 @@ class LocalChief:
     def close(self) -> None:
         self._reservation.close()
         process.kill_marked(process.MARK, self.task_id)
+        self._secrets.remove()
         self._guard.kill()  # whatever state it is in
         self._guard.communicate()
 
@@ -59,15 +66,26 @@ class LocalChief:
 
     async def run(self, start: Json) -> process.Ending:
         """Initializer, command and finalizer; returns the exit code and what to say of it."""
+        if problem := self._secrets.keep(tempfile.gettempdir(), self._warn_guard):
+            return problem
         steps = Steps(start, self.task.type, self.task.number)
-        env = steps.environment(os.environ, {process.MARK: self.task_id})
+        mark = {process.MARK: self.task_id, **self._secrets.environment}
+        env = steps.environment(os.environ, mark)
         while name := steps.next(self._stop_grace):
-            code, reason = ending = await self._run_step(steps.argv(name), env)
+            own = self._secrets.of_command if name == "command" else {}
+            code, reason = ending = await self._run_step(steps.argv(name), {**env, **own})
             steps.ended(name, ending)
             if name == "finalizer" and code:
                 self._say(f"the finalizer of {self.task.name} {reason}")
         assert steps.ending is not None
+        self._secrets.remove()
         return steps.ending
+
+    def _warn_guard(self, directory: str) -> None:
+        """As ``Guard.remove_later``."""
+        assert self._guard.stdin is not None
+        self._guard.stdin.write(os.fsencode(f"{directory}\n"))
+        self._guard.stdin.flush()
 
     def stopped_early(self) -> TaskExited:
         """What there is to tell of it if it was stopped before it started."""

@@ -60,6 +60,7 @@ def runner_settings(config: LaunchConfig, seat: Seat) -> Json:
         "env": gpus_of_seat(seat.gpu_ids),
         "grace": runner_grace(config),
         "same_machine": config.is_local,
+        "secrets": config.secrets,
     }
 
 
@@ -148,7 +149,11 @@ def stop_message(stop: StopRunner) -> Json:
 def welcome_message(received: int, secret: bytes, settings: Mapping[str, Any] | None) -> Json:
     """What opens each connection of a runner: the *settings* only its first one."""
     welcome = {"type": "welcome", "received": received, "secret": secret.hex()}
-    return welcome if settings is None else {**welcome, "settings": settings}
+    if settings is None:
+        return welcome
+    secrets = settings.get("secrets")
+    revealed = {"secrets": secrets.reveal()} if secrets else {}
+    return {**welcome, "settings": {**settings, **revealed}}
 
 
 def ack_message(received: int) -> Json:

@@ -161,7 +161,7 @@ class Run:
         self._listener = await stack.enter_async_context(self._new_listener())
         self._launcher = await self._setup.listen(self._listener, self.id)
         if self.config.local_chief:
-            self._chief = LocalChief(self.config.chief, self.id, self.host, self._console.say)
+            self._chief = LocalChief(self.config, self.id, self.host, self._console.say)
             stack.callback(self._chief.close)
         self._lifecycle = new_lifecycle(self.config, self.id, began_at, self._chief)
         engine = MesosEngine(secrets.SystemRandom().random)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 
-from . import process
+from . import process, scratch
 from .spawn import close_all_but
 from .stdlib import signal
 
@@ -28,7 +28,8 @@ watch(0, sys.argv[2], float(sys.argv[3]))
 class Guard:
     """The runner's: it kills the commands of a runner that was killed by SIGKILL.
 
-    It reads from a pipe which sessions begin and end. The runner's death closes the pipe.
+    It reads from a pipe which sessions begin and end, and which directories hold secrets. The
+    runner's death closes the pipe.
     """
 
     def __init__(self, task: str) -> None:
@@ -54,6 +55,10 @@ class Guard:
         self._sessions.discard(leader)
         self._write(-leader)
 
+    def remove_later(self, directory: str) -> None:
+        """Have *directory* removed if we are killed; it need not be there yet."""
+        self._write(directory)
+
     def close(self) -> None:
         """Kill what is left, and the guard. SIGKILL, because it may be stopped."""
         if self._sessions:
@@ -62,9 +67,9 @@ class Guard:
         os.waitpid(self._pid, 0)
         os.close(self._pipe)
 
-    def _write(self, number: int) -> None:
+    def _write(self, news: int | str) -> None:
         try:
-            os.write(self._pipe, b"%d\n" % number)
+            os.write(self._pipe, os.fsencode(f"{news}\n"))
         except BrokenPipeError:
             pass  # somebody killed the guard; the command can do without
 
@@ -91,25 +96,31 @@ def watch(pipe: int, task: str, grace: float = 0.0) -> NoReturn:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
         with os.fdopen(pipe) as lines:
-            sessions = _unfinished(lines)
+            sessions, directories = _unfinished(lines)
         if grace:
             process.signal_marked(process.MARK, [task], signal.SIGTERM)
             time.sleep(grace)
         _kill_all(sessions, task)
+        for directory in directories:
+            scratch.remove(directory)
     finally:
         os._exit(0)
 
 
-def _unfinished(lines: Iterable[str]) -> set[int]:
-    """The sessions that began and did not end."""
+def _unfinished(lines: Iterable[str]) -> tuple[set[int], list[str]]:
+    """The sessions that began and did not end, and the directories to remove."""
     sessions: set[int] = set()
+    directories: list[str] = []
     for line in lines:
+        if line.startswith("/"):
+            directories.append(line[:-1])
+            continue
         number = int(line)
         if number > 0:
             sessions.add(number)
         else:
             sessions.discard(-number)
-    return sessions
+    return sessions, directories
 
 
 def _kill_all(sessions: Iterable[int], task: str) -> None:

@@ -20,6 +20,7 @@ from .loop import Loop
 from .outbox import Outbox, Pace
 from .output import Copy, Output
 from .port import reserve
+from .secrets import Secrets
 from .stdlib import signal
 from .steps import STOPPED, Steps
 
@@ -55,6 +56,7 @@ class Runner:
             loop, settings, self._outbox, self._receive, self._stop, self._seconds_silent
         )
         self._files = Files(loop, self._link, settings)
+        self._secrets = Secrets({})
         self._start: Message = {}
         self._guard: Guard | None = None
         self._child: Child | None = None
@@ -74,6 +76,7 @@ class Runner:
         try:
             code, _ = self._run_task()
         finally:
+            self._secrets.remove()
             self._link.close()
             if self._server is not None:
                 self._server.close()
@@ -107,7 +110,7 @@ class Runner:
         self._outbox.drops = not self._settings.same_machine
         if self._settings.scratch:
             self._held = scratch.hold(self._settings.scratch)
-        if problem := self._files.fetch(lambda: self._stopping):
+        if problem := self._keep_secrets() or self._files.fetch(lambda: self._stopping):
             return self._report(problem, [])
         try:
             reservation = reserve(self._link.family, self._settings.port)
@@ -118,6 +121,11 @@ class Runner:
             return self._run_at(reservation)
         finally:
             reservation.close()
+
+    def _keep_secrets(self) -> Ending | None:
+        self._secrets = Secrets(self._settings.secrets)
+        sandbox = os.environ.get("MESOS_SANDBOX") or os.getcwd()
+        return self._secrets.keep(sandbox, lambda place: self._get_guard().remove_later(place))
 
     def _run_at(self, reservation: socket.socket) -> Ending:
         """Register with this port, wait for the start, and run the command or the server."""
@@ -144,10 +152,12 @@ class Runner:
             return self._report((1, f"could not be started: {missing}"), [])
         self._prepare(cwd, wanted)
         steps = Steps(self._start, self._settings.type, self._settings.number)
-        env = steps.environment({**os.environ, **self._settings.env}, self._settings.mark)
+        mark = {**self._settings.mark, **self._secrets.environment}
+        env = steps.environment({**os.environ, **self._settings.env}, mark)
         tail: list[str] = []
         while name := steps.next(self._stop_grace):
-            steps.ended(name, self._run_step(name, steps.argv(name), env, cwd))
+            own = self._secrets.of_command if name == "command" else {}
+            steps.ended(name, self._run_step(name, steps.argv(name), {**env, **own}, cwd))
             if name != "finalizer":
                 tail = self._output.tail.lines()
         assert steps.ending is not None
@@ -225,7 +235,8 @@ class Runner:
         self._output.forward = bool(message.get("forward", True))
         try:
             server = ServerProcess(
-                self._loop, self._get_guard(), self._settings, message, self._take_output
+                *(self._loop, self._get_guard(), self._settings, message),
+                *(self._secrets, self._take_output),
             )
         except (OSError, ValueError) as error:
             self._not_started = process.could_not_start(sys.executable, error)
@@ -250,6 +261,7 @@ class Runner:
         """Tell the launcher how it ended, and wait until it knows."""
         process.kill_marked(process.MARK, self._settings.task)  # daemons that left the session
         self._files.remove()
+        self._secrets.remove()
         if self._output.copy is not None:
             self._output.copy.close()
         code, reason = ending

@@ -39,13 +39,18 @@ def remove_unless_held(path: str, held: int | None = None) -> None:
         if os.fstat(opened).st_uid == os.geteuid():
             fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if _is_at(opened, path):
-                import shutil  # is rarely needed, and not cheap
-
-                shutil.rmtree(path, ignore_errors=True)
+                remove(path)
     except OSError:
         pass  # others hold it, or there are no locks here
     finally:
         os.close(opened)
+
+
+def remove(path: str) -> None:
+    """With all that is in it, if it is there."""
+    import shutil  # is rarely needed, and not cheap
+
+    shutil.rmtree(path, ignore_errors=True)
 
 
 def _open(path: str) -> int:

@@ -20,6 +20,7 @@ class Settings:
         self.launcher = split_address(values["launcher"])
         self.run, self.task = str(values["run"]), str(values["task"])
         self.mark = {process.MARK: self.task}  # on all that the task starts
+        self.secrets: dict[str, Any] = {}
         # The launcher's pid, if it is on this machine:
         self.owner = 0 if values["owner"] == NOBODY else int(values["owner"])
         self.certificate = str(values.get("certificate") or "")  # its hash, if the link uses TLS
@@ -34,6 +35,7 @@ class Settings:
         self.number = int(values.get("number", self.index))
         self.env: dict[str, str] = values.get("env") or {}
         self.packs: dict[str, Any] = values.get("packs") or {}  # what there is to fetch, by name
+        self.secrets = values.get("secrets") or {}
         self.port = int(values.get("port") or 0)  # 0: any free one
         self.scratch = str(values.get("scratch") or "")  # to remove if the launcher dies
         # Is the launcher on this machine? Then it is waited for while it is stopped, however long,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .guard import Guard
+    from .secrets import Secrets
     from .settings import Settings
     from .wire import Message
 
@@ -42,6 +43,7 @@ class ServerProcess:
         guard: Guard,
         settings: Settings,
         prepare: Message,
+        secrets: Secrets,
         read: Callable[[str, bytes], None],
     ) -> None:
         """*prepare* is the message of that name. OSError if the process cannot be started."""
@@ -50,7 +52,8 @@ class ServerProcess:
         self._loop, self._settings = loop, settings
         self._received = b""
         layers = (prepare.get("env") or {}, prepare.get("user_env") or {}, settings.mark)
-        env = command.merged(os.environ, settings.env, *layers)
+        of_secrets = (secrets.environment, secrets.of_command)
+        env = command.merged(os.environ, settings.env, *layers, *of_secrets)
         self._channel, theirs = socket.socketpair()
         code = source("tf_server").encode()
         with theirs:

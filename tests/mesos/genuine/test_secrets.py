@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import http.client
 import json
 import os
@@ -11,7 +12,7 @@ from contextlib import closing
 from pathlib import Path
 
 from tests.chaos.stage import python_wrapper
-from tests.commands import finish, read_until, running_tfrun
+from tests.commands import finish, read_until, running_tfrun, tfrun
 from tfmesos.node import wire
 from tfmesos.node.address import split_address
 from tfmesos.node.handshake import NONCE_BYTES, RunnerHandshake
@@ -42,6 +43,15 @@ def told_by(master):
         address = f"127.0.0.1:{agent['port']}"
         told += [ask(address, path) for path in AGENT_PATHS]
         told += [ask(address, "/api/v1", call) for call in AGENT_CALLS]
+    return told
+
+
+def told_to_operators(master):
+    """What only those are told who may see environments."""
+    told = []
+    for agent in json.loads(ask(master, "/slaves"))["slaves"]:
+        address = f"127.0.0.1:{agent['port']}"
+        told += [ask(address, "/api/v1", call) for call in ("GET_STATE", "GET_EXECUTORS")]
     return told
 
 
@@ -85,3 +95,49 @@ def test_the_secret_is_neither_told_nor_listed_nor_kept_and_soon_worth_nothing(m
     for text in [*told, *listed, *kept, *lines, out, err]:
         assert secret not in text
     assert answer == b""
+
+
+HUSH = "hush-59f0c4d1e7"
+SHOWN = "only-the-node-sees-82c1"  # the value of --env, which is on our own command line
+
+
+def forms(word):
+    """How a word could be written down."""
+    shifted = (base64.b64encode(bytes(shift) + word.encode())[4:-4].decode() for shift in range(3))
+    return [word, *shifted]
+
+
+def test_what_a_user_brings_to_the_tasks_is_neither_told_nor_listed_nor_kept(master, tmp_path):
+    token, go = tmp_path / "token", tmp_path / "go"
+    token.write_text(HUSH)
+    token.chmod(0o600)
+    script = (
+        '[ "$(cat $TFMESOS_SECRETS_DIR/token)$KEY" = "$(cat $TOKEN)$(cat $TOKEN)" ] && echo right; '
+        '[ -n "$SHOWN" ] && echo at $MESOS_SANDBOX $TFMESOS_SECRETS_DIR; '
+        f"until [ -e {go} ]; do sleep 0.05; done"
+    )
+    flags = (
+        "-m",
+        master,
+        "-vv",
+        "--link-tls",
+        "--env",
+        f"SHOWN={SHOWN}",
+        "--env",
+        f"TOKEN={token}",
+    )
+    secret = ("--secret", f"token={token}", "--secret-env", f"KEY={token}")
+    dry = tfrun(*flags, *secret, "--dry-run", "-w", 1, "--", script)
+    with running_tfrun(*flags, *secret, "-w", 1, "--", script) as run:
+        lines = read_until(run.stdout, "[worker:0] right", "[worker:0] at ")
+        told, listed = told_by(master) + told_to_operators(master), list(process_listing())
+        sandbox, place = map(Path, re.search(r"at (/\S+) (/\S+)", lines[-1]).groups())
+        kept = [p.read_bytes().decode(errors="replace") for p in sandbox.glob("*") if p.is_file()]
+        go.touch()
+        out, err = finish(run)
+    assert run.returncode == 0 and not place.exists()
+    assert any("/job:worker/task:0" in text for text in told), "nothing was told of the task"
+    assert any("SHOWN=***" in text for text in told), "the default name was not told"
+    for text in [*told, *kept, *lines, out, err, dry.stdout, dry.stderr]:
+        assert not [form for form in (*forms(HUSH), *forms(SHOWN)) if form in text]
+    assert not [text for text in listed for form in forms(HUSH) if form in text]

@@ -1,0 +1,106 @@
+"""The secrets of a task: in files that only its user can read, and that go when it ends.
+
+They lie in memory (tmpfs) where the node has some to write to, else in the sandbox. A lock tells
+whether the runner lives that keeps them: whoever finds some without one removes them, for the
+runner and its guard may be killed together.
+"""
+
+from __future__ import annotations
+
+import binascii
+import os
+
+from . import scratch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any
+
+    from .process import Ending
+
+CANNOT_WRITE = 74  # EX_IOERR
+DIRECTORY = "TFMESOS_SECRETS_DIR"  # the variable
+MEMORY = "/dev/shm"
+_PREFIX = "tfmesos-secrets-"
+
+
+class Secrets:
+    """Use ``keep`` before anything of the task starts, and ``remove`` at its end."""
+
+    def __init__(self, told: Mapping[str, Any]) -> None:
+        self._told = told
+        self._directory = ""
+        self._lock: int | None = None
+
+    def keep(self, sandbox: str, warn_guard: Callable[[str], None]) -> Ending | None:
+        """Write the files; why that failed, if it did. *warn_guard* learns each place before."""
+        problem = ""
+        for place in _places(sandbox) if self._told else ():
+            _sweep(place)
+            try:
+                self._write(place, warn_guard)
+            except OSError as error:
+                self.remove()
+                problem = f"could not keep its secrets in {place}: {error.strerror}"
+            else:
+                return None
+        return (CANNOT_WRITE, problem) if problem else None
+
+    def _write(self, place: str, warn_guard: Callable[[str], None]) -> None:
+        while self._lock is None:  # somebody may have swept it away before we held it
+            self._directory = os.path.join(place, _PREFIX + os.urandom(8).hex())
+            warn_guard(self._directory)
+            os.mkdir(self._directory, 0o700)
+            self._lock = scratch.hold(self._directory)
+        for name, content in self._told["files"].items():
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+            file = os.open(os.path.join(self._directory, name), flags, 0o600)
+            with os.fdopen(file, "wb") as writer:
+                writer.write(binascii.a2b_base64(content))
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Of all that the task starts."""
+        if not self._directory:
+            return {}
+        paths = self._told["paths"].items()
+        found = {name: os.path.join(self._directory, file) for name, file in paths}
+        return {DIRECTORY: self._directory, **found}
+
+    @property
+    def of_command(self) -> dict[str, str]:
+        """Of the command alone."""
+        return dict(self._told["env"]) if self._told else {}
+
+    def remove(self) -> None:
+        if self._lock is not None:
+            scratch.remove_unless_held(self._directory, self._lock)
+        elif self._directory:
+            scratch.remove_unless_held(self._directory)
+        self._directory, self._lock = "", None
+
+
+def _places(sandbox: str) -> Iterator[str]:
+    """Where secrets may lie, the best first."""
+    if _is_memory(MEMORY) and os.access(MEMORY, os.W_OK | os.X_OK):
+        yield MEMORY
+    yield sandbox
+
+
+def _is_memory(place: str) -> bool:
+    try:
+        with open("/proc/mounts") as file:
+            return any(line.split()[1:3] == [place, "tmpfs"] for line in file)
+    except OSError:
+        return False
+
+
+def _sweep(place: str) -> None:
+    """Remove what others of our user left who were killed."""
+    try:
+        names = [name for name in os.listdir(place) if name.startswith(_PREFIX)]
+    except OSError:
+        return
+    for name in names:
+        scratch.remove_unless_held(os.path.join(place, name))
