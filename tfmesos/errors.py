@@ -122,7 +122,7 @@ DRAINED = EVICTED + ", which the operator is draining"
 
 RUNNER_EXITS = {
     CANNOT_REACH_LAUNCHER: "could not reach the launcher from its node",
-    HANDSHAKE_FAILED: "could not agree on its secret with the launcher",
+    HANDSHAKE_FAILED: "could not agree with the launcher: their secrets differ, or it had no room",
     LAUNCHER_LOST: "lost touch with the launcher and stopped",
     BAD_SETTINGS: "was started with settings its runner does not understand",
     PORT_TAKEN: "could not have its port: another program on the node uses it",

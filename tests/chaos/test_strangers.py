@@ -133,7 +133,7 @@ def test_a_runner_of_another_run_is_turned_away_and_fails_in_clear_words(tmp_pat
         bound.struck()
         lost = tfrun("--python", python, "-w", 1, "--", "true", timeout=bound.left)
         assert lost.returncode == HANDSHAKE_FAILED
-        assert "could not agree on its secret with the launcher" in lost.stderr
+        assert "could not agree with the launcher: their secrets differ, or" in lost.stderr
         assert_unharmed(run, go, bound)
 
 

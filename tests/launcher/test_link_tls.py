@@ -82,7 +82,7 @@ def test_a_launcher_with_another_certificate_is_told_nothing(tmp_path, certifica
 
     code, said, events = asyncio.run(main())
     assert (code, events) == (HANDSHAKE_FAILED, [])
-    assert said.endswith("do not agree on the secret: the launcher has another certificate\n")
+    assert said.endswith("could not agree: the launcher has another certificate\n")
     assert said.count("\n") == 1
 
 

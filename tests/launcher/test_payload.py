@@ -13,6 +13,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import zlib
 from importlib.util import MAGIC_NUMBER
 from pathlib import Path
@@ -273,6 +274,27 @@ def test_a_name_of_several_addresses_is_tried_at_each(monkeypatch):
         monkeypatch.setattr(stub.socket, "getaddrinfo", lambda *_: found)
         for attempt in (1, 3):
             stub.dial("launcher:1", attempt).close()
+
+
+def test_a_launcher_that_closes_every_connection_is_not_said_to_have_another_secret(tmp_path):
+    """It may be flooded."""
+
+    def turn_away(listener):
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = listener.accept()
+                connection.recv(4096)
+                connection.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=turn_away, args=[listener], daemon=True).start()
+        address = listener.getsockname()
+        with runner(tmp_path, settings(address, connect_timeout=0.2)) as theirs:
+            code = theirs.wait()
+        listener.shutdown(socket.SHUT_RDWR)  # which ends the thread
+    line = f"the launcher at 127.0.0.1:{address[1]} and this task could not agree"
+    assert code == HANDSHAKE_FAILED
+    assert theirs.stderr == f"tfmesos runner: {line}: the launcher closed the connection\n"
 
 
 @pytest.mark.parametrize("lie", [{"secret": b"x" * 32}, {"is_off": True}])

@@ -282,7 +282,7 @@ class Link:
             text = f"the launcher at {where} is lost: {reason}"
             return LAUNCHER_LOST, text
         if refused:
-            text = f"the launcher at {where} and this task do not agree on the secret: {reason}"
+            text = f"the launcher at {where} and this task could not agree: {reason}"
             return HANDSHAKE_FAILED, text
         text = f"the launcher at {where} cannot be reached from this node: {reason}"
         return CANNOT_REACH_LAUNCHER, text

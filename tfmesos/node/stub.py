@@ -79,7 +79,7 @@ def fetch(
         if state in "Tt":  # a Ctrl-Z: it will go on
             end = now + float(seconds)
         if now >= end or (state in "XZ" and not link):
-            words = "cannot be reached from this node", "and this task do not agree on the secret"
+            words = "cannot be reached from this node", "and this task could not agree"
             text = f"the launcher at {where} {words[link is not None]}: {reason}"
             leave(211 + (link is not None), text)
         time.sleep(min(0.05 * 2**attempts, 2, end - now))
