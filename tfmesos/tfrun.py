@@ -30,15 +30,18 @@ _EX_OSERR = 71
 _LEVELS = ("notice", "info", "debug")  # without -v, with it, with -vv
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run tfrun; returns its exit code."""
+def main(argv: Sequence[str] | None = None, *, is_program: bool = False) -> int:
+    """Run tfrun; returns its exit code.
+
+    Unless it *is* the *program* it leaves the modules of Python as it found them.
+    """
     from .errors import Interrupted, SpecError, TFMesosError
 
     _open_standard_streams()
     try:
         from .cli import arguments
 
-        return _do(sys.argv[1:] if argv is None else argv)
+        return _do(sys.argv[1:] if argv is None else argv, is_program)
     except SpecError as error:
         return _complain(arguments.in_flags(error), error.exit_code)
     except TFMesosError as error:
@@ -61,7 +64,7 @@ def script() -> NoReturn:
     import gc
 
     gc.disable()  # there is no garbage in imports, and looking for it takes a tenth of them
-    code = main()
+    code = main(is_program=True)
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -78,7 +81,7 @@ def _end_at_once(*_: object) -> NoReturn:
         os._exit(128 + signal.SIGINT)
 
 
-def _do(argv: Sequence[str]) -> int:
+def _do(argv: Sequence[str], is_program: bool) -> int:
     from .cli.arguments import parse
     from .command_line import Answer
 
@@ -86,15 +89,16 @@ def _do(argv: Sequence[str]) -> int:
         args = parse(argv)
     except Answer as answer:
         return _show(str(answer))
-    return _run(args)
+    return _run(args, is_program)
 
 
-def _run(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace, is_program: bool) -> int:
     from .cli.configuration import config_of, job_file_of
     from .config.launch import Access
 
     config = config_of(args, job_file_of(args))
-    if config.is_local and config.access == Access() and not config.may_use_link_tls:
+    needs_tls = config.access != Access() or config.may_use_link_tls or not config.is_local
+    if is_program and not needs_tls:
         _leave_out_tls()
     if args.dry_run:
         return _dry_run(config)

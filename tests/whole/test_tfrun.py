@@ -271,3 +271,18 @@ def test_of_several_masters_the_first_need_not_exist():
     with standing_mesos() as url:
         done = tfrun("-m", f"no-such-host.invalid,{url}", "-w", 1, "--", "echo", "found")
     assert (done.returncode, done.stdout) == (0, "[worker:0] found\n")
+
+
+IN_A_PROGRAM = """
+from tfmesos.tfrun import main
+assert main(["-w", "1", "--", "echo", "up"]) == 0
+import asyncio, ssl
+from asyncio import sslproto
+assert sslproto.ssl is ssl and ssl.create_default_context()
+"""
+
+
+def test_a_program_that_calls_tfrun_still_has_tls_afterwards():
+    command = [sys.executable, "-c", IN_A_PROGRAM]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment())
+    assert (done.returncode, done.stdout, done.stderr) == (0, "[worker:0] up\n", "")
