@@ -49,6 +49,7 @@ def pytest_collection_finish():
 def nothing_is_left_behind(tmp_path_factory, monkeypatch):
     scratch = tmp_path_factory.mktemp("scratch")
     monkeypatch.setenv("TMPDIR", str(scratch))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
     monkeypatch.setattr(tempfile, "tempdir", None)
     sockets, processes = open_sockets(), set(living_children())
     yield

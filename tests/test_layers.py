@@ -23,7 +23,8 @@ ALLOWED = {
     "mesos": {"mesos", "core", "config", "node"},
     "local": {"local", "mesos", "node"},
     "launcher": {"launcher", "jobfiles", "mesos", "core", "config", "node", "local"},
-    "cli": {"cli", "launcher", "jobfiles", "mesos", "core", "config", "node"},
+    "runs": {"runs", "launcher", "core", "config", "node"},
+    "cli": {"cli", "runs", "launcher", "jobfiles", "mesos", "core", "config", "node"},
 }
 PURE = {"config", "jobfiles", "core"}
 IO = {

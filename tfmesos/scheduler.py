@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import logging
-import socket
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent import futures
@@ -24,11 +24,11 @@ from .launcher.caller import Caller
 from .launcher.console import STALLED, Console
 from .launcher.coordinator import give_up
 from .launcher.job_file import config_from
+from .launcher.resolver import OwnAddress, resolver
 from .launcher.run import Run
 from .launcher.screen import Screen
-from .node.address import join_address
 from .node.command import by_index, members
-from .node.port import family_of, reserve
+from .runs.recording import Recording
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -73,7 +73,7 @@ class TFMesosScheduler:
         self._run: Run | None = None
         self._lock = threading.Lock()  # for the three around it
         self._stop_wanted: tuple[str, int] | None = None
-        self._reservation: socket.socket | None = None  # of this process's own address
+        self._own_address = OwnAddress()
         self._told = False  # has the caller seen how it ended?
         self._owner = 0  # the thread that started it
         self._caller = Caller(lambda: self._stop_wanted is not None)
@@ -133,31 +133,13 @@ class TFMesosScheduler:
         return tf.train.ClusterSpec(self._indexed())
 
     def resolver(self) -> Any:
-        """A cluster resolver for ``tf.distribute``, with this process as the coordinator.
-
-        TensorFlow would call us ``localhost``; tasks on other machines need our real address.
-        """
-        import tensorflow as tf
-
-        resolvers = tf.distribute.cluster_resolver
-        spec = members(self._indexed())
-        spec.setdefault("chief", {0: self._own_address()})
-        return resolvers.SimpleClusterResolver(
-            tf.train.ClusterSpec(spec),
-            task_type="chief",
-            task_id=0,
-            rpc_layer=self.config.protocol,
-        )
+        """A cluster resolver for ``tf.distribute``, with this process as the coordinator."""
+        assert self._cluster() and self._run is not None
+        own = self._own_address.on(self._run.host)
+        return resolver(members(self._indexed()), own, self.config.protocol)
 
     def _indexed(self) -> dict[str, dict[int, str]]:
         return by_index(self._cluster(), {job.task_type: job.start for job in self.config.jobs})
-
-    def _own_address(self) -> str:
-        """An address of this process that the tasks can reach, held for TensorFlow to listen at."""
-        assert self._run is not None  # there is a cluster
-        if self._reservation is None:
-            self._reservation = reserve(family_of(self._run.host))
-        return join_address(self._run.host, self._reservation.getsockname()[1])
 
     def finished(self) -> bool:
         """Has the run succeeded? False while it runs; raises the error of a run that failed."""
@@ -194,8 +176,7 @@ class TFMesosScheduler:
             raise
         finally:
             atexit.unregister(self.stop)
-            if self._reservation is not None:
-                self._reservation.close()
+            self._own_address.close()
 
     def _leave_servers(self) -> None:
         """Dead ones answer until we ask for the stop, so that TensorFlow can come off them."""
@@ -257,7 +238,7 @@ class TFMesosScheduler:
         level = "warning" if self._quiet else "notice"
         console = Console(Screen.of_python(), prefix="tfmesos", level=level)
         try:
-            outcome = asyncio.run(self._go(console))
+            outcome = self._recorded(console)
         except BaseException as error:
             self._fail(error)
         else:
@@ -267,15 +248,28 @@ class TFMesosScheduler:
         finally:
             console.close(STALLED if self._run and self._run.is_stopped else None)
 
-    async def _go(self, console: Console) -> Outcome:
-        break_news = partial(self._break_news, console)
-        run = Run(self.config, console, on_ready=self._announce, on_failure=break_news)
+    def _recorded(self, console: Console) -> Outcome:
+        with Recording(self.config, sys.argv, console) as recording:
+            outcome = asyncio.run(self._go(console, recording))
+            recording.ended(outcome)
+            return outcome
+
+    async def _go(self, console: Console, recording: Recording) -> Outcome:
+        run = Run(
+            self.config,
+            console,
+            recording.id,
+            on_ready=self._announce,
+            on_failure=partial(self._break_news, console),
+            observer=recording.observer,
+        )
         with self._lock:
             self._loop, self._run = asyncio.get_running_loop(), run
             wanted = self._stop_wanted
         if wanted is not None:
             run.request_stop(*wanted)
-        return await run.go()
+        async with recording.control(run):
+            return await run.go()
 
     def _announce(self, cluster: ClusterSpec) -> None:
         """The addresses are there; after a restart of all tasks there are new ones."""

@@ -14,19 +14,21 @@ if TYPE_CHECKING:
     import argparse
     import signal
     from asyncio import AbstractEventLoop
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import NoReturn
 
     from .config.launch import LaunchConfig
     from .core.outcome import Outcome
     from .launcher.console import Console
     from .launcher.run import Run
+    from .runs.recording import Recording
 else:
     import _signal as signal  # without the enums
 
 _STOP_SIGNALS = {signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
 _EX_SOFTWARE = 70
 _EX_OSERR = 71
+_COMMANDS = ("list", "status", "logs", "attach", "wait", "stop", "prune")
 _LEVELS = ("notice", "info", "debug")  # without -v, with it, with -vv
 
 
@@ -86,10 +88,20 @@ def _do(argv: Sequence[str], is_program: bool) -> int:
     from .command_line import Answer
 
     try:
+        if argv and argv[0] in _COMMANDS:
+            return _look(argv)
         args = parse(argv)
     except Answer as answer:
         return _show(str(answer))
     return _run(args, is_program)
+
+
+def _look(argv: Sequence[str]) -> int:
+    """A command about runs, old and new."""
+    from .cli import commands
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    return commands.run(argv)
 
 
 def _run(args: argparse.Namespace, is_program: bool) -> int:
@@ -102,7 +114,23 @@ def _run(args: argparse.Namespace, is_program: bool) -> int:
         _leave_out_tls()
     if args.dry_run:
         return _dry_run(config)
-    return _launch(config, level=_LEVELS[min(args.verbose or 0, 2)])
+    if args.detach:
+        return _detach(config, args)
+    return _launch(config, args)
+
+
+def _detach(config: LaunchConfig, args: argparse.Namespace) -> int:
+    from .config.launch import NO_TASK
+    from .errors import SpecError
+    from .runs.detaching import Handover
+
+    for field, is_wrong in (("local_chief", config.local_chief), ("record", not config.record)):
+        if is_wrong:
+            raise SpecError(None, field, "cannot be combined with --detach")
+    handover = Handover()
+    if handover.has_the_run:
+        return _launch(config.but(logs=NO_TASK), args, handover.ready)
+    return handover.wait()
 
 
 def _open_standard_streams() -> None:
@@ -164,7 +192,11 @@ def _show(text: str) -> int:
     return 0
 
 
-def _launch(config: LaunchConfig, *, level: str) -> int:
+def _launch(
+    config: LaunchConfig,
+    args: argparse.Namespace,
+    tell_ready: Callable[[str], object] = lambda run_id: None,
+) -> int:
     import asyncio
     import gc
 
@@ -172,18 +204,24 @@ def _launch(config: LaunchConfig, *, level: str) -> int:
     from .launcher.console import STALLED, Console, log_to
     from .launcher.run import Run
     from .launcher.screen import Screen, unread_input, unwritten
+    from .runs.recording import Recording
 
     gc.freeze()
     gc.enable()
+    level = _LEVELS[min(args.verbose or 0, 2)]
     console = Console(Screen.of_this_process(), level=level, named=flag_of)
     log_to(console, level)
 
-    def mention_input(_: object) -> None:
+    def on_ready(_: object) -> None:
+        tell_ready(recording.id)
         if not config.local_chief and unread_input():
             console.say("standard input goes to no task: only a --local-chief reads it")
 
     try:
-        outcome = asyncio.run(_go(Run(config, console, on_ready=mention_input), console))
+        with Recording(config, sys.argv, console) as recording:
+            observer, run_id = recording.observer, recording.id
+            run = Run(config, console, run_id, on_ready=on_ready, observer=observer)
+            outcome = asyncio.run(_go(run, console, recording))
     except BaseException:
         console.close(STALLED)
         raise
@@ -200,7 +238,7 @@ def _tell(loop: AbstractEventLoop, run: Run, error: Exception) -> None:
         pass  # the run is over already
 
 
-async def _go(run: Run, console: Console) -> Outcome:
+async def _go(run: Run, console: Console, recording: Recording) -> Outcome:
     import asyncio
     from functools import partial
 
@@ -216,7 +254,9 @@ async def _go(run: Run, console: Console) -> Outcome:
     for number, handler in handlers.items():
         if signal.getsignal(number) != signal.SIG_IGN:  # nohup, or a shell's background
             loop.add_signal_handler(number, handler)
-    outcome = await run.go()
+    async with recording.control(run):
+        outcome = await run.go()
+    recording.ended(outcome)
     console.report(outcome)
     try:
         await run.stop_requests.unless_cut(console.finish())

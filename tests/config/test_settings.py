@@ -54,6 +54,7 @@ OTHERS = {
     "tf_config": "always",
     "extra_config": {"initializer": "true"},
     "logs": "none",
+    "record": False,
     "quiet": True,
     "protocol": "grpc+verbs",
     "forward_addresses": {"/job:worker/task:0": ("h", 1)},

@@ -16,6 +16,7 @@ from tests.bounds import HANG
 from tests.builders import servers, workers
 from tests.commands import environment
 from tfmesos import Job, MasterError, SpecError, TaskFailed, cluster
+from tfmesos.config.units import TIME
 from tfmesos.scheduler import TFMesosScheduler
 
 
@@ -202,7 +203,10 @@ def test_bad_jobs_are_refused_before_anything_starts():
         ({"volumes": {"/a": "b"}}, "volumes must name absolute paths"),
         ({"extra_config": {"x": "y"}}, "extra_config knows initializer and finalizer"),
         ({"volumes": 5}, "volumes must be a dict or a list"),
-        ({"start_timeout": "x"}, "start_timeout must be above 0, got 'x'"),
+        (
+            {"start_timeout": "x"},
+            "start_timeout must be a number of seconds, or a time such as 90s, 5m or 1h30m, got 'x'",
+        ),
         ({"logs": ["ps"]}, "logs must be a text, got ['ps']"),
         ({"forward_addresses": {"x": 5}}, "forward_addresses must be pairs of host and port"),
         ({"forward_addresses": {"x": ("h", 65536)}}, "forward_addresses must be HOST or HOST:PORT"),

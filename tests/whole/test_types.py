@@ -20,9 +20,9 @@ cluster(Job("worker", 1), wait=False, **shared)
 TFMesosScheduler(jobs, "ml", "mesos:5050", quiet=True, extra_config={"initializer": "true"})
 
 cluster(5)  # wrong
-cluster("worker")  # wrong
+cluster("job.yaml", hang_timeout="5m")
 cluster(jobs, hang_timeot=3)  # wrong
-cluster(jobs, hang_timeout="3")  # wrong
+cluster(jobs, hang_timeout=[3])  # wrong
 cluster(jobs, False)  # wrong
 TFMesosScheduler(5)  # wrong
 TFMesosScheduler(jobs, quite=True)  # wrong

@@ -69,6 +69,13 @@ _OWN_FLAGS = (
         kind=bool,
     ),
     Setting(
+        "go on in the background when all tasks run, and print the id of the run: see tfrun list",
+        ("--detach",),
+        SCREEN,
+        field="detach",
+        kind=bool,
+    ),
+    Setting(
         "tell the story of the run, with times; -vv: everything that happens",
         ("-v", "--verbose"),
         SCREEN,
@@ -117,7 +124,8 @@ def _help(flag: Setting) -> str:
 def _action(flag: Setting) -> dict[str, Any]:
     """What argparse does about a flag. What is not given is None: the defaults are merged later."""
     if flag.kind is bool:
-        return {"action": "count" if flag.is_repeatable else "store_true", "default": None}
+        switch = "store_false" if flag.default else "store_true"
+        return {"action": "count" if flag.is_repeatable else switch, "default": None}
     kind = flag.kind.__args__[0] if isinstance(flag.kind, UnionType) else flag.kind
     return {
         "metavar": flag.metavar,

@@ -99,6 +99,7 @@ class TaskChoice(Record):
 
 
 EVERY_TASK = TaskChoice(frozenset({("*", "*")}))
+NO_TASK = TaskChoice(frozenset())
 
 
 class Access(Record):
@@ -163,6 +164,7 @@ class LaunchConfig(Record):
     tf_config: str = DEFAULTS[
         "tf_config"
     ]  # for every task of a run of several; "always": of one task, too
+    record: bool = True  # keep what it does and says
     local_chief: bool = False  # run the chief, or worker 0, as a child of the launcher
     secrets: TaskSecrets = TaskSecrets()
     link_tls: bool = False  # between the launcher and the runners, wherever they are

@@ -267,6 +267,15 @@ class Settings(EntrySettings, FailureSettings, SecretSettings, total=False):
             default_words="all that run a command",
         ),
     ]
+    record: Annotated[
+        bool,
+        Setting(
+            "keep what the run did and said, for tfrun list, status and logs",
+            ("--no-record",),
+            SCREEN,
+            default=True,
+        ),
+    ]
     quiet: Annotated[
         bool,
         Setting("show warnings only, and no output of tasks unless logs names them", default=False),

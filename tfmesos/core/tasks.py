@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from ..config.job import Task
+from ..text import some
 from .actions import Near, Wanted
 from .events import Placed
 from .outcome import Ending
@@ -124,6 +125,11 @@ class Tasks:
     def named(self, task_ids: Iterable[str]) -> list[str]:
         """The names of those among the tasks that live."""
         return [member.task.name for member in filter(None, map(self.live, task_ids))]
+
+    def still_running(self) -> str:
+        """In words."""
+        live = [member.task.name for member in self if member.is_live]
+        return f"still running: {some(live)}" if live else "all its tasks have ended"
 
     @property
     def with_runner(self) -> int:

@@ -63,6 +63,7 @@ class Console:
         self.named = named
         self._screen, self._prefix, self._level = screen, prefix, SHOWN[level]
         self.on_failure: Callable[[Exception], object] = lambda error: None
+        self.on_say: Callable[[str], object] = lambda text: None
         self.failure: Exception | None = None  # of standard output, if it could not be written
         self.kept = ""  # what became of lines that are left out
         self._began = time.monotonic()
@@ -102,6 +103,8 @@ class Console:
         await self._wait_for_room()
 
     def say(self, text: str, level: str = "notice") -> None:
+        if SHOWN[level] >= SHOWN["info"]:
+            self.on_say(plain_all(text))
         if SHOWN[level] >= self._level:
             self._put(True, f"{self._prefix}: {self._time()}{plain_all(text)}\n")
 

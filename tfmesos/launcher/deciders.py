@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import random
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
+from ..config.job import Job
 from ..config.launch import LaunchConfig
 from ..core.actions import Request
 from ..core.events import Event, Ticked
 from ..core.lifecycle import Lifecycle
+from ..mesos.engine import MesosEngine
+from ..record import Record
 from .local_chief import LocalChief
 
 
@@ -23,29 +27,52 @@ class Decider(Protocol):
         """Take in what happened; return what is to be done, in this order."""
 
 
-def new_lifecycle(
-    config: LaunchConfig, run_id: str, now: float, chief: LocalChief | None
-) -> Lifecycle:
-    return Lifecycle(
-        config.tasks,
-        run_id,
-        now,
-        start_timeout=config.start_timeout,
-        run_timeout=config.run_timeout,
-        success=config.success,
-        restarts=config.restarts,
-        hang_timeout=config.hang_timeout,
-        has_finalizer=config.finalizer is not None,
-        nodes_alike=config.is_local or config.image is not None,
-        local=None if chief is None else (chief.task, chief.task_id, chief.address),
-    )
+class Beginning(Record):
+    """All that the deciders know before anything happens: with the events it tells a whole run."""
+
+    run_id: str
+    at: float
+    jobs: tuple[Job, ...]
+    rules: tuple[tuple[str, Any], ...]  # the options of the lifecycle
+    seed: int  # of all random numbers
+
+    @classmethod
+    def of(
+        cls, config: LaunchConfig, run_id: str, now: float, chief: LocalChief | None, seed: int
+    ) -> Beginning:
+        rules = {
+            "start_timeout": config.start_timeout,
+            "run_timeout": config.run_timeout,
+            "success": config.success,
+            "restarts": config.restarts,
+            "hang_timeout": config.hang_timeout,
+            "has_finalizer": config.finalizer is not None,
+            "nodes_alike": config.is_local or config.image is not None,
+            "local": None if chief is None else (chief.task, chief.task_id, chief.address),
+        }
+        return cls(run_id, now, config.jobs, tuple(rules.items()), seed)
+
+    def lifecycle(self) -> Lifecycle:
+        tasks = tuple(task for job in self.jobs for task in job.tasks)
+        return Lifecycle(tasks, self.run_id, self.at, **dict(self.rules))
+
+    def engine(self) -> MesosEngine:
+        return MesosEngine(random.Random(self.seed).random)
 
 
 class Deciders:
-    """Itself a decider: what is left to be done is for the shell."""
+    """Itself a decider: what is left to be done is for the shell.
 
-    def __init__(self, lifecycle: Decider, engine: Decider) -> None:
-        self._lifecycle, self._engine = lifecycle, engine
+    *overhear* gets what the engine tells the lifecycle.
+    """
+
+    def __init__(
+        self,
+        lifecycle: Decider,
+        engine: Decider,
+        overhear: Callable[[Event, float], object] = lambda event, now: None,
+    ) -> None:
+        self._lifecycle, self._engine, self._overhear = lifecycle, engine, overhear
 
     @property
     def deadline(self) -> float | None:
@@ -63,6 +90,8 @@ class Deciders:
         """What one tells the other goes there; the rest is to be done."""
         for output in outputs:
             if isinstance(output, Event | Request):
+                if isinstance(output, Event):
+                    self._overhear(output, now)
                 yield from self.handle(output, now)
             else:
                 yield output

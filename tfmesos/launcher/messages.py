@@ -93,7 +93,7 @@ def prepare_message(config: LaunchConfig, task: Task) -> Json:
         "cwd_is_given": config.cwd_is_given,
         "in_image": config.image is not None,
         "no_gpu": _without_gpu(config) if task.job.gpus else None,
-        "forward": task in config.logs,
+        "forward": config.record or task in config.logs,
     }
 
 
@@ -135,7 +135,11 @@ def start_frames(
     """The start message of each task, encoded; of tasks that get the same one only once."""
     frames: dict[tuple[str, bool, str | None], bytes] = {}
     for task_id, task in tasks:
-        key = (task.job.name, task in config.logs, config.forward_addresses.get(task.mesos_name))
+        key = (
+            task.job.name,
+            config.record or task in config.logs,
+            config.forward_addresses.get(task.mesos_name),
+        )
         if key not in frames:
             frames[key] = wire.encode(start_message(config, task, cluster))
         yield task_id, frames[key]

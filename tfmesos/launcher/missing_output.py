@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from ..mesos.driver import MesosDriver
 from ..node import undelivered
-from .console import Console
 from .listener import Listener
+from .runner_reports import Output
 
 FETCHES = 16  # sandboxes that are read at once, each up to 32 MiB
 
@@ -17,32 +17,34 @@ class MissingOutput:
     """*names* are those of the tasks on the screen, by their ids."""
 
     def __init__(
-        self, listener: Listener, driver: MesosDriver, console: Console, names: Mapping[str, str]
+        self,
+        listener: Listener,
+        driver: MesosDriver,
+        say: Callable[[str, str], object],
+        names: Mapping[str, str],
     ) -> None:
-        self._listener, self._driver = listener, driver
-        self._console, self._names = console, names
+        self._listener, self._driver, self._say, self._names = listener, driver, say, names
         self._fetching = asyncio.Semaphore(FETCHES)
 
-    async def show(self, wanted: Collection[str]) -> None:
-        """Show what the tasks named in *wanted* have written, or say that it is missing."""
+    async def fetch(self, wanted: Collection[str], output: Output) -> None:
+        """Give *output* what the tasks in *wanted* have written, or say that it is missing."""
         await self._listener.drain()
         async with asyncio.TaskGroup() as group:
             for task_id, received in self._listener.unreported():
                 if self._names[task_id] in wanted:
-                    group.create_task(self._fetch_or_say(task_id, received))
+                    group.create_task(self._fetch_or_say(task_id, received, output))
 
-    async def _fetch_or_say(self, task_id: str, received: int) -> None:
+    async def _fetch_or_say(self, task_id: str, received: int, output: Output) -> None:
         async with self._fetching:
-            if not await self._fetch(task_id, received):
+            if not await self._fetch(task_id, received, output):
                 what = f"the last output of {self._names[task_id]} may be missing"
-                self._console.say(f"{what}: its runner could not report", "warning")
+                self._say(f"{what}: its runner could not report", "warning")
 
-    async def _fetch(self, task_id: str, received: int) -> bool:
-        """Show what the runner left in its sandbox; is it all that was missing?"""
+    async def _fetch(self, task_id: str, received: int, output: Output) -> bool:
+        """What the runner left in its sandbox; is it all that was missing?"""
         text = await self._driver.read(task_id, undelivered.FILE)
         messages, is_all = undelivered.unpack(text, received)
         for message in messages:
             if message["type"] == "output":
-                what = (message["stream"], message["text"], message["dropped"])
-                await self._console.output(self._names[task_id], *what)
+                await output(task_id, message["stream"], message["text"], message["dropped"])
         return is_all

@@ -30,10 +30,9 @@ from ..mesos.engine import MesosEngine
 from ..mesos.events import MesosEvent
 from ..mesos.offers import Seat
 from ..node.address import split_address
-from ..text import some
 from . import payload
 from .console import Console
-from .deciders import Deciders, new_lifecycle
+from .deciders import Beginning, Deciders
 from .interrupt import StopRequests
 from .listener import Listener
 from .local_chief import LocalChief
@@ -49,6 +48,7 @@ from .messages import (
     stub_settings,
 )
 from .missing_output import MissingOutput
+from .observer import Observer
 from .open_files import allow_tasks
 from .screen import unwritten
 from .setup import Setup
@@ -67,15 +67,19 @@ class Run:
         self,
         config: LaunchConfig,
         console: Console,
+        run_id: str,
         *,
         on_ready: Callable[[ClusterSpec], None] = lambda cluster: None,
         on_failure: Callable[[Outcome], Awaitable[None]] | None = None,
+        observer: Observer | None = None,
     ) -> None:
         """Servers that have ended answer for themselves until *on_failure* returns."""
         self.config, self._console, self._on_ready = config, console, on_ready
+        self._observer = observer or Observer()
         self._on_failure = on_failure if config.has_servers else None
-        self.id = f"tfmesos-{secrets.token_hex(4)}"
+        self.id = f"tfmesos-{run_id}"
         self._names: dict[str, str] = {}  # task id -> name on the screen
+        self._shown = {task.name for task in config.tasks if task in config.logs}
         self._events: asyncio.Queue[AnyEvent] = asyncio.Queue()
         self._outcome: Outcome | None = None
         self.stop_requests = StopRequests()
@@ -102,9 +106,7 @@ class Run:
         """What the end of the run waits for just now, in words."""
         if self._lifecycle is None:
             return "it is being set up"
-        live = [member.task.name for member in self._lifecycle.members if member.is_live]
-        running = f"still running: {some(live)}" if live else "all its tasks have ended"
-        return self._lifecycle.summary() or running
+        return self._lifecycle.summary() or self._lifecycle.members.still_running()
 
     def request_stop(self, reason: str, exit_code: int) -> None:
         """End the run: in good order the first time, at once the second time."""
@@ -163,9 +165,11 @@ class Run:
         if self.config.local_chief:
             self._chief = LocalChief(self.config, self.id, self.host, self._console.say)
             stack.callback(self._chief.close)
-        self._lifecycle = new_lifecycle(self.config, self.id, began_at, self._chief)
-        engine = MesosEngine(secrets.SystemRandom().random)
-        self._deciders = Deciders(self._lifecycle, engine)
+        seed = secrets.randbits(64)
+        beginning = Beginning.of(self.config, self.id, began_at, self._chief, seed)
+        self._observer.begun(beginning)
+        self._lifecycle, engine = beginning.lifecycle(), beginning.engine()
+        self._deciders = Deciders(self._lifecycle, engine, self._observer.told)
         self._driver = self._new_driver(engine)
 
     def _raise_limit(self) -> None:
@@ -237,8 +241,10 @@ class Run:
         clock = asyncio.get_running_loop().time
         while self._outcome is None:
             event = await self._next_event()
+            now = clock()
             log.debug("event: %s", event)
-            todo = self._deciders.handle(event, clock())
+            self._observer.happened(event, now)
+            todo = self._deciders.handle(event, now)
             for line in self._story.tell(event, todo):
                 self._console.say(line, "info")
             for action in todo:
@@ -271,15 +277,18 @@ class Run:
     async def _with_all_output(self, outcome: Outcome) -> Outcome:
         """Show what tasks have written that ended, or say that it is missing."""
         try:
-            shown = {task.name for task in self.config.tasks if task in self.config.logs}
-            missing = MissingOutput(self._listener, self._driver, self._console, self._names)
-            await self.stop_requests.unless_cut(missing.show(shown))
+            wanted = self._names.values() if self.config.record else self._shown
+            missing = MissingOutput(self._listener, self._driver, self._console.say, self._names)
+            await self.stop_requests.unless_cut(missing.fetch(wanted, self._output))
         except Interrupted as stop:
             return outcome if outcome.error else outcome.but(error=stop)
         return outcome
 
     async def _output(self, task_id: str, stream: str, text: str, dropped: int) -> None:
-        await self._console.output(self._names.get(task_id, task_id), stream, text, dropped)
+        name = self._names.get(task_id, task_id)
+        self._observer.written(name, stream, text, dropped)
+        if name in self._shown:
+            await self._console.output(name, stream, text, dropped)
 
     # Doing
 

@@ -1,0 +1,129 @@
+"""Runs are found by the beginning of their id, the newest first, and not kept for ever."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tfmesos.runs.launcher_process import LauncherProcess, this_process
+from tfmesos.runs.prune import KEEP_FOR, prune, prune_when_due
+from tfmesos.runs.store import NoSuchRun, Store, place
+from tfmesos.runs.values import to_json
+
+DEAD = this_process().but(started=1)
+ELSEWHERE = LauncherProcess("another-machine", "boot", 1, 1)
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path / "runs")
+
+
+def add(store, name, began=1000.0, launcher=DEAD):
+    run = store.create(lambda: name)
+    run.about_file.write_text(json.dumps({"began": began, "launcher": to_json(launcher)}))
+    return run
+
+
+def ids(runs):
+    return [run.id for run in runs]
+
+
+def test_the_newest_run_comes_first_and_is_meant_if_none_is_named(store):
+    for name, began in (("aaaa", 1), ("bbbb", 3), ("cccc", 2)):
+        add(store, name, began)
+    assert ids(store.all()) == ["bbbb", "cccc", "aaaa"]
+    assert store.find(None).id == "bbbb"
+
+
+def test_the_beginning_of_an_id_will_do(store):
+    for name in ("abcd", "abxy", "ab"):
+        add(store, name)
+    assert [store.find(given).id for given in ("abc", "abx", "ab")] == ["abcd", "abxy", "ab"]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("ab", "'ab' is the beginning of several runs: abcd, abxy"),
+        ("abxx", "there is no run 'abxx': did you mean abxy?"),
+        ("zz", "there is no run 'zz': the last ones are abcd, abxy"),
+        ("", "there is no run '': the last ones are abcd, abxy"),
+    ],
+)
+def test_a_wrong_id_names_the_nearest(store, given, words):
+    add(store, "abcd", 2), add(store, "abxy", 1)
+    with pytest.raises(NoSuchRun) as caught:
+        store.find(given)
+    assert (str(caught.value), caught.value.exit_code) == (words, 2)
+
+
+def test_without_a_run_it_is_said_how_to_start_one(store):
+    with pytest.raises(NoSuchRun, match="no run yet"):
+        store.find(None)
+
+
+def test_an_id_that_is_taken_is_not_given_again(store):
+    names = iter(["aaaa", "aaaa", "bbbb"])
+    assert [store.create(lambda: next(names)).id for _ in range(2)] == ["aaaa", "bbbb"]
+
+
+def test_the_directory_is_for_its_owner_alone(store):
+    before = os.umask(0)
+    try:
+        run = store.create(lambda: "aaaa")
+    finally:
+        os.umask(before)
+    assert run.path.stat().st_mode & 0o777 == 0o700
+    assert store.root.stat().st_mode & 0o777 == 0o700
+
+
+def test_runs_lie_in_the_state_directory_of_the_user():
+    assert place({"XDG_STATE_HOME": "/x/state"}) == Path("/x/state/tfmesos/runs")
+    home = Path.home() / ".local/state/tfmesos/runs"
+    assert place({}) == place({"XDG_STATE_HOME": "relative"}) == home
+
+
+def test_what_is_over_goes_when_there_are_too_many_or_it_is_too_old(store):
+    now = 1e9
+    add(store, "old", now - KEEP_FOR - 1)
+    for n, name in enumerate(("newest", "second", "third")):
+        add(store, name, now - n)
+    add(store, "alive", now - 5, this_process())
+    add(store, "far", now - 6, ELSEWHERE)
+    assert prune(store, now, keep=2) == ["third", "old"]
+    assert ids(store.all()) == ["newest", "second", "alive", "far"]
+
+
+def test_old_runs_go_by_themselves_when_another_one_ends(store, monkeypatch):
+    monkeypatch.setattr("tfmesos.runs.prune.KEEP", 2)
+    for n in range(3):
+        add(store, f"run{n}", 1000.0 + n)
+        prune_when_due(store, 1003.0)
+    assert ids(store.all()) == ["run2", "run1"]
+    for path in store.root.iterdir():
+        os.utime(path, (0, 0))
+    prune_when_due(store, 1000.0 + KEEP_FOR + 5)
+    assert store.all() == []
+
+
+@pytest.mark.parametrize(
+    ("launcher", "is_alive"),
+    [
+        (this_process(), True),
+        (DEAD, False),
+        (this_process().but(boot_id="an earlier boot"), False),
+        (ELSEWHERE, None),
+    ],
+)
+def test_a_launcher_is_told_from_others_by_machine_boot_and_start(launcher, is_alive):
+    assert launcher.is_alive is is_alive
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"launcher": {"is": "os.x"}}', '{"began": "x"}'])
+def test_a_damaged_record_is_a_run_of_which_nothing_is_known(store, text):
+    run = store.create(lambda: "aaaa")
+    run.about_file.write_text(text)
+    assert (ids(store.all()), run.began, run.outcome) == (["aaaa"], 0.0, None)
+    assert run.launcher.is_alive is None

@@ -1,0 +1,77 @@
+"""The log of a task keeps its beginning and its end, and says what is missing."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tfmesos.runs.task_log import PIECES, LogReader, TaskLog
+
+LIMIT = 800
+
+
+def numbered(first, last):
+    return [b"line %05d\n" % number for number in range(first, last)]
+
+
+def size(path):
+    return sum(other.stat().st_size for other in path.parent.iterdir())
+
+
+def test_a_short_log_is_kept_whole(tmp_path):
+    log = TaskLog(tmp_path / "log", LIMIT)
+    log.append(b"".join(numbered(0, 10)))
+    log.join()
+    assert (tmp_path / "log").read_bytes() == b"".join(numbered(0, 10))
+
+
+def test_a_long_log_loses_its_middle_and_says_how_many_lines_that_were(tmp_path):
+    path = tmp_path / "log"
+    log = TaskLog(path, LIMIT)
+    for line in numbered(0, 1000):
+        log.append(line)
+        assert size(path) <= LIMIT + PIECES * len(b"1000\n")
+    log.join()
+    lines = path.read_bytes().splitlines(keepends=True)
+    (note,) = [line for line in lines if not line.startswith(b"line")]
+    missing = int(note[1:].split()[0])
+    at = lines.index(note)
+    assert lines == [*numbered(0, at), note, *numbered(at + missing, 1000)]
+    assert [other.name for other in tmp_path.iterdir()] == ["log"]
+    assert path.stat().st_size > LIMIT // 2
+
+
+def test_the_files_are_for_their_owner_alone(tmp_path):
+    TaskLog(tmp_path / "log", LIMIT).append(b"secret\n")
+    assert (tmp_path / "log").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_line_that_is_being_written_is_not_read_yet(tmp_path):
+    reader = LogReader(tmp_path / "log")
+    assert list(reader.lines()) == []
+    (tmp_path / "log").write_bytes(b"one\ntw")
+    assert list(reader.lines()) == [b"one\n"]
+    (tmp_path / "log").write_bytes(b"one\ntwo\n")
+    assert list(reader.lines()) == [b"two\n"]
+
+
+@given(st.lists(st.sampled_from(["append", "append", "read", "join"]), max_size=300))
+def test_a_follower_gets_every_line_or_is_told_how_many_it_missed(tmp_path_factory, steps):
+    path = tmp_path_factory.mktemp("logs") / "log"
+    log, reader, written, got = TaskLog(path, LIMIT), LogReader(path), 0, []
+    for step in steps:
+        if step == "append":
+            log.append(b"".join(numbered(written, written + 7)))
+            written += 7
+        elif step == "read":
+            got += reader.lines()
+        else:
+            log.join()
+            break
+    got += reader.lines()
+    expected = 0
+    for line in got:
+        if line.startswith(b"line"):
+            assert line == b"line %05d\n" % expected
+            expected += 1
+        else:
+            expected += int(line[1:].split()[0])
+    assert expected == written

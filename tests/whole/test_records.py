@@ -1,0 +1,131 @@
+"""Runs that are left, found again and looked up afterwards."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.bounds import HANG
+from tests.commands import running_tfrun, tfrun
+
+UNTIL_STOPPED = ("sh", "-c", "echo begun; trap 'echo stopped; exit 0' TERM; sleep 600 & wait")
+
+
+def directory(run_id):
+    return Path(os.environ["XDG_STATE_HOME"], "tfmesos", "runs", run_id)
+
+
+@pytest.fixture
+def detached():
+    """The id of a run in the background, which is ended with the test."""
+    done = tfrun("--detach", "-w", 2, "--", *UNTIL_STOPPED)
+    assert (done.returncode, done.stderr) == (0, "")
+    run_id = done.stdout.strip()
+    launcher = psutil.Process(
+        json.loads((directory(run_id) / "run.json").read_text())["launcher"]["pid"]
+    )
+    yield run_id
+    if launcher.is_running():
+        launcher.terminate()
+        launcher.wait(HANG)
+
+
+def test_a_detached_run_goes_on_and_is_found_and_stopped_by_its_id(detached):
+    assert detached.isalnum() and len(detached) == 4
+    assert f"{detached}  running" in tfrun("list").stdout
+    status = json.loads(tfrun("status", detached[:3], "--json").stdout)
+    assert status["phase"] == "running"
+    assert [task["state"] for task in status["tasks"]] == ["running"] * 2
+    assert tfrun("stop", detached).returncode == 0
+    waited = tfrun("wait", detached)
+    assert (waited.returncode, waited.stderr) == (130, "stopped by its owner\n")
+    output = tfrun("logs", detached, "worker:1")
+    assert output.stdout == "begun\nstopped\n"
+
+
+def test_logs_are_followed_until_the_run_ends(detached):
+    with running_tfrun("logs", detached, "-f") as following:
+        assert sorted(following.stdout.readline() for _ in range(2)) == [
+            "[worker:0] begun\n",
+            "[worker:1] begun\n",
+        ]
+        tfrun("stop", detached)
+        rest, _ = following.communicate(timeout=HANG)
+        assert sorted(rest.splitlines()) == ["[worker:0] stopped", "[worker:1] stopped"]
+
+
+def test_ctrl_c_leaves_an_attached_run_alone(detached):
+    with running_tfrun("attach", detached) as attached:
+        assert "Ctrl-C leaves it running" in attached.stderr.readline()
+        attached.send_signal(signal.SIGINT)
+        _, said = attached.communicate(timeout=HANG)
+    assert (attached.returncode, said) == (0, f"tfrun: detached: {detached} goes on\n")
+    assert f"{detached}  running" in tfrun("list").stdout
+
+
+def test_the_record_of_a_launcher_that_was_killed_can_be_read_and_says_lost(detached):
+    about = json.loads((directory(detached) / "run.json").read_text())
+    launcher = psutil.Process(about["launcher"]["pid"])
+    launcher.kill()
+    launcher.wait(HANG)
+    assert f"{detached}  lost" in tfrun("list").stdout
+    assert tfrun("wait", detached).returncode == 69
+    assert "begun" in tfrun("logs", detached, "worker:0").stdout
+    assert tfrun("stop", detached).stderr == f"tfrun: run {detached} is over\n"
+
+
+def test_a_detached_run_that_cannot_start_tells_why_and_fails():
+    done = tfrun("--detach", "-w", 1, "-m", "127.0.0.1:1", "--start-timeout", 1, "--", "true")
+    assert (done.returncode, done.stdout) == (69, "")
+    assert "127.0.0.1:1" in done.stderr
+
+
+@pytest.mark.parametrize("flag", ["--local-chief", "--no-record"])
+def test_what_cannot_be_detached_is_refused(flag):
+    done = tfrun("--detach", flag, "-w", 1, "--", "true")
+    assert (done.returncode, done.stderr) == (
+        2,
+        f"tfrun: {flag} cannot be combined with --detach\n",
+    )
+
+
+def test_a_run_in_the_foreground_is_recorded_with_its_output_and_its_end():
+    assert tfrun("-w", 1, "--logs", "none", "--", "sh", "-c", "echo hi; exit 3").returncode == 3
+    status = tfrun("status").stdout
+    assert "failed (3)" in status and "worker:0 exited with 3" in status
+    assert tfrun("logs").stdout == "[worker:0] hi\n"
+    (run,) = directory(".").iterdir()
+    replayed = subprocess.run(
+        [sys.executable, "-m", "tfmesos.runs.replay", run], capture_output=True, text=True
+    )
+    assert "Finish(outcome=<Outcome: failed: worker:0 exited with 3" in replayed.stdout
+
+
+def test_a_run_that_shall_leave_no_record_leaves_none():
+    assert tfrun("-w", 1, "--no-record", "--", "true").returncode == 0
+    assert not directory(".").exists()
+
+
+def test_where_no_record_can_be_written_it_is_said_and_the_run_goes_on(tmp_path):
+    (tmp_path / "tfmesos").write_text("in the way")
+    done = tfrun("-w", 1, "--", "echo", "hi", env={"XDG_STATE_HOME": str(tmp_path)})
+    assert (done.returncode, done.stdout) == (0, "[worker:0] hi\n")
+    assert done.stderr.startswith("tfrun: the run is not recorded: ")
+
+
+def test_a_mistake_leaves_no_record():
+    assert tfrun("-w", 1, "--constraint", "x", "--", "true").returncode == 2
+    assert not directory(".").exists()
+
+
+def test_a_control_socket_with_a_long_path_works(tmp_path):
+    state = tmp_path / ("long" * 40)
+    env = {"XDG_STATE_HOME": str(state)}
+    run_id = tfrun("--detach", "-w", 1, "--", *UNTIL_STOPPED, env=env).stdout.strip()
+    assert tfrun("stop", run_id, env=env).returncode == 0
+    assert tfrun("wait", run_id, env=env).returncode == 130

@@ -1,0 +1,24 @@
+"""Who looks on while a run goes on, and changes nothing of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.events import Event
+from .deciders import Beginning
+
+
+class Observer:
+    """This one looks away. None of its methods may wait or raise."""
+
+    def begun(self, beginning: Beginning) -> None:
+        """What the deciders start from."""
+
+    def happened(self, event: Any, now: float) -> None:
+        """What they are told, as it comes in."""
+
+    def told(self, event: Event, now: float) -> None:
+        """What the engine tells the lifecycle."""
+
+    def written(self, task: str, stream: str, text: str, dropped: int) -> None:
+        """Whole lines of a task, before which *dropped* others were left out."""

@@ -1,0 +1,106 @@
+"""The socket in the run directory through which the owner of a run controls it.
+
+One line of JSON asks, one answers: ``{"problem": ""}``, or what is wrong.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import socket
+import struct
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Self
+
+from ..errors import EngineError, TFMesosError
+from ..json_types import Json
+from ..node import json_reader
+from .directory import RunDirectory
+
+LONGEST_PATH = 107  # bytes that Linux has for the path of a socket
+LONGEST_LINE = 64 * 1024
+ANSWER_WITHIN = 30.0  # seconds, of a launcher that is alive
+
+# Gets the rest of the request; returns what is wrong, or nothing.
+Command = Callable[[Json], str]
+
+
+class NoAnswer(EngineError):
+    """The launcher of a run cannot be asked."""
+
+
+class Control:
+    """While it is entered, the *commands* can be given."""
+
+    def __init__(self, run: RunDirectory, commands: Mapping[str, Command]) -> None:
+        self._run, self._commands = run, commands
+        self._short: str | None = None  # a directory with a path that is not too long
+        self._server: asyncio.Server | None = None
+
+    async def __aenter__(self) -> Self:
+        path = str(self._run.socket_file)
+        if len(os.fsencode(path)) > LONGEST_PATH:
+            self._short = tempfile.mkdtemp(prefix="tfmesos-")
+            path = os.path.join(self._short, "control")
+            self._run.socket_file.symlink_to(path)
+        self._server = await asyncio.start_unix_server(self._serve, path, limit=LONGEST_LINE)
+        os.chmod(path, 0o600)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._server is not None
+        self._server.close()
+        self._run.socket_file.unlink(missing_ok=True)
+        if self._short is not None:
+            shutil.rmtree(self._short, ignore_errors=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError, ValueError, asyncio.IncompleteReadError):
+            problem = "this is the run of another user"
+            if _user_of(writer.get_extra_info("socket")) in (0, os.geteuid()):
+                problem = self._answer(await asyncio.wait_for(reader.readline(), ANSWER_WITHIN))
+            writer.write(json.dumps({"problem": problem}).encode() + b"\n")
+            await writer.drain()
+        writer.close()
+
+    def _answer(self, line: bytes) -> str:
+        try:
+            request = json_reader.read(line)
+        except ValueError as error:
+            return f"this is no request: {error}"
+        if not isinstance(request, dict) or request.get("do") not in self._commands:
+            return f"knows only {', '.join(self._commands)}"
+        return self._commands[request["do"]](request)
+
+
+def _user_of(connection: socket.socket) -> int:
+    """Whose process is at the other end; the kernel knows."""
+    size = struct.calcsize("3i")
+    found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+    _, user, _ = struct.unpack("3i", found)
+    return int(user)
+
+
+def ask(run: RunDirectory, do: str, **more: object) -> None:
+    """Have the launcher of *run* do something. Raises NoAnswer, or TFMesosError if it refuses."""
+    if run.is_over:
+        raise NoAnswer(f"run {run.id} is over")
+    with socket.socket(socket.AF_UNIX) as link:
+        link.settimeout(ANSWER_WITHIN)
+        try:
+            link.connect(_short_path(run.socket_file))
+            link.sendall(json.dumps({"do": do, **more}).encode() + b"\n")
+            answer = json_reader.read(link.makefile("rb").readline(LONGEST_LINE))
+        except (OSError, ValueError) as error:
+            raise NoAnswer(f"the launcher of run {run.id} does not answer: {error}") from None
+    if problem := answer.get("problem"):
+        raise TFMesosError(f"{run.id}: {problem}")
+
+
+def _short_path(path: Path) -> str:
+    return os.readlink(path) if path.is_symlink() else str(path)

@@ -1,0 +1,89 @@
+"""The files of one run, and what can be read in them while it goes on and afterwards."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ..json_types import Json
+from ..node import json_reader
+from .launcher_process import LauncherProcess
+from .values import from_json
+
+UNKNOWN = LauncherProcess("", "", 0, -1)
+
+
+class RunDirectory:
+    def __init__(self, path: Path) -> None:
+        self.path, self.id = path, path.name
+        self.about_file = path / "run.json"
+        self.events_file = path / "events.jsonl"
+        self.outcome_file = path / "outcome.json"
+        self.socket_file = path / "control"
+        self.output = path / "output"
+        self.brought = path / "brought"
+
+    def log_file(self, task: str) -> Path:
+        """The output of ``worker:0`` is in ``output/worker-0.log``."""
+        return self.output / f"{task.replace(':', '-')}.log"
+
+    def logged(self) -> list[str]:
+        """The names of all that have a log."""
+        stems = sorted(path.stem for path in self.output.glob("*.log"))
+        return [":".join(stem.rsplit("-", 1)) for stem in stems]
+
+    @property
+    def last_written(self) -> float:
+        """When anything happened last, in seconds since 1970."""
+        times = [path.stat().st_mtime for path in (self.events_file, *self.output.glob("*"))]
+        return max(times, default=0.0)
+
+    @cached_property
+    def about(self) -> Json:
+        """What was written down when the run began; empty if that cannot be read."""
+        return _object(self.about_file)
+
+    @property
+    def outcome(self) -> Json | None:
+        """How the run ended; None while it has not, or if nobody was left to write it down."""
+        return _object(self.outcome_file) or None
+
+    @property
+    def began(self) -> float:
+        """In seconds since 1970."""
+        began = self.about.get("began")
+        return float(began) if isinstance(began, (int, float)) else 0.0
+
+    @property
+    def launcher(self) -> LauncherProcess:
+        try:
+            found = from_json(self.about.get("launcher"))
+        except (ValueError, TypeError):
+            return UNKNOWN
+        return found if isinstance(found, LauncherProcess) else UNKNOWN
+
+    @property
+    def is_over(self) -> bool:
+        return self.outcome is not None or self.launcher.is_alive is False
+
+    def entries(self) -> Iterator[Json]:
+        """What is written in the list of events; the last line may be cut in a crash."""
+        try:
+            with self.events_file.open("rb") as file:
+                for line in file:
+                    if not line.endswith(b"\n"):
+                        return
+                    yield json.loads(line)
+        except (FileNotFoundError, ValueError):
+            return
+
+
+def _object(path: Path) -> Json:
+    try:
+        found: Any = json_reader.read(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,53 @@
+"""The output of a run from its logs, as it was written, or as it is being written."""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+from .directory import RunDirectory
+from .lines import Line, parse
+from .recorder import SAID
+from .task_log import LogReader
+
+LOOK_EVERY = 0.2  # seconds
+
+Shown = tuple[str, Line]  # whose, and what
+
+
+class Output:
+    """What the tasks of a run wrote, together in the order in which it came."""
+
+    def __init__(self, run: RunDirectory, tasks: Sequence[str] | None) -> None:
+        """Of these *tasks*; None: of all, with what the launcher said."""
+        self._run, self._tasks = run, tasks
+        self._readers: dict[str, LogReader] = {}
+
+    def read(self) -> Iterator[Shown]:
+        """What has come since the last time."""
+        names = self._there() if self._tasks is None else self._tasks
+        for name in names:
+            if name not in self._readers:
+                self._readers[name] = LogReader(self._run.log_file(name))
+        logs = (self._lines(name, self._readers[name]) for name in names)
+        for _, name, line in heapq.merge(*logs, key=lambda found: found[0]):
+            yield name, line
+
+    def _lines(self, name: str, reader: LogReader) -> Iterator[tuple[float, str, Line]]:
+        at = 0.0
+        for line in map(parse, reader.lines()):
+            at = max(at, line.at)
+            yield at, name, line
+
+    def _there(self) -> list[str]:
+        return [name for name in self._run.logged() if name != SAID]
+
+    def follow(self, sleep: Callable[[float], None] = time.sleep) -> Iterator[Shown]:
+        """Until the run is over."""
+        is_over = False
+        while not is_over:
+            is_over = self._run.is_over  # before the last look
+            yield from self.read()
+            if not is_over:
+                sleep(LOOK_EVERY)

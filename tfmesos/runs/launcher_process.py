@@ -1,0 +1,52 @@
+"""Which process holds a run, told so that no other machine, boot or process is taken for it."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+from ..record import Record
+
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+class LauncherProcess(Record):
+    host: str
+    boot_id: str
+    pid: int
+    started: int  # in ticks since the boot
+
+    @property
+    def is_of_this_machine(self) -> bool:
+        return self.host == socket.gethostname()
+
+    @property
+    def is_alive(self) -> bool | None:
+        """None if it is the process of another machine, of which nothing can be known here."""
+        if not self.is_of_this_machine:
+            return None
+        return self == this_process(self.pid)
+
+
+def this_process(pid: int | None = None) -> LauncherProcess:
+    """This process, or the one that has *pid* now."""
+    pid = pid or os.getpid()
+    return LauncherProcess(socket.gethostname(), _boot_id(), pid, _started(pid))
+
+
+def _boot_id() -> str:
+    try:
+        return _BOOT_ID.read_text().strip()
+    except OSError:
+        return ""
+
+
+def _started(pid: int) -> int:
+    """When process *pid* began; -1 if there is none."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return -1
+    state, *fields = stat.rpartition(")")[2].split()
+    return -1 if state in "ZX" else int(fields[18])

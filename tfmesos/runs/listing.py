@@ -1,0 +1,114 @@
+"""Runs as text: one line each, or one with all its tasks."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from ..json_types import Json
+from ..sanitize import plain
+from ..text import count
+from .directory import RunDirectory
+from .status import Reader, RunStatus, TaskStatus, phase_of
+
+LONGEST_COMMAND = 60  # characters
+
+_SHOWN_STATES = ("running", "starting", "waiting", "succeeded", "failed", "stopped")
+
+
+def table(rows: Iterable[Sequence[str]]) -> list[str]:
+    """Columns as wide as they must be."""
+    known = [[plain(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*known, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in known]
+
+
+def duration(seconds: float) -> str:
+    hours, rest = divmod(int(max(seconds, 0)), 3600)
+    return f"{hours}:{rest // 60:02}:{rest % 60:02}"
+
+
+def list_of(runs: Sequence[RunDirectory], now: float) -> list[str]:
+    header = ("ID", "STATE", "BEGAN", "TIME", "TASKS", "COMMAND")
+    return table([header, *(_row(run, now) for run in runs)])
+
+
+def _row(run: RunDirectory, now: float) -> tuple[str, ...]:
+    jobs = run.about.get("jobs", {})
+    return (
+        run.id,
+        state_of(run, "running"),
+        datetime.fromtimestamp(run.began).strftime("%Y-%m-%d %H:%M"),
+        duration(_end(run, now) - run.began) if run.is_over else duration(now - run.began),
+        " ".join(f"{number} {job}" for job, number in jobs.items()),
+        _command(run),
+    )
+
+
+def state_of(run: RunDirectory, phase: str) -> str:
+    code = (run.outcome or {}).get("exit_code")
+    return f"{phase_of(run, phase)} ({code})" if code else phase_of(run, phase)
+
+
+def _end(run: RunDirectory, now: float) -> float:
+    outcome = run.outcome
+    if outcome is not None:
+        return float(outcome.get("ended", now))
+    return run.last_written or now
+
+
+def _command(run: RunDirectory) -> str:
+    words = run.about.get("command", [])
+    after = words[words.index("--") + 1 :] if "--" in words else words[1:]
+    text = shlex.join(after)
+    return text if len(text) <= LONGEST_COMMAND else f"{text[: LONGEST_COMMAND - 3]}..."
+
+
+def status_of(run: RunDirectory, now: float) -> list[str]:
+    status = Reader().read(run.entries())
+    state = state_of(run, status.phase)
+    took = duration(_end(run, now) - run.began)
+    lines = [f"{run.id}  {state} after {took}  on {run.about.get('master', '?')}  {_command(run)}"]
+    if status.why and not run.is_over:
+        lines.append(f"  waiting: {plain(status.why)}")
+    lines += _tree(status, _end(run, now) - run.began)
+    report = (run.outcome or {}).get("report") or []
+    return [*lines, *(plain(line) for line in report)]
+
+
+def _tree(status: RunStatus, now: float) -> list[str]:
+    lines: list[str] = []
+    rows = iter(table(_task_row(task, now) for task in status.tasks.values()))
+    for job, states in status.counts().items():
+        total = sum(states.values())
+        shown = ", ".join(f"{states[s]} {s}" for s in _SHOWN_STATES if s in states)
+        lines.append(f"  {job}: {shown}")
+        for number in range(total):
+            lines.append(f"  {'└─' if number == total - 1 else '├─'} {next(rows)}")
+    return lines
+
+
+def _task_row(task: TaskStatus, now: float) -> tuple[str, ...]:
+    took = "" if task.began is None else duration((task.ended or now) - task.began)
+    again = count(task.restarts, "restart") if task.restarts else ""
+    return (task.name, task.state, task.node, task.address, took, again, task.reason)
+
+
+def as_json(run: RunDirectory, now: float) -> Json:
+    status = Reader().read(run.entries())
+    return {
+        "id": run.id,
+        "phase": phase_of(run, status.phase),
+        "why": "" if run.is_over else status.why,
+        "began": run.began,
+        "seconds": _end(run, now) - run.began,
+        "exit_code": (run.outcome or {}).get("exit_code"),
+        "report": (run.outcome or {}).get("report", []),
+        "jobs": status.counts(),
+        "tasks": [_task_json(task) for task in status.tasks.values()],
+    }
+
+
+def _task_json(task: TaskStatus) -> Json:
+    return {name: getattr(task, name) for name in TaskStatus.__slots__}

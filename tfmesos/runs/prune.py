@@ -1,0 +1,34 @@
+"""Which runs are kept, and for how long."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+
+from .directory import RunDirectory
+from .store import Store
+
+KEEP = 200  # runs
+KEEP_FOR = 90 * 86400.0  # seconds
+
+
+def prune(store: Store, now: float, keep: int | None = None) -> list[str]:
+    """Remove what is over and neither young nor among the last ones; returns the ids."""
+    gone = _too_many(store.all(), now, KEEP if keep is None else keep)
+    for run in gone:
+        shutil.rmtree(run.path, ignore_errors=True)
+    return [run.id for run in gone]
+
+
+def prune_when_due(store: Store, now: float) -> None:
+    """Without a look into each record, as long as none has to go."""
+    entries = list(os.scandir(store.root))
+    if len(entries) > KEEP or any(now - one.stat().st_mtime > KEEP_FOR for one in entries):
+        prune(store, now)
+
+
+def _too_many(runs: Sequence[RunDirectory], now: float, keep: int) -> list[RunDirectory]:
+    """*runs* are sorted, the newest first. Of another machine nothing is known: those stay."""
+    old = [run for n, run in enumerate(runs) if n >= keep or now - run.began > KEEP_FOR]
+    return [run for run in old if run.is_over]

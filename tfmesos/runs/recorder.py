@@ -1,0 +1,145 @@
+"""Writes the run directory while a run goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ..core.events import Event
+from ..core.outcome import Outcome
+from ..json_types import Json
+from ..launcher.deciders import Beginning
+from ..launcher.observer import Observer
+from .about import commit_of
+from .directory import RunDirectory
+from .lines import written_line
+from .task_log import TaskLog
+from .values import to_json
+from .writer import Writer
+
+TASK_LIMIT = 64 * 1024 * 1024  # bytes of output that are kept of a task
+RUN_LIMIT = 1024 * 1024 * 1024  # of all tasks together
+EVENTS_LIMIT = 256 * 1024 * 1024
+CLOSE_WITHIN = 10.0  # seconds for the disk to take what is left
+
+SAID = "tfrun"  # the log of what the launcher said
+
+
+class EventLog:
+    """Lines of JSON, as many as there is room for."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._size = path, 0
+
+    def append(self, data: bytes) -> None:
+        self._size += len(data)
+        if self._size <= EVENTS_LIMIT:
+            with open(self._path, "ab") as file:
+                file.write(data)
+
+
+class Recorder(Observer):
+    """An observer of a run; also told what was said on the screen, and how it ended."""
+
+    def __init__(
+        self,
+        directory: RunDirectory,
+        about: Json,
+        complain: Callable[[str], object],
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        self.directory, self._complain, self._wall = directory, complain, wall
+        self._limit = min(TASK_LIMIT, RUN_LIMIT // max(sum(about["jobs"].values()), 1))
+        self._logs: dict[str, TaskLog] = {}
+        self._left_out: dict[str, int] = {}  # lines, by task, that the disk was too slow for
+        self._events = EventLog(directory.events_file)
+        directory.output.mkdir(mode=0o700)
+        write_whole(directory.about_file, about)
+        self._writer = Writer(self._failed, partial(self._add_commit, about))
+
+    def _add_commit(self, about: Json) -> None:
+        if commit := commit_of(about["cwd"]):
+            write_whole(self.directory.about_file, {**about, "commit": commit})
+
+    def begun(self, beginning: Beginning) -> None:
+        self._note(beginning.at, "beginning", beginning, wall=self._wall())
+
+    def happened(self, event: Any, now: float) -> None:
+        self._note(now, "event", event)
+
+    def told(self, event: Event, now: float) -> None:
+        self._note(now, "told", event)
+
+    def _note(self, now: float, kind: str, value: Any, **more: Any) -> None:
+        line = json.dumps({"at": now, kind: to_json(value), **more}, ensure_ascii=False)
+        self._writer.put(self._events, line.encode("utf-8", "backslashreplace") + b"\n")
+
+    def written(self, task: str, stream: str, text: str, dropped: int) -> None:
+        if dropped:
+            self._log(task, "tfrun", f"({dropped} lines left out here: they came too fast)\n")
+        if text:
+            self._log(task, stream, text)
+
+    def said(self, text: str) -> None:
+        self._log(SAID, "tfrun", f"{text}\n")
+
+    def _log(self, name: str, stream: str, text: str) -> None:
+        log = self._logs.get(name) or self._new_log(name)
+        if missing := self._left_out.pop(name, 0):
+            text = f"({missing} lines left out here: the disk was too slow)\n{text}"
+        data = written_line(self._wall(), stream, text)
+        if not self._writer.put(log, data):
+            self._left_out[name] = missing + text.count("\n")
+
+    def _new_log(self, name: str) -> TaskLog:
+        self._logs[name] = TaskLog(self.directory.log_file(name), self._limit)
+        return self._logs[name]
+
+    def end(self, outcome: Outcome, report: list[str]) -> None:
+        """Nothing more comes. The last file says so."""
+        if not self._writer.close(CLOSE_WITHIN):
+            self._complain("its record is not complete: the disk is too slow")
+            return
+        try:
+            for log in self._logs.values():
+                log.join()
+            write_whole(self.directory.outcome_file, _ended(outcome, report, self._wall()))
+        except OSError as error:
+            self._failed(error)
+
+    def discard(self) -> None:
+        """There was no run after all."""
+        self._writer.close(CLOSE_WITHIN)
+        shutil.rmtree(self.directory.path, ignore_errors=True)
+
+    def _failed(self, error: OSError) -> None:
+        """The run goes on without."""
+        where = self.directory.path
+        self._complain(f"the run is not recorded any further: {where}: {error.strerror or error}")
+
+
+def _ended(outcome: Outcome, report: list[str], wall: float) -> Json:
+    return {
+        "ended": wall,
+        "exit_code": outcome.exit_code,
+        "error": None if outcome.error is None else str(outcome.error),
+        "report": report,
+        "times": [list(time) for time in outcome.times],
+    }
+
+
+def write_whole(path: Path, text: Json) -> None:
+    """All of it or nothing, whatever happens meanwhile."""
+    new = path.with_name(f"{path.name}.new")
+    with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        json.dump(text, file, indent=2)
+        file.write("\n")
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(path)

@@ -1,0 +1,96 @@
+"""The record of a run, from before it begins until it has ended in whatever way."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
+from functools import partial
+from types import TracebackType
+from typing import Self
+
+from ..config.launch import LaunchConfig
+from ..core.outcome import Outcome
+from ..errors import Interrupted, SpecError, TFMesosError
+from ..json_types import Json
+from ..launcher.console import Console
+from ..launcher.observer import Observer
+from ..launcher.report import failure_report
+from ..launcher.run import Run
+from .about import about
+from .control import Control
+from .prune import prune_when_due
+from .recorder import Recorder
+from .store import Store, place
+
+_ID_CHARACTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # none that looks like another
+
+
+def new_id() -> str:
+    return "".join(secrets.choice(_ID_CHARACTERS) for _ in range(4))
+
+
+class Recording:
+    """``observer`` and ``id`` are for the run. One that cannot be recorded goes on without."""
+
+    def __init__(self, config: LaunchConfig, argv: Sequence[str], console: Console) -> None:
+        self.id, self._console = new_id(), console
+        self._store = Store(place(os.environ))
+        self._outcome: Outcome | None = None
+        self._recorder = self._open(config, argv) if config.record else None
+
+    def _open(self, config: LaunchConfig, argv: Sequence[str]) -> Recorder | None:
+        try:
+            directory = self._store.create(new_id)
+            self.id = directory.id
+            begins = about(self.id, config, argv, os.getcwd(), time.time())
+            recorder = Recorder(directory, begins, self._warn)
+        except OSError as error:
+            self._warn(f"the run is not recorded: {error.filename}: {error.strerror}")
+            return None
+        self._console.on_say = recorder.said
+        return recorder
+
+    def _warn(self, text: str) -> None:
+        self._console.on_say = lambda text: None
+        self._console.say(text, "warning")
+
+    @property
+    def observer(self) -> Observer:
+        return self._recorder or Observer()
+
+    def control(self, run: Run) -> AbstractAsyncContextManager[object]:
+        """While it is entered, the owner can control *run* from elsewhere."""
+        if self._recorder is None:
+            return nullcontext()
+        return Control(self._recorder.directory, {"stop": partial(_stop, run)})
+
+    def ended(self, outcome: Outcome) -> None:
+        self._outcome = outcome
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._recorder is None:
+            return
+        if isinstance(error, SpecError):  # nothing was started
+            self._recorder.discard()
+        else:
+            outcome = self._outcome or Outcome(error=TFMesosError(f"a fault in tfmesos: {kind}"))
+            report = failure_report(outcome, self._console.named) if outcome.error else []
+            self._recorder.end(outcome, report)
+            with suppress(OSError):
+                prune_when_due(self._store, time.time())
+
+
+def _stop(run: Run, request: Json) -> str:
+    run.request_stop("stopped by its owner", Interrupted.exit_code)
+    return ""

@@ -1,0 +1,131 @@
+"""Where a run stands, told from what is written down of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..core import events as happened
+from ..json_types import Json
+from ..launcher.deciders import Beginning
+from .directory import RunDirectory
+from .values import from_json
+
+LOST = "lost"  # its launcher died, and nobody wrote down how it ended
+ELSEWHERE = "on another machine"  # of which nothing can be known here
+
+
+@dataclass(slots=True)
+class TaskStatus:
+    name: str
+    job: str
+    state: str = "waiting"  # starting, running, succeeded, failed, stopped
+    node: str = ""
+    address: str = ""
+    restarts: int = 0
+    code: int | None = None
+    reason: str = ""
+    began: float | None = None  # seconds after the beginning of the run
+    ended: float | None = None
+
+
+@dataclass(slots=True)
+class RunStatus:
+    """Its tasks by name, and what it waits for."""
+
+    phase: str = "starting"  # running, stopping
+    why: str = ""
+    tasks: dict[str, TaskStatus] = field(default_factory=dict)
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """By job: how many of its tasks are in which state."""
+        found: dict[str, dict[str, int]] = {}
+        for task in self.tasks.values():
+            job = found.setdefault(task.job, {})
+            job[task.state] = job.get(task.state, 0) + 1
+        return found
+
+
+def phase_of(run: RunDirectory, phase: str) -> str:
+    """The phase of a run whose record stops in *phase*."""
+    if (outcome := run.outcome) is not None:
+        return "succeeded" if outcome.get("exit_code") == 0 else "failed"
+    is_alive = run.launcher.is_alive
+    return phase if is_alive else LOST if is_alive is False else ELSEWHERE
+
+
+class Reader:
+    """Follows the events of a run; ``status`` holds where it stands."""
+
+    def __init__(self) -> None:
+        self.status = RunStatus()
+        self._began = 0.0
+        self._names: dict[str, str] = {}  # of tasks by the ids of their attempts
+        self._run_id = ""
+
+    def read(self, entries: Iterable[Json]) -> RunStatus:
+        for entry in entries:
+            for kind in ("beginning", "event", "told"):
+                if kind in entry:
+                    self._take(from_json(entry[kind]), float(entry["at"]))
+        return self.status
+
+    def _take(self, event: Any, now: float) -> None:
+        match event:
+            case Beginning():
+                self._begin(event)
+            case happened.TasksPlaced(places):
+                for place in places:
+                    self._placed(place)
+            case happened.Waiting(_, reason) | happened.EngineTrouble(reason):
+                self.status.why = reason
+            case happened.TaskRegistered(task_id, address, _):
+                self._task(task_id).address = address
+            case happened.TaskReady(task_id):
+                self._ready(self._task(task_id), now - self._began)
+            case happened.TaskExited(task_id, code, reason, _, was_stopped):
+                self._ended(self._task(task_id), code, reason, was_stopped, now - self._began)
+            case happened.TaskEnded(task_id, code, reason):
+                self._ended(self._task(task_id), code, reason, event.was_killed, now - self._began)
+            case happened.StopRequested(reason, _):
+                self.status.phase, self.status.why = "stopping", reason
+
+    def _begin(self, beginning: Beginning) -> None:
+        self._began, self._run_id = beginning.at, beginning.run_id
+        tasks = [task for job in beginning.jobs for task in job.tasks]
+        self.status.tasks = {task.name: TaskStatus(task.name, task.job.name) for task in tasks}
+        if local := dict(beginning.rules)["local"]:
+            task, task_id, address = local
+            self._names[task_id] = task.name
+            self.status.tasks[task.name].address = address
+
+    def _task(self, task_id: str) -> TaskStatus:
+        """What is told of a task of nobody is kept nowhere."""
+        return self.status.tasks.get(self._name(task_id)[0]) or TaskStatus("", "")
+
+    def _name(self, task_id: str) -> tuple[str, str]:
+        """The name of a task and the number of its attempt."""
+        if task_id in self._names:
+            return self._names[task_id], "1"
+        job, index, attempt = task_id.removeprefix(f"{self._run_id}-").rsplit("-", 2)
+        return f"{job}:{index}", attempt
+
+    def _placed(self, place: happened.Placed) -> None:
+        task = self._task(place.task_id)
+        task.state, task.node, task.code, task.reason = "starting", place.hostname, None, ""
+        task.began = task.ended = None
+        task.restarts = int(self._name(place.task_id)[1]) - 1
+
+    def _ready(self, task: TaskStatus, at: float) -> None:
+        task.state, task.began = "running", at
+        if all(other.began is not None for other in self.status.tasks.values()):
+            self.status.phase, self.status.why = "running", ""
+
+    def _ended(
+        self, task: TaskStatus, code: int, reason: str, was_stopped: bool, at: float
+    ) -> None:
+        if task.ended is not None:
+            return  # the first who tells knows best
+        state = "stopped" if was_stopped else "failed" if code else "succeeded"
+        task.state, task.code, task.reason, task.ended = state, code, reason, at

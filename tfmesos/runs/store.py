@@ -1,0 +1,70 @@
+"""Where the runs of a user are kept: one directory each, found by the beginning of its id."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from ..errors import TFMesosError
+from ..text import some, suggestion
+from .directory import RunDirectory
+
+
+class NoSuchRun(TFMesosError):
+    """No run, or more than one, goes by this id."""
+
+    exit_code = 2
+
+
+def place(environ: Mapping[str, str]) -> Path:
+    """The directory of all runs: below the user's state directory, as XDG names it."""
+    state = environ.get("XDG_STATE_HOME", "")
+    if not os.path.isabs(state):
+        state = os.path.expanduser("~/.local/state")
+    return Path(state, "tfmesos", "runs")
+
+
+class Store:
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def create(self, new_id: Callable[[], str]) -> RunDirectory:
+        """A new directory for a run, under an id that no other run of this user has."""
+        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        while True:
+            run = RunDirectory(self.root / new_id())
+            try:
+                run.path.mkdir(mode=0o700)
+            except FileExistsError:
+                continue
+            return run
+
+    def all(self) -> list[RunDirectory]:
+        """Every run, the newest first."""
+        try:
+            paths = [path for path in self.root.iterdir() if (path / "run.json").is_file()]
+        except FileNotFoundError:
+            return []
+        runs = [RunDirectory(path) for path in paths]
+        return sorted(runs, key=lambda run: run.began, reverse=True)
+
+    def find(self, prefix: str | None) -> RunDirectory:
+        """The run whose id begins so; without one, the last."""
+        runs = self.all()
+        if prefix is None:
+            if not runs:
+                raise NoSuchRun("there is no run yet: start one with tfrun -w 2 -- COMMAND")
+            return runs[0]
+        found = [run for run in runs if run.id == prefix]
+        found = found or [run for run in runs if prefix and run.id.startswith(prefix)]
+        if len(found) != 1:
+            raise NoSuchRun(_no_single_run(prefix, [run.id for run in found or runs], bool(found)))
+        return found[0]
+
+
+def _no_single_run(prefix: str, ids: Sequence[str], is_ambiguous: bool) -> str:
+    if is_ambiguous:
+        return f"{prefix!r} is the beginning of several runs: {some(ids)}"
+    near = suggestion(prefix, ids) or (f": the last ones are {some(ids)}" if ids else "")
+    return f"there is no run {prefix!r}{near}"

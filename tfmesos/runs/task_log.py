@@ -1,0 +1,125 @@
+"""The output of one task in a file that does not grow for ever: its beginning and its end.
+
+What comes after the beginning goes into numbered pieces, of which the last ones are kept; each
+begins with the number of lines before it. At the end all are joined into one file, which says in
+the middle how many lines are missing there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+PIECES = 4  # that are kept; together they are as large as the beginning
+
+_LEFT_OUT = re.compile(rb"\((\d+) lines left out here: the log of a task is limited\)\n")
+
+
+class TaskLog:
+    def __init__(self, path: Path, limit: int) -> None:
+        self._path, self._limit = path, limit
+        self._piece = 0  # the one that is written; 0 for the beginning
+        self._size = self._lines = 0
+
+    def append(self, data: bytes) -> None:
+        """*data* is whole lines."""
+        if self._size and self._size + len(data) > self._room:
+            self._begin_piece()
+        _append(_piece(self._path, self._piece), data)
+        self._size += len(data)
+        self._lines += data.count(b"\n")
+
+    @property
+    def _room(self) -> int:
+        return self._limit // 2 // (PIECES if self._piece else 1)
+
+    def _begin_piece(self) -> None:
+        self._piece, self._size = self._piece + 1, 0
+        if (oldest := self._piece - PIECES) > 0:
+            _piece(self._path, oldest).unlink(missing_ok=True)
+        _append(_piece(self._path, self._piece), b"%d\n" % self._lines)
+
+    def join(self) -> None:
+        """Nothing more comes: make one file of it, safe on the disk."""
+        if not self._lines:
+            return
+        joined = self._path.with_name(f"{self._path.name}.joined")
+        with joined.open("wb") as file:
+            file.writelines(LogReader(self._path).lines())
+            file.flush()
+            os.fsync(file.fileno())
+        joined.replace(self._path)
+        for number in _pieces(self._path):
+            _piece(self._path, number).unlink(missing_ok=True)
+
+
+class LogReader:
+    """Reads a log as it grows, while its pieces come and go and when they have been joined."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._piece = self._offset = 0
+        self._lines = 0  # passed, read or not
+        self._known = 0  # lines that were read before the pieces were joined
+
+    def lines(self) -> Iterator[bytes]:
+        """The whole lines that have come since the last time."""
+        for number in self._readable():
+            try:
+                file = _piece(self._path, number).open("rb")
+            except FileNotFoundError:
+                return  # gone in this moment, or not there yet: the next time will tell
+            with file:
+                if number != self._piece:
+                    yield from self._enter(number, file)
+                yield from self._rest(file)
+
+    def _readable(self) -> list[int]:
+        there = _pieces(self._path)
+        if self._piece and not there:
+            self._known, self._lines, self._piece, self._offset = self._lines, 0, 0, 0
+        here = [self._piece] if self._piece in (0, *there) else []
+        return [*here, *(number for number in there if number > self._piece)]
+
+    def _enter(self, number: int, file: BinaryIO) -> Iterator[bytes]:
+        """Pass on to another piece; say how many lines were between the last one and this."""
+        header = file.readline()
+        missing = int(header) - self._lines
+        self._piece, self._offset = number, len(header)
+        if missing:
+            self._lines += missing
+            yield b"(%d lines left out here: the log of a task is limited)\n" % missing
+
+    def _rest(self, file: BinaryIO) -> Iterator[bytes]:
+        file.seek(self._offset)
+        for line in file:
+            if not line.endswith(b"\n"):
+                return  # is being written
+            self._offset += len(line)
+            note = _LEFT_OUT.fullmatch(line)
+            self._lines += int(note[1]) if note else 1
+            if self._lines > self._known:
+                yield line
+
+
+def _append(path: Path, data: bytes) -> None:
+    """Opened each time: of a thousand tasks none keeps a file open."""
+    opened = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        while data:
+            data = data[os.write(opened, data) :]
+    finally:
+        os.close(opened)
+
+
+def _piece(path: Path, number: int) -> Path:
+    return path.with_name(f"{path.name}.{number}") if number else path
+
+
+def _pieces(path: Path) -> list[int]:
+    """The numbers of the pieces after the beginning, in order."""
+    endings = (other.name[len(path.name) + 1 :] for other in path.parent.glob(f"{path.name}.*"))
+    return sorted(int(ending) for ending in endings if ending.isdecimal())

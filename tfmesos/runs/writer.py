@@ -1,0 +1,76 @@
+"""A thread that writes to the disk, so that a slow one never stops the launcher."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol
+
+MOST_WAITING = 16 * 1024 * 1024  # bytes
+WRITE_EVERY = 0.1  # seconds; a crash loses no more than that
+
+
+class Appendable(Protocol):
+    def append(self, data: bytes) -> None: ...
+
+
+class Writer:
+    """What cannot be written is told once to *on_failure*, and nothing is written after that.
+
+    *first* is done before all else: something that takes its time.
+    """
+
+    def __init__(
+        self, on_failure: Callable[[OSError], object], first: Callable[[], object] = lambda: None
+    ) -> None:
+        self._on_failure, self._first = on_failure, first
+        self._waiting: dict[Appendable, list[bytes]] = {}
+        self._size = 0
+        self._is_closed = self.has_failed = False
+        self._changed = threading.Condition()
+        self._thread = threading.Thread(target=self._write_on, name="record", daemon=True)
+        self._thread.start()
+
+    def put(self, file: Appendable, data: bytes) -> bool:
+        """False if too much is waiting already: this is left out, then."""
+        with self._changed:
+            if self._size > MOST_WAITING or self.has_failed:
+                return False
+            self._waiting.setdefault(file, []).append(data)
+            self._size += len(data)
+            self._changed.notify()
+        return True
+
+    def close(self, within: float) -> bool:
+        """Write what is left. False if that takes longer than *within* seconds."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify()
+        self._thread.join(within)
+        return not self._thread.is_alive()
+
+    def _write_on(self) -> None:
+        self._do(self._first)
+        is_closed = False
+        while not is_closed:
+            with self._changed:
+                self._changed.wait_for(lambda: self._waiting or self._is_closed)
+                if not self._is_closed:
+                    self._changed.wait_for(lambda: self._is_closed, WRITE_EVERY)
+                batch, self._waiting, self._size = self._waiting, {}, 0
+                is_closed = self._is_closed
+            self._write(batch)
+
+    def _write(self, batch: dict[Appendable, list[bytes]]) -> None:
+        for file, pieces in batch.items():
+            self._do(partial(file.append, b"".join(pieces)))
+
+    def _do(self, work: Callable[[], object]) -> None:
+        if self.has_failed:
+            return
+        try:
+            work()
+        except OSError as error:
+            self.has_failed = True
+            self._on_failure(error)
