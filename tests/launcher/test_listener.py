@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import os
 
 import pytest
 
+from tests.conftest import open_sockets
 from tests.runners import TASK, launcher
 from tfmesos.core.events import TaskExited, TaskRegistered
 from tfmesos.launcher import listener as module
@@ -17,22 +17,9 @@ from tfmesos.node import wire
 from .peers import REGISTER, connected, exit_report, output
 
 
-def leftovers() -> set[str]:
-    return {
-        os.readlink(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd") if _is_socket(fd)
-    }
-
-
-def _is_socket(fd: str) -> bool:
-    try:
-        return os.readlink(f"/proc/self/fd/{fd}").startswith("socket:")
-    except OSError:
-        return False
-
-
 def test_leaving_closes_every_connection_and_leaves_no_task():
     async def main():
-        before = leftovers()
+        before = open_sockets()
         async with contextlib.AsyncExitStack() as stack:
             async with launcher() as ours:
                 peer, stranger = [await stack.enter_async_context(connected(ours)) for _ in "12"]
@@ -41,7 +28,7 @@ def test_leaving_closes_every_connection_and_leaves_no_task():
         assert asyncio.all_tasks() == {asyncio.current_task()}
         await asyncio.sleep(0)  # lets the transports close
         gc.collect()
-        assert leftovers() == before
+        assert open_sockets() == before
 
     asyncio.run(main())
 
@@ -104,10 +91,15 @@ def test_an_error_of_the_run_comes_out_as_it_is():
         asyncio.run(main())
 
 
+class Faulty(list):
+    def append(self, event):
+        raise ZeroDivisionError
+
+
 def test_a_fault_in_what_listens_to_events_is_not_hidden():
     async def main():
         async with launcher() as ours, connected(ours) as peer:
-            ours.rendezvous._emit = lambda event: 1 / 0
+            ours.events = Faulty()
             await peer.join()
             peer.say(**REGISTER)
             await asyncio.Event().wait()
