@@ -6,20 +6,16 @@ import asyncio
 import os
 import signal
 import socket
-import subprocess
-import sys
 
 import psutil
 import pytest
 
+from tfmesos.local import LocalMesos
+from tfmesos.local.__main__ import main
+
+from .asking import NODE
 from .command_line import running
 from .wire import Scheduler, framework, task
-
-
-def outcome(*flags):
-    command = [sys.executable, "-m", "tfmesos.local", *flags]
-    done = subprocess.run(command, capture_output=True, text=True)
-    return done.returncode, done.stderr
 
 
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -30,7 +26,7 @@ def test_a_signal_ends_it_and_every_task(number, code):
         status = await scheduler.state("t", "TASK_RUNNING")
         return scheduler, status["container_status"]["executor_pid"]
 
-    async def main():
+    async def signal_it():
         with running("--resources", "cpus:2;mem:512") as (process, url):
             scheduler, pid = await start_one(url)
             os.kill(process.pid, number)
@@ -39,7 +35,7 @@ def test_a_signal_ends_it_and_every_task(number, code):
             assert await asyncio.to_thread(process.wait, 20) == code
             return pid
 
-    assert not psutil.pid_exists(asyncio.run(main()))
+    assert not psutil.pid_exists(asyncio.run(signal_it()))
 
 
 def test_agents_may_differ_and_the_last_value_is_for_all_that_follow():
@@ -90,16 +86,32 @@ def test_the_credential_of_the_file_is_asked_for(tmp_path):
         (["--nonsense"], "unrecognized arguments: --nonsense (see python -m tfmesos.local --help)"),
     ],
 )
-def test_a_bad_flag_is_named_with_its_value(flags, words):
-    code, text = outcome(*flags)
-    assert code == 2 and words in text and text.count("\n") == 1
+def test_a_bad_flag_is_named_with_its_value(flags, words, capsys):
+    assert code_of(*flags) == 2
+    text = capsys.readouterr().err
+    assert words in text and text.count("\n") == 1
 
 
-def test_a_taken_port_is_one_clear_line():
+def code_of(*flags):
+    try:
+        return main(flags)
+    except SystemExit as end:  # argparse's
+        return end.code
+
+
+def test_a_taken_port_is_one_clear_line(capsys):
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        code, text = outcome("--port", str(taken.getsockname()[1]))
-    assert code == 1
-    assert text == "tfmesos.local: the port is taken; choose another with --port, or 0 for any\n"
+        assert code_of("--port", str(taken.getsockname()[1])) == 1
+    line = "tfmesos.local: the port is taken; choose another with --port, or 0 for any\n"
+    assert capsys.readouterr().err == line
+
+
+def test_open_to_anybody_without_a_credential_is_worth_a_warning():
+    with running() as (process, _url):
+        assert process.stderr.readline() == (
+            "tfmesos.local: warning: every user of this machine can run commands here; "
+            "see --credential-file\n"
+        )
 
 
 @pytest.mark.parametrize(
@@ -110,9 +122,11 @@ def test_a_taken_port_is_one_clear_line():
         ("0.0.0.0", "everybody who reaches port {port} of this machine"),
     ],
 )
-def test_open_to_anybody_without_a_credential_is_worth_a_warning(host, who):
-    with running("--host", host) as (process, url):
-        who = who.format(port=url.rpartition(":")[2])
-        assert process.stderr.readline() == (
-            f"tfmesos.local: warning: {who} can run commands here; see --credential-file\n"
-        )
+def test_whom_the_warning_names_depends_on_the_address(host, who):
+    async def audience():
+        async with LocalMesos([NODE], host=host) as mesos:
+            assert mesos.is_open
+            return mesos.audience, mesos.url.rpartition(":")[2]
+
+    told, port = asyncio.run(audience())
+    assert told == who.format(port=port)
