@@ -205,7 +205,7 @@ def test_bad_jobs_are_refused_before_anything_starts():
         ({"volumes": 5}, "volumes must be a dict or a list"),
         (
             {"start_timeout": "x"},
-            "start_timeout must be a number of seconds, or a time such as 90s, 5m or 1h30m, got 'x'",
+            f"start_timeout must be {TIME}, got 'x'",
         ),
         ({"logs": ["ps"]}, "logs must be a text, got ['ps']"),
         ({"forward_addresses": {"x": 5}}, "forward_addresses must be pairs of host and port"),
