@@ -54,11 +54,18 @@ def scratch(tmp_path_factory):
     return tmp_path_factory.mktemp("scratch")
 
 
+@pytest.fixture(scope="session")
+def state(tmp_path_factory):
+    """Where runs are recorded; empty before each test."""
+    return tmp_path_factory.mktemp("state")
+
+
 @pytest.fixture(autouse=True)
-def nothing_is_left_behind(scratch, monkeypatch):
+def nothing_is_left_behind(scratch, state, monkeypatch):
     empty(scratch)
+    empty(state)
     monkeypatch.setenv("TMPDIR", str(scratch))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+    monkeypatch.setenv("XDG_STATE_HOME", str(state))
     monkeypatch.setattr(tempfile, "tempdir", None)
     sockets, processes = open_sockets(), set(living_children())
     yield
