@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from tests.bounds import HANG
+from tests.runners import gone
 from tfmesos.node.guard import Guard
 from tfmesos.node.spawn import spawn
 
@@ -77,3 +80,23 @@ def test_nothing_that_is_open_here_is_open_there(tmp_path):
 
 def test_a_broken_pipe_kills_a_command_as_in_a_shell(tmp_path):
     assert run(["sh", "-c", "kill -PIPE $$; echo went on"], tmp_path) == (-13, "")
+
+
+PARENT = """
+import os, sys
+from tfmesos.node.spawn import spawn
+
+class NoGuard:
+    def began(self, leader): pass
+
+with open(os.devnull, "r+") as nothing:
+    child = spawn(["sleep", "600"], os.environ, "/", (nothing.fileno(),) * 3, NoGuard())
+print(child.pid, flush=True)
+os.kill(os.getpid(), 9)
+"""
+
+
+def test_a_command_ends_with_its_parent_although_no_guard_is_left():
+    parent = subprocess.run([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True)
+    assert parent.returncode == -9
+    assert gone(int(parent.stdout), HANG)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import sys
 import urllib.request
 from collections import Counter
 
+import psutil
 import pytest
 
 from tests.commands import finish, read_until, running_tfrun, tfrun
+from tests.runners import gone
 
 WAIT_FOR = "until [ -e {0} ]; do sleep 0.05; done"
 
@@ -93,6 +96,20 @@ def test_an_interrupted_run_leaves_no_task(master, number, code):
         out, _ = finish(run, 20)
     assert run.returncode == code
     assert sorted(tagged(out, "cleaning")) == ["ps:0", "worker:0", "worker:1"]
+
+
+def test_a_command_ends_with_its_runner_although_the_guard_is_killed_too(master):
+    """The executor reports the end of the runner, and takes no kill for the task any more."""
+    command = ("-m", master, "-w", 1, "-Mw", 512, "--", "echo up $PPID $$; exec sleep 600")
+    with running_tfrun(*command) as run:
+        (*_, line) = read_until(run.stdout, "[worker:0] up")
+        runner, own = (int(word) for word in line.split()[-2:])
+        (guard,) = (p.pid for p in psutil.Process(runner).children() if p.pid != own)
+        os.kill(guard, signal.SIGKILL)
+        os.kill(runner, signal.SIGKILL)
+        assert gone(own)
+        _, err = finish(run)
+    assert run.returncode == 137, err
 
 
 def test_two_runs_share_a_master(master, tmp_path):
