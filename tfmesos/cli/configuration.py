@@ -23,7 +23,8 @@ def config_of(args: argparse.Namespace, file: JobFile | None) -> LaunchConfig:
     """What is to run: a flag wins over the file, and that over the environment."""
     document = file.document if file else {"jobs": {}}
     try:
-        jobs, settings = jobs_and_settings(_asked_for(args, document))
+        asked = _asked_for(args, document)
+        jobs, settings = jobs_and_settings(file.completed(asked) if file else asked)
         config = make_config(jobs, **cast("Settings", settings))
     except SpecError as error:
         if file is None or _is_by_flag(args, error):

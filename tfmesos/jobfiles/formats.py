@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from . import marathon, tfjob
 from .native import checked
 from .reading import Tree
 from .translation import JobFileError, Translation
@@ -17,7 +18,7 @@ class Format(Protocol):
     def to_ours(self, tree: dict[str, Any]) -> Translation: ...
 
 
-FOREIGN: tuple[Format, ...] = ()  # asked in turn
+FOREIGN: tuple[Format, ...] = (tfjob, marathon)  # asked in turn
 
 
 def translate(tree: Tree) -> Translation:

@@ -11,11 +11,12 @@ from ..config.jobs import FIELDS
 from ..config.settings import DEFAULTS
 from ..errors import SpecError
 from ..text import suggestion
+from .image_commands import joined
 from .translation import Document, JobFileError, Key
 
 _ALIASES = {"command": "cmd", "count": "num"}
 _OWN_KEYS = ("jobs", "cmd", *DEFAULTS)
-_JOB_KEYS = (*(field for field in FIELDS if field != "name"), "serve")
+_JOB_KEYS = (*(field for field in FIELDS if field != "name"), "serve", "args")
 _MERGED = ("env", "secrets", "secret_env")  # by name
 _ADDED = ("volumes", "constraints")  # lists: one does not take the place of another
 
@@ -42,6 +43,9 @@ def _checked_job(name: str, job: Any) -> Document:
     if serve and found.get("cmd") is not None:
         problem = "and cmd exclude each other: the tasks run a TensorFlow server or a command"
         raise JobFileError((*key, "serve"), problem)
+    args = found.get("args") or []
+    if not isinstance(args, list) or not all(isinstance(one, str) for one in args):
+        raise JobFileError((*key, "args"), f"must be a list of texts, got {args!r}")
     return found
 
 
@@ -82,9 +86,10 @@ def jobs_and_settings(document: Document) -> tuple[list[Job], dict[str, Any]]:
 
 
 def _job(name: str, fields: Document, document: Document) -> Job:
-    given = {field: value for field, value in fields.items() if field != "serve"}
+    given = {field: value for field, value in fields.items() if field not in ("serve", "args")}
     if given.get("cmd") is None:
         given["cmd"] = None if fields.get("serve") else _command_of(name, document)
+    given["cmd"] = joined(given["cmd"], fields.get("args"))
     return Job(name, **{"num": 1, **given})
 
 

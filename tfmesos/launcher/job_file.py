@@ -12,6 +12,7 @@ from ..jobfiles.native import changed, jobs_and_settings, key_of
 from ..jobfiles.reading import MAX_BYTES, Tree, read
 from ..jobfiles.translation import Document, Translation
 from .configuration import make_config
+from .image_command import with_image_commands
 
 if TYPE_CHECKING:
     from ..config.jobs import Jobs
@@ -38,6 +39,10 @@ class JobFile:
     def remarks(self) -> tuple[str, ...]:
         return tuple(f"{self._tree.name}: {remark}" for remark in self._translation.remarks)
 
+    def completed(self, document: Document) -> Document:
+        """This document, or one that was made of it, with what only its images know."""
+        return with_image_commands(document)
+
     def located(self, error: SpecError) -> SpecError:
         """The error with file and line, if it is one of the file's."""
         key = key_of(self.document, error)
@@ -63,7 +68,8 @@ def config_from(jobs: Asked, changes: Settings) -> LaunchConfig:
         return make_config(jobs, **changes)
     file = JobFile(os.fspath(jobs))
     try:
-        found, settings = jobs_and_settings(changed(file.document, dict(changes)))
+        asked = file.completed(changed(file.document, dict(changes)))
+        found, settings = jobs_and_settings(asked)
         config = make_config(found, **cast("Settings", settings))
     except SpecError as error:
         raise error if error.field in changes else file.located(error) from None

@@ -1,0 +1,28 @@
+"""A trainer with the flags of the Marathon template: each worker adds to a variable on the ps."""
+
+import argparse
+
+import tensorflow as tf
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--worker_hosts", type=lambda text: text.split(","))
+parser.add_argument("--ps_hosts", type=lambda text: text.split(","))
+parser.add_argument("--job_name", choices=["worker", "ps"])
+parser.add_argument("--task_index", type=int)
+parser.add_argument("--train_dir")
+flags = parser.parse_args()
+
+spec = tf.train.ClusterSpec({"worker": flags.worker_hosts, "ps": flags.ps_hosts})
+server = tf.distribute.Server(spec, job_name=flags.job_name, task_index=flags.task_index)
+if flags.job_name == "ps":
+    server.join()
+
+with tf.Graph().as_default():
+    with tf.device("/job:ps/task:0"):
+        total = tf.compat.v1.get_variable("total", [], initializer=tf.zeros_initializer())
+    is_chief = flags.task_index == 0
+    with tf.compat.v1.train.MonitoredTrainingSession(server.target, is_chief=is_chief) as session:
+        session.run(total.assign_add(1, use_locking=True))
+        while session.run(total) < len(flags.worker_hosts):
+            pass
+        print(f"worker {flags.task_index}: {session.run(total):g} in {flags.train_dir}", flush=True)

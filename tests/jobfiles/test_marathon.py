@@ -1,0 +1,227 @@
+"""Groups of Marathon as documents of ours."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tfmesos.jobfiles.marathon import from_ours, is_mine, to_ours
+from tfmesos.jobfiles.translation import JobFileError
+
+from .marathon_group import group
+
+ALWAYS = {"restart_policy": "task", "retry_codes": "1-255", "restarts": "unlimited"}
+ARGS = [
+    *("--worker_hosts", "{worker_hosts}", "--ps_hosts", "{ps_hosts}"),
+    *("--job_name", "{job_name}", "--task_index", "{task_index}", "--train_dir", "/train"),
+]
+
+
+def an_app(**fields):
+    return {"id": "worker-0", "cmd": "python x", "cpus": 1, "mem": 64, **fields}
+
+
+def of(*apps):
+    return {"id": "/mnist", "apps": list(apps)}
+
+
+def test_the_apps_of_the_template_become_one_run():
+    assert to_ours(group(image="me/train")).document == {
+        "name": "mnist",
+        "image": "me/train",
+        **ALWAYS,
+        "jobs": {
+            "worker": {"num": 3, "cpus": 2, "mem": 4096, "args": ARGS},
+            "ps": {"num": 2, "cpus": 2, "mem": 4096, "args": ARGS},
+            "tensorboard": {
+                "num": 1,
+                "cpus": 2,
+                "mem": 4096,
+                "cmd": 'at={tensorboard_hosts}; exec env TMPDIR="$MESOS_SANDBOX" tensorboard '
+                '--host "${at%:*}" --port "${at##*:}" --logdir /train',
+            },
+        },
+    }
+
+
+def test_without_tensorboard_it_is_left_out():
+    assert list(to_ours(group(tensorboard=False)).document["jobs"]) == ["worker", "ps"]
+
+
+def test_without_an_image_the_arguments_are_the_command():
+    app = an_app(args=["python", "train.py", "--job_name=worker", "--task_index=0"])
+    del app["cmd"]
+    assert to_ours(of(app)).document["jobs"]["worker"]["cmd"] == [
+        *("python", "train.py", "--job_name={job_name}", "--task_index={task_index}")
+    ]
+
+
+def test_arguments_that_begin_with_a_flag_want_an_entry_point_even_without_an_image():
+    assert to_ours(group()).document["jobs"]["worker"]["args"] == ARGS
+
+
+def test_the_flags_in_the_command_of_a_shell_get_placeholders_too():
+    cmd = "python t.py --worker_hosts=a:1,b:2 --job_name worker --task_index {} > log"
+    apps = [an_app(id=f"w-{i}", cmd=cmd.format(i)) for i in (1, 0)]
+    assert to_ours(of(*apps)).document["jobs"] == {
+        "worker": {
+            "num": 2,
+            "cpus": 1,
+            "mem": 64,
+            "cmd": "python t.py --worker_hosts={worker_hosts} --job_name {job_name} "
+            "--task_index {task_index} > log",
+        }
+    }
+
+
+def test_an_app_with_several_instances_is_a_job_of_that_many_tasks():
+    jobs = to_ours(of(an_app(), an_app(id="my-helper", instances=3))).document["jobs"]
+    assert jobs["my_helper"]["num"] == 3
+
+
+def test_what_an_app_says_of_its_container_is_honoured():
+    container = {
+        "type": "DOCKER",
+        "docker": {"image": "me/train", "network": "HOST", "forcePullImage": True},
+        "volumes": [{"hostPath": "/data", "containerPath": "/in", "mode": "RO"}],
+    }
+    app = an_app(
+        container=container,
+        env={"A": "1", "TF_CONFIG": "{}"},
+        user="me",
+        gpus=1,
+        disk=10,
+        constraints=[["rack", "LIKE", "r[12]"], ["hostname", "UNIQUE"]],
+        networks=[{"mode": "host"}],
+        ports=[2333],
+        healthChecks=[{}],
+        labels={"a": "b"},
+    )
+    found = to_ours(of(app))
+    assert found.document == {
+        "name": "mnist",
+        "image": "me/train",
+        "containerizer_type": "DOCKER",
+        "force_pull_image": True,
+        "volumes": ["/data:/in:ro"],
+        "env": {"A": "1"},
+        "user": "me",
+        **ALWAYS,
+        "jobs": {
+            "worker": {
+                **{"num": 1, "cpus": 1, "mem": 64, "gpus": 1, "disk": 10, "cmd": "python x"},
+                "constraints": ["rack:LIKE:r[12]"],
+            }
+        },
+    }
+    assert list(found.remarks) == [
+        "apps[0].constraints[1] hostname:UNIQUE says nothing of an app with one instance",
+        "apps[0].labels have no meaning here",
+        "apps[0].healthChecks is about Marathon and has no meaning here",
+    ]
+
+
+DOCKER = {"image": "x"}
+
+
+@pytest.mark.parametrize(
+    "tree, said",
+    [
+        (of(), "apps names no app"),
+        ({"id": "x", "groups": [{"id": "y"}]}, "groups cannot be had: one group is one run"),
+        (of(an_app(cmd=None)), "apps[0].cmd is missing"),
+        (of(an_app(args=["x"])), "apps[0].args and cmd exclude each other"),
+        (of(an_app(cpu=1)), "apps[0].cpu is unknown here: did you mean cpus?"),
+        (of(an_app(cmd="x --port $PORT0")), "apps[0].cmd uses PORT0, which only Marathon sets"),
+        (of(an_app(fetch=[{"uri": "x"}])), "apps[0].fetch cannot be had: nothing is fetched"),
+        (of(an_app(env={"A": {"secret": "x"}})), "apps[0].env.A must be a text (quote it), got {"),
+        (of(an_app(networks=[{"mode": "container"}])), "apps[0].networks[0].mode must be host"),
+        (of(an_app(container={"docker": {**DOCKER, "network": "BRIDGE"}})),
+         "apps[0].container.docker.network must be HOST, the network of the node, got 'BRIDGE'"),
+        (of(an_app(container={"network": "USER", "docker": DOCKER})),
+         "apps[0].container.network must be HOST, the network of the node, got 'USER'"),
+        (of(an_app(container={"docker": {**DOCKER, "parameters": [{"key": "a"}]}})),
+         "apps[0].container.docker.parameters cannot be passed to Docker"),
+        (of(an_app(container={"volumes": [{"containerPath": "a", "persistent": {"size": 1}}]})),
+         "apps[0].container.volumes[0].persistent cannot be had"),
+        (of(an_app(id="worker-1")), "apps[0] is worker:1, but there is no worker:0"),
+        (of(an_app(), an_app()), "apps[1] is a second task worker:0"),
+        (of(an_app(), an_app(id="worker-1", cpus=2)), "apps[1] differs from worker-0 in cpus"),
+        (of(an_app(), an_app(id="worker-1", cmd="y")), "apps[1] differs from worker-0 in cmd"),
+        (of(an_app(), an_app(id="worker-1", instances=2)), "apps[1].instances must be 1: each"),
+        (of(an_app(cmd="x --worker_hosts a:1,b:2")), "apps[0] names 2 addresses in --worker_hosts"),
+        (of(an_app(cmd="x --task_index x")), "apps[0] has a --task_index that is no number: 'x'"),
+        (of(an_app(user="a"), an_app(id="ps", user="b")), "apps[1] has another user than the"),
+        (of(an_app(constraints=["x"])), "apps[0].constraints[0] must be a list of texts, got 'x'"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_run_is_refused_by_its_key(tree, said):
+    assert is_mine(tree)
+    with pytest.raises(JobFileError) as caught:
+        to_ours(tree)
+    assert str(caught.value).startswith(said)
+
+
+OURS = {
+    "name": "mnist",
+    "image": "me/train",
+    "jobs": {
+        "ps": {"num": 1, "serve": True},
+        "worker": {"num": 2, "cmd": ["python", "t.py", "{worker_hosts}", "it's {task_index}"]},
+        "tensorboard": {"num": 1, "cmd": "tensorboard --logdir /l --port 7 > <job_name>"},
+    },
+}
+
+
+def test_a_group_has_an_app_for_each_task_with_all_addresses():
+    apps = from_ours(OURS)["apps"]
+    assert [app["id"] for app in apps] == ["ps-0", "worker-0", "worker-1", "tensorboard-0"]
+    workers = "worker-0-mnist.marathon.mesos:31001,worker-1-mnist.marathon.mesos:31002"
+    assert apps[2]["cmd"] == f"python t.py {workers} 'it'\"'\"'s 1'"
+    assert apps[2]["portDefinitions"] == [{"port": 31002, "protocol": "tcp"}]
+    assert apps[3]["cmd"] == "tensorboard --logdir /l --port 7 > tensorboard"
+    assert json.loads(apps[2]["env"]["TF_CONFIG"]) == {
+        "cluster": {"worker": workers.split(","), "ps": ["ps-0-mnist.marathon.mesos:31000"]},
+        "task": {"type": "worker", "index": 1},
+    }
+    assert "tf.distribute.Server" in apps[0]["cmd"]
+
+
+@pytest.mark.parametrize("board", [True, False])
+def test_a_group_is_valid_json_with_and_without_tensorboard(board):
+    jobs = {name: job for name, job in OURS["jobs"].items() if board or name != "tensorboard"}
+    text = json.dumps(from_ours({**OURS, "jobs": jobs}))
+    assert len(json.loads(text)["apps"]) == 3 + board
+
+
+def test_our_own_group_is_read_as_it_was_meant_unless_it_was_changed():
+    tree = json.loads(json.dumps(from_ours(OURS)))
+    assert to_ours(tree).document["jobs"]["worker"]["cmd"] == OURS["jobs"]["worker"]["cmd"]
+    assert to_ours(tree).document["jobs"]["ps"]["serve"] is True
+    tree["apps"][3]["cmd"] = "tensorboard --logdir /other --port 7"
+    assert to_ours(tree).document["jobs"]["tensorboard"]["cmd"] == tree["apps"][3]["cmd"]
+
+
+@pytest.mark.parametrize(
+    "changes, said",
+    [
+        ({"name": "My job"}, "name must be lower-case letters, digits and -"),
+        ({"name": None}, "name must be lower-case letters, digits and -"),
+        ({"hang_timeout": 5}, "hang_timeout cannot be said in a Marathon group: leave it out"),
+        ({"cwd": "/x"}, "cwd cannot be said in a Marathon group: leave it out"),
+        ({"restart_policy": "all"}, "jobs.ps.restart_policy must be task: Marathon starts each"),
+        ({"restarts": 5}, "jobs.ps.restarts must be unlimited: Marathon starts each task again"),
+        ({"image": None, "volumes": ["/a:/a"]},
+         "volumes cannot be said in a Marathon group without an image: leave it out"),
+        ({"jobs": {"my_job": {"cmd": "x"}}}, "jobs.my_job must be lower-case letters and digits"),
+        ({"jobs": {"w": {"cmd": "x", "task_type": "worker"}}}, "jobs.w.task_type must be w in a"),
+        ({"jobs": {"w": {"cmd": "x", "constraints": ["hostname:UNIQUE"]}}},
+         "jobs.w.constraints[0] hostname:UNIQUE is about several tasks"),
+        ({"jobs": {"w": {"cmd": "x", "num": 40000}}}, "jobs ask for 40,000 tasks: a Marathon"),
+    ],
+)  # fmt: skip
+def test_what_a_group_cannot_say_is_refused_by_its_key(changes, said):
+    with pytest.raises(JobFileError) as caught:
+        from_ours({**OURS, **changes})
+    assert str(caught.value).startswith(said)

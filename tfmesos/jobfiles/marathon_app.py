@@ -1,0 +1,179 @@
+"""An app of Marathon -> a task, and the fields of its job."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from ..record import Record
+from .marathon_command import LABEL, Words, template_of
+from .parts import Part
+from .translation import Document, JobFileError, Key
+
+_OF_MARATHON = "is about Marathon and has no meaning here"
+_BACK_OFF = "has no meaning here: a failed task is started again after 1, 2, 4 ... 30 s"
+_SET_BY_MARATHON = re.compile(r"\$\{?((?:PORT\w*|HOST|MARATHON_\w+)\b)")
+# Between the apps of one job, which have one instance each, these say nothing.
+_ABOUT_INSTANCES = ("UNIQUE", "GROUP_BY", "MAX_PER", "CLUSTER")
+
+
+class App(Record):
+    id: str
+    key: Key
+    instances: int
+    words: Words | None  # cmd, or args
+    is_entry: bool  # are they arguments for the entry point of the image?
+    template: Document | None  # of our label
+    fields: Document
+    mounts: Mapping[str, str]
+    port: int | None
+    settings: Document  # what concerns the whole run
+
+
+def read_app(part: Part) -> App:
+    identity, instances = part.text("id") or "", part.whole("instances")
+    settings: Document = {"user": part.text("user")}
+    image, mounts = _container(part.part("container"), settings)
+    words, is_entry = _words(part, image)
+    fields = {
+        "image": image,
+        "cpus": part.number("cpus"),
+        "mem": part.number("mem") or 128,  # Marathon's own default
+        "disk": part.number("disk"),
+        "gpus": part.whole("gpus"),
+        "env": _environment(part),
+        "constraints": _constraints(part),
+    }
+    labels = part.values("labels")
+    template = template_of(labels.pop(LABEL, None))
+    if labels:
+        part.remark("labels", "have no meaning here")
+    port = _port(part)
+    _close(part)
+    return App(
+        identity.strip("/").rpartition("/")[2],
+        part.key,
+        1 if instances is None else instances,
+        words,
+        is_entry,
+        template,
+        {field: value for field, value in fields.items() if value},
+        mounts,
+        port,
+        {field: value for field, value in settings.items() if value},
+    )
+
+
+def _words(part: Part, image: str | None) -> tuple[Words | None, bool]:
+    cmd, args = part.text("cmd"), part.texts("args")
+    if cmd is not None and args is not None:
+        part.fail("args", "and cmd exclude each other")
+    if cmd is not None and (found := _SET_BY_MARATHON.search(cmd)):
+        part.fail(
+            "cmd", f"uses {found[1]}, which only Marathon sets: use {{worker_hosts}} and such"
+        )
+    if cmd is not None:
+        return cmd, False
+    if image is None and not args:
+        part.fail("cmd", "is missing")
+    words = args or []
+    return words, image is not None or words[0].startswith("-")  # which is no program
+
+
+def _container(part: Part, settings: Document) -> tuple[str | None, dict[str, str]]:
+    kind = part.text("type") or "MESOS"
+    if kind not in ("MESOS", "DOCKER"):
+        part.fail("type", f"must be MESOS or DOCKER, got {kind!r}")
+    docker = part.part("docker")
+    image = docker.text("image")
+    for place in (part, docker):
+        if (network := place.text("network") or "HOST") != "HOST":
+            place.fail("network", f"must be HOST, the network of the node, got {network!r}")
+    settings["force_pull_image"] = docker.flag("forcePullImage")
+    settings["containerizer_type"] = "DOCKER" if kind == "DOCKER" and image else None
+    docker.refuse(
+        parameters="cannot be passed to Docker",
+        privileged="cannot be had",
+        portMappings="cannot be had: tasks use the network of their node",
+        credential="cannot be had: the agents know how to pull an image",
+        pullConfig="cannot be had: the agents know how to pull an image",
+    )
+    docker.close()
+    mounts = dict(_mount(volume) for volume in part.parts("volumes"))
+    part.refuse(portMappings="cannot be had: tasks use the network of their node")
+    part.warn(linuxInfo=_OF_MARATHON)
+    part.close()
+    return image or None, mounts
+
+
+def _mount(volume: Part) -> tuple[str, str]:
+    volume.refuse(
+        persistent="cannot be had: nothing is left of a run that has ended",
+        external="cannot be had",
+        secret="cannot be had: use secrets",
+    )
+    host, path, mode = (volume.text(name) for name in ("hostPath", "containerPath", "mode"))
+    volume.close()
+    if not host or not path:
+        volume.fail("hostPath", "and containerPath are both needed")
+    return path, f"{host}:{path}" + (":ro" if mode == "RO" else "")
+
+
+def _environment(part: Part) -> dict[str, str]:
+    """TF_CONFIG is made anew, of the addresses of the run."""
+    env = part.values("env")
+    for name, value in env.items():
+        if not isinstance(value, str):
+            problem = f"must be a text (quote it), got {value!r}"
+            raise JobFileError((*part.key, "env", name), problem)
+    return {name: value for name, value in env.items() if name != "TF_CONFIG"}
+
+
+def _constraints(part: Part) -> list[str]:
+    found = []
+    for index, one in enumerate(part.lists("constraints")):
+        text = ":".join(one)
+        if len(one) > 1 and one[1] in _ABOUT_INSTANCES and not (one[1] == "CLUSTER" and one[2:]):
+            key = f"constraints[{index}]"
+            part.remark(key, f"{text} says nothing of an app with one instance")
+        else:
+            found.append(text)
+    return found
+
+
+def _port(part: Part) -> int | None:
+    """The first; every task has a port of its own here, and all are told of it."""
+    definitions = [one.whole("port") for one in part.parts("portDefinitions")]
+    ports = part.numbers("ports")
+    part.flag("requirePorts")
+    return next(iter([*definitions, *ports]), None)
+
+
+def _close(part: Part) -> None:
+    for network in part.parts("networks"):
+        if (mode := network.text("mode")) != "host":
+            network.fail("mode", f"must be host: tasks use the network of their node, got {mode!r}")
+        network.close()
+    part.refuse(
+        fetch="cannot be had: nothing is fetched; put it into the image",
+        uris="cannot be had: nothing is fetched; put it into the image",
+        ipAddress="cannot be had: tasks use the network of their node",
+        residency="cannot be had: nothing is left of a run that has ended",
+        secrets="cannot be had: secrets of DC/OS are not known here",
+    )
+    part.warn(
+        **dict.fromkeys(("backoffSeconds", "backoffFactor", "maxLaunchDelaySeconds"), _BACK_OFF),
+        **dict.fromkeys(
+            (
+                *("healthChecks", "readinessChecks", "check", "upgradeStrategy", "killSelection"),
+                *("taskKillGracePeriodSeconds", "unreachableStrategy", "dependencies", "executor"),
+                *("acceptedResourceRoles", "role", "storeUrls", "tty"),
+            ),
+            _OF_MARATHON,
+        ),
+    )
+    part.drop(
+        *("version", "versionInfo", "deployments", "tasks", "lastTaskFailure", "taskStats"),
+        *("tasksStaged", "tasksRunning", "tasksHealthy", "tasksUnhealthy"),
+    )
+    part.close()

@@ -1,0 +1,88 @@
+"""The command of a Marathon app, and the placeholders it was made of.
+
+A group has one app for each task, with all addresses written out. The apps of one job become one
+command with placeholders: the one that a label holds, if the app is what comes out of it, else
+the one in which the well-known flags have them as their values.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .exports import SERVER_COMMAND
+from .translation import Document
+
+LABEL = "tfmesos"  # holds cmd, args or serve of the job in JSON
+DOMAIN = "marathon.mesos"  # of Mesos-DNS
+
+Cluster = Mapping[str, Sequence[str]]
+Words = str | list[str]
+
+_HOSTS = "_hosts"
+_FLAG = re.compile(r"(--(\w+_hosts|job_name|task_index))(=|\s+)(\S+)")
+_SPLIT_FLAG = re.compile(r"--(\w+_hosts|job_name|task_index)")
+_PLACEHOLDER = re.compile(r"\{(\w+)\}|<(\w+)>")
+
+
+def address(app: str, group: str, port: int) -> str:
+    """Under which Mesos-DNS knows an app of a group, and its port."""
+    return f"{app}-{group}.{DOMAIN}:{port}"
+
+
+def rendered(template: Document, cluster: Cluster, job: str, index: int) -> Document:
+    """``cmd`` or ``args`` of the app of one task."""
+    hosts = {f"{name}{_HOSTS}": ",".join(found) for name, found in cluster.items()}
+    values = {"ps_hosts": "", "worker_hosts": "", **hosts}
+    values |= {"job_name": job, "task_index": str(index)}
+    if template.get("serve"):
+        return {"cmd": shlex.join(SERVER_COMMAND)}
+    cmd, args = template.get("cmd"), template.get("args") or []
+    args = [_filled(word, values) for word in args]
+    if cmd is None:
+        return {"args": args}
+    if isinstance(cmd, str):
+        return {"cmd": " ".join([_filled(cmd, values), *([shlex.join(args)] if args else [])])}
+    return {"cmd": shlex.join([*(_filled(word, values) for word in cmd), *args])}
+
+
+def _filled(text: str, values: Mapping[str, str]) -> str:
+    return _PLACEHOLDER.sub(lambda found: values.get(found[1] or found[2], found[0]), text)
+
+
+def template_of(label: str | None) -> Document | None:
+    """What the label of an app holds, if it is ours."""
+    try:
+        found = json.loads(label or "")
+    except ValueError:
+        return None
+    is_ours = isinstance(found, dict) and found.keys() <= {"cmd", "args", "serve"}
+    return found if is_ours else None
+
+
+def flags_in(words: Words | None) -> dict[str, str]:
+    """The well-known flags, and their values."""
+    if isinstance(words, str):
+        return {found[2]: found[4].strip("\"'") for found in _FLAG.finditer(words)}
+    flags: dict[str, str] = {}
+    for word, after in zip(words or [], [*(words or [])[1:], ""], strict=True):
+        if found := _FLAG.fullmatch(word):
+            flags[found[2]] = found[4]
+        elif found := _SPLIT_FLAG.fullmatch(word):
+            flags[found[1]] = after
+    return flags
+
+
+def with_placeholders(words: Any) -> Any:
+    """The command with a placeholder as the value of each of these flags."""
+    if isinstance(words, str):
+        return _FLAG.sub(lambda found: f"{found[1]}{found[3]}{{{found[2]}}}", words)
+    result: list[str] = []
+    for word in words:
+        before = _SPLIT_FLAG.fullmatch(result[-1]) if result else None
+        text = f"{{{before[1]}}}" if before else word
+        result.append(_FLAG.sub(lambda found: f"{found[1]}={{{found[2]}}}", text))
+    return result

@@ -1,0 +1,57 @@
+"""The volumes of a pod: directories of its node, or such as are empty at the start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .parts import Part
+
+
+def volumes_of(spec: Part) -> dict[str, Part]:
+    """By name; of which kind they are matters only where they are mounted."""
+    return {str(one.text("name")): one for one in spec.parts("volumes")}
+
+
+def mounts_of(one: Part, volumes: Mapping[str, Part]) -> tuple[dict[str, str], tuple[str, ...]]:
+    mounts: dict[str, str] = {}
+    scratch: list[str] = []
+    hosts: dict[str, str | None] = {}  # by volume
+    for mount in one.parts("volumeMounts"):
+        name, path = mount.text("name") or "", mount.text("mountPath") or ""
+        below, read_only = mount.text("subPath"), mount.flag("readOnly")
+        mount.drop("recursiveReadOnly")
+        mount.refuse(mountPropagation="cannot be had on a Mesos", subPathExpr="is not understood")
+        mount.close()
+        if name not in volumes:
+            mount.fail("name", f"names no volume of the pod, got {name!r}")
+        if name not in hosts:
+            hosts[name] = host_path(volumes[name])
+        if (host := hosts[name]) is None:
+            scratch.append(path)
+        else:
+            host = f"{host.rstrip('/')}/{below}" if below else host
+            mounts[path] = f"{host}:{path}" + (":ro" if read_only else "")
+    return mounts, tuple(scratch)
+
+
+def host_path(volume: Part) -> str | None:
+    """The path of a volume on its node; None for one that is empty at the start."""
+    if "emptyDir" in volume:
+        empty = volume.part("emptyDir")
+        empty.refuse(medium="cannot be had on a Mesos")
+        empty.warn(sizeLimit="has no meaning here: use disk")
+        empty.close()
+        volume.close()
+        return None
+    if "hostPath" not in volume:
+        kind = next(iter(volume), "nothing")
+        volume.fail(kind, "cannot be had on a Mesos: it has volumes of kind hostPath and emptyDir")
+    found = volume.part("hostPath")
+    path, kind = found.text("path"), found.text("type") or ""
+    if not path:
+        found.fail("path", "is missing")
+    if kind.endswith("OrCreate"):
+        found.remark("type", "has no meaning here: the directory must be there")
+    found.close()
+    volume.close()
+    return path

@@ -1,0 +1,125 @@
+"""The replicas of a TFJob -> one run: what they share becomes settings, the rest is their jobs'."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..record import NOTHING, Record
+from .common import take_fields, take_variables, volumes_of
+from .parts import Part
+from .pods import Pod
+from .translation import Document, JobFileError, Key, Translation
+
+# What the operator calls them, and the name of our job, which is the task type in TF_CONFIG.
+TYPES = {"Chief": "chief", "Master": "master", "Worker": "worker", "PS": "ps"}
+TYPES["Evaluator"] = "evaluator"
+CHIEFS = ("chief", "master")
+
+_SHARED = ("image", "cwd", "restart_policy", "restarts", "retry_codes")
+_ANY_FAILURE, _RETRYABLE = "1-255", "128-255"  # exit codes
+
+
+class Replica(Record):
+    """The tasks of one type."""
+
+    job: str
+    num: int
+    pod: Pod | None  # None: a bare TensorFlow server
+    key: Key
+    more: Mapping[str, Any] = NOTHING  # fields of the job
+
+
+def type_of(text: str, key: Key) -> str:
+    """The job of a replica type, however it is spelled."""
+    found = {name.lower(): job for name, job in TYPES.items()}.get(text.lower())
+    if found is None:
+        raise JobFileError(key, f"must be one of {', '.join(TYPES)}, got {text!r}")
+    return found
+
+
+def restarts(policy: str, limit: int | None, key: Key) -> Document:
+    """What a restart policy of the operator is here."""
+    if policy == "Never":
+        return {}
+    codes = {"Always": _ANY_FAILURE, "OnFailure": _ANY_FAILURE, "ExitCode": _RETRYABLE}.get(policy)
+    if codes is None:
+        problem = f"must be Always, OnFailure, Never or ExitCode, got {policy!r}"
+        raise JobFileError(key, problem)
+    return {
+        "restart_policy": "task",
+        "retry_codes": codes,
+        "restarts": "unlimited" if limit is None else limit,
+    }
+
+
+def check(replicas: Sequence[Replica]) -> None:
+    """What the operator, or TensorFlow, would refuse."""
+    seen: dict[str, Replica] = {}
+    for one in replicas:
+        if one.job in seen:
+            raise JobFileError(one.key, f"is a second one: {one.job} is given twice")
+        seen[one.job] = one
+        if one.job in (*CHIEFS, "evaluator") and one.num > 1:
+            raise JobFileError((*one.key, "replicas"), f"must be 1 for a {one.job}, got {one.num}")
+        if one.job == "ps" and one.pod and one.pod.fields.get("gpus"):
+            key = one.pod.origins["gpus"]
+            raise JobFileError(key, "must ask for no GPUs: a PS only holds variables")
+    if len(chiefs := [seen[job] for job in CHIEFS if job in seen]) > 1:
+        raise JobFileError(chiefs[1].key, "is a second chief: a job has a Chief or a Master")
+
+
+def run_of(replicas: Sequence[Replica], settings: Document, remarks: list[str]) -> Translation:
+    """The whole document. A bare server runs in the image of the others."""
+    jobs = {one.job: _fields(one) for one in replicas if one.num}
+    shared = take_fields(jobs, _SHARED)
+    pods = [one.pod for one in replicas if one.pod and one.num]
+    mounts = [(one.key, one.pod.mounts) for one in replicas if one.pod and one.num]
+    document = {
+        **shared,
+        **take_variables(jobs),
+        **volumes_of(mounts, remarks),
+        **_scratch(pods),
+        **({"force_pull_image": True} if any(pod.must_pull for pod in pods) else {}),
+        **settings,
+        "jobs": jobs,
+    }
+    return Translation(document, tuple(remarks), _origins(replicas, shared))
+
+
+def _fields(one: Replica) -> Document:
+    fields = {"serve": True} if one.pod is None else dict(one.pod.fields)
+    return {"num": one.num, **fields, **one.more}
+
+
+def _scratch(pods: Sequence[Pod]) -> Document:
+    """A directory of its own is in a container what any new directory is."""
+    paths = list(dict.fromkeys(path for pod in pods for path in pod.scratch))
+    if not paths:
+        return {}
+    return {"extra_config": {"initializer": f"mkdir -p {shlex.join(paths)}"}}
+
+
+def _origins(replicas: Sequence[Replica], shared: Document) -> dict[Key, Key]:
+    origins: dict[Key, Key] = {("name",): ("metadata", "name")}
+    for one in reversed(replicas):  # of what they share, the first one's
+        origins[("jobs", one.job, "num")] = (*one.key, "replicas")
+        for field, key in (one.pod.origins if one.pod else {}).items():
+            origins[(field,) if field in shared else ("jobs", one.job, field)] = key
+    return origins
+
+
+def settings_of(part: Part) -> Document:
+    """The name of the run, of the metadata of an object."""
+    metadata = part.part("metadata")
+    name, prefix = metadata.text("name"), metadata.text("generateName")
+    nothing = "is about the Kubernetes cluster and has no meaning here"
+    metadata.warn(namespace=nothing, labels=nothing, annotations=nothing, finalizers=nothing)
+    metadata.drop(
+        *("clusterName", "creationTimestamp", "generation", "resourceVersion", "selfLink", "uid"),
+        *("managedFields", "ownerReferences"),
+    )
+    metadata.close()
+    found = name or (prefix or "").rstrip("-")
+    return {"name": found} if found else {}

@@ -1,0 +1,171 @@
+"""TFJob of Kubeflow (tfReplicaSpecs) and its ancestor TfJob v1alpha1 (replicaSpecs), read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import tensorboard
+from .parts import Part
+from .pod_volumes import mounts_of, volumes_of
+from .pods import Pod
+from .pods import read as read_pod
+from .replicas import CHIEFS, Replica, check, restarts, run_of, settings_of, type_of
+from .tfjob_export import from_ours
+from .translation import Document, JobFileError, Translation
+
+__all__ = ["from_ours", "is_mine", "to_ours"]
+
+_GROUPS = ("kubeflow.org", "tensorflow.org", "mlkube.io")
+_ALL_AT_ONCE = "has no meaning here: the tasks of a run always start together"
+_NOTHING_LEFT = "has no meaning here: nothing is left of a run that has ended"
+
+
+def is_mine(tree: dict[str, Any]) -> bool:
+    """Any object of Kubernetes: of the others it is said that they are none of ours."""
+    return "kind" in tree and "apiVersion" in tree
+
+
+def to_ours(tree: dict[str, Any]) -> Translation:
+    remarks: list[str] = []
+    part = Part(tree, (), remarks)
+    kind, version = part.text("kind") or "", part.text("apiVersion") or ""
+    if kind.lower() != "tfjob":
+        part.fail("kind", f"must be TFJob, got {kind!r}")
+    if version.partition("/")[0] not in _GROUPS:
+        problem = f"must be kubeflow.org/v1 or tensorflow.org/v1alpha1, got {version!r}"
+        part.fail("apiVersion", problem)
+    settings = settings_of(part)
+    part.drop("status")
+    spec = part.part("spec")
+    part.close()
+    read = _read_v1 if "tfReplicaSpecs" in spec else _read_v1alpha1
+    return read(spec, settings)
+
+
+def _read_v1(spec: Part, settings: Document) -> Translation:
+    policy, limit = _run_policy(spec)
+    success = spec.text("successPolicy") or ""
+    if success not in ("", "AllWorkers"):
+        spec.fail("successPolicy", f"must be empty or AllWorkers, got {success!r}")
+    spec.refuse(enableDynamicWorker="cannot be had: the number of workers of a run is fixed")
+    types = spec.part("tfReplicaSpecs")
+    spec.close()
+    replicas = [_replica(types.part(name), name, limit) for name in list(types)]
+    if not replicas:
+        raise JobFileError(types.key, "names no replicas")
+    check(replicas)
+    if not success:
+        settings = {**settings, **_first_worker_decides(replicas)}
+    return run_of(replicas, {**settings, **policy}, spec.remarks)
+
+
+def _run_policy(spec: Part) -> tuple[Document, int | None]:
+    """Settings of the run, and how often a task is started again; early versions had no part."""
+    settings: Document = {}
+    limit = None
+    for part in (spec, spec.part("runPolicy")):
+        if (seconds := part.whole("activeDeadlineSeconds")) is not None:
+            settings["run_timeout"] = seconds
+        if (found := part.whole("backoffLimit")) is not None:
+            part.remark("backoffLimit", "counts the restarts of each task, not of all together")
+            limit = found
+        clean = part.text("cleanPodPolicy")
+        if clean not in (None, "All", "Running"):
+            part.remark("cleanPodPolicy", _NOTHING_LEFT)
+        part.warn(
+            ttlSecondsAfterFinished=_NOTHING_LEFT,
+            schedulingPolicy=_ALL_AT_ONCE,
+            managedBy="has no meaning here: there is no operator",
+        )
+        part.refuse(suspend="asks for a run that does not start")
+        if part is not spec:
+            part.close()
+    return settings, limit
+
+
+def _replica(part: Part, name: str, limit: int | None) -> Replica:
+    job = type_of(name, part.key)
+    num, policy = part.whole("replicas"), part.text("restartPolicy") or "Never"
+    pod = read_pod(part.part("template"))
+    part.close()
+    if pod is None:
+        part.fail("template", "must have a container named tensorflow")
+    if policy == "Always":
+        part.remark("restartPolicy", "Always: a task that ends with 0 is not started again")
+    more = restarts(policy, limit, part.key_of("restartPolicy"))
+    return Replica(job, 1 if num is None else num, pod, part.key, more)
+
+
+def _first_worker_decides(replicas: list[Replica]) -> Document:
+    """Without a chief; here all workers would."""
+    sizes = {one.job: one.num for one in replicas}
+    has_chief = any(sizes.get(job) for job in CHIEFS)
+    return {"success": "worker:0"} if sizes.get("worker", 0) > 1 and not has_chief else {}
+
+
+# v1alpha1
+
+
+def _read_v1alpha1(spec: Part, settings: Document) -> Translation:
+    image, chief = spec.text("tfImage"), _chief(spec.part("terminationPolicy"))
+    spec.drop("RuntimeId", "runtimeId")
+    spec.warn(schedulerName="has no meaning here: there is no other scheduler")
+    board = spec.part("tensorboard") if "tensorboard" in spec else None
+    key = "replica_specs" if "replica_specs" in spec else "replicaSpecs"
+    replicas = [_old_replica(part) for part in spec.parts(key)]
+    spec.close()
+    check(replicas)
+    if not chief and not any(one.job == "master" and one.num for one in replicas):
+        raise JobFileError(spec.key_of(key), "must hold one replica of type MASTER")
+    if board is not None:
+        replicas.append(_board(board))
+    image = image or next((one.pod.fields.get("image") for one in replicas if one.pod), None)
+    replicas = [_in_image(one, image) for one in replicas]
+    return run_of(replicas, {**settings, **chief}, spec.remarks)
+
+
+def _chief(policy: Part) -> Document:
+    """The task that decides, if it is not the MASTER."""
+    part = policy.part("chief")
+    name, index = part.text("replicaName") or "MASTER", part.whole("replicaIndex") or 0
+    part.close()
+    policy.close()
+    job = type_of(name, part.key_of("replicaName"))
+    return {} if job == "master" else {"success": f"{job}:{index}"}
+
+
+def _old_replica(part: Part) -> Replica:
+    name = part.text("tfReplicaType") or part.text("tf_replica_type") or "MASTER"
+    if name not in ("MASTER", "WORKER", "PS"):
+        part.fail("tfReplicaType", f"must be MASTER, WORKER or PS, got {name!r}")
+    job, num = name.lower(), part.whole("replicas")
+    port, is_default = part.whole("tfPort"), part.flag("IsDefaultPS")
+    if is_default:
+        part.drop("template")  # the operator wrote it
+    pod = read_pod(part.part("template"))
+    part.close()
+    if pod is None and job != "ps":
+        part.fail("template", f"must have a container named tensorflow: {name} runs it")
+    if pod and pod.restart_policy not in ("", "OnFailure"):
+        part.remark("template", f"restartPolicy has no meaning here: {name} is started again")
+    # The master's own errors are final; workers and ps are started again whatever they end with.
+    policy = restarts("ExitCode" if job == "master" else "OnFailure", None, part.key)
+    more = policy | ({} if port is None else {"port": port})
+    return Replica(job, 1 if num is None else num, pod, part.key, more)
+
+
+def _board(part: Part) -> Replica:
+    log_dir = part.text("logDir")
+    if not log_dir:
+        part.fail("logDir", "is missing: where do the event files lie?")
+    part.warn(serviceType="has no meaning here: TensorBoard says at its start where it is")
+    mounts, scratch = mounts_of(part, volumes_of(part))
+    part.close()
+    fields = tensorboard.job(log_dir)
+    return Replica(tensorboard.JOB, 1, Pod(fields, mounts, scratch), part.key)
+
+
+def _in_image(one: Replica, image: str | None) -> Replica:
+    """Servers and TensorBoard run in the image that is named for them, or in the others'."""
+    has_own = image is None or (one.pod is not None and one.pod.fields.get("image"))
+    return one if has_own else one.but(more={**one.more, "image": image})
