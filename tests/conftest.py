@@ -55,17 +55,17 @@ def scratch(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def state(tmp_path_factory):
+def recorded_runs(tmp_path_factory):
     """Where runs are recorded; empty before each test."""
     return tmp_path_factory.mktemp("state")
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_left_behind(scratch, state, monkeypatch):
+def nothing_is_left_behind(scratch, recorded_runs, monkeypatch):
     empty(scratch)
-    empty(state)
+    empty(recorded_runs)
     monkeypatch.setenv("TMPDIR", str(scratch))
-    monkeypatch.setenv("XDG_STATE_HOME", str(state))
+    monkeypatch.setenv("XDG_STATE_HOME", str(recorded_runs))
     monkeypatch.setattr(tempfile, "tempdir", None)
     sockets, processes = open_sockets(), set(living_children())
     yield
