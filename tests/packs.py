@@ -31,7 +31,7 @@ def tree_of(directory: Path) -> Tree:
 
 
 def packed(directory: Path, *, limit: int = NO_LIMIT, is_deflated: bool = True) -> Pack:
-    return Packer(io.BytesIO(), limit, is_deflated=is_deflated).pack(tree_of(directory))
+    return Packer(io.BytesIO(), limit, is_deflated).pack(tree_of(directory))
 
 
 def by_hand(data: bytes = b"", **manifest: Any) -> Pack:

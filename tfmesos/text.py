@@ -15,6 +15,15 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
+def size_text(number: int) -> str:
+    """So many bytes, in units of 1024."""
+    amount, units = float(number), ["bytes", "KB", "MB", "GB", "TB"]
+    while amount >= 1024 and len(units) > 1:
+        amount /= 1024
+        units.pop(0)
+    return f"{amount:.0f} {units[0]}" if amount == int(amount) else f"{amount:,.1f} {units[0]}"
+
+
 def shortened(text: str, most: int = 300) -> str:
     """*text* as one line, without its middle if it is too long: the reason often comes last."""
     line = " ".join(text.split())

@@ -57,6 +57,33 @@ def test_no_flag_takes_from_the_next_word_a_value_that_it_may_go_without():
     assert [action for action in build_parser()._actions if action.nargs == "?"] == []
 
 
+@pytest.mark.parametrize(
+    "argv, ship, cmd",
+    [
+        (["--ship", "python", "train.py"], ".", ["python", "train.py"]),
+        (["--ship=src", "python", "train.py"], "src", ["python", "train.py"]),
+        (["-Gw", "1", "-w2", "--ship", "--", "run", "--ship"], ".", ["run", "--ship"]),
+        (["-w", "2", "run", "--ship"], None, ["run", "--ship"]),
+        (["--name", "--ship"], None, []),
+        (["--ship"], ".", []),
+    ],
+)
+def test_a_flag_that_may_go_without_a_value_has_it_after_a_sign_only(argv, ship, cmd):
+    if argv == ["--name", "--ship"]:  # as ever: a flag is no value
+        with pytest.raises(SystemExit):
+            parse(argv)
+        return
+    args = parse(argv)
+    assert (args.ship, args.cmd) == (ship, cmd)
+
+
+def test_a_directory_behind_ship_is_no_command(tmp_path):
+    args = parse(["--ship", str(tmp_path), "-w", "2", "--", "run"])
+    with pytest.raises(SpecError) as caught:
+        settings_of(args)
+    assert in_flags(caught.value) == f"--ship has its value after a =: --ship={tmp_path}"
+
+
 @pytest.mark.parametrize("spelling", ["-C", "--containerizer-type", "--containerizer_type"])
 def test_the_containerizer_is_named_as_tfmesos_had_it(spelling):
     args = parse([spelling, "DOCKER", "-w", "1", "--", "true"])

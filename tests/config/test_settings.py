@@ -49,6 +49,9 @@ OTHERS = {
     "secret_env": {"TOKEN": "env:PATH"},
     "gcs_key": "FILE",
     "user": "nobody",  # with an image
+    "ship": ".",
+    "ship_files": [__file__],
+    "ship_limit": 1,  # of what is shipped
     "cwd": "/",
     "python": "/opt/python",
     "tf_config": "always",
@@ -66,6 +69,7 @@ COMPANIONS = {
     "secret_file": {"principal": "me"},
     "key_file": {"cert_file": "cert.pem"},
     "user": {"image": "me/train"},
+    "ship_limit": {"ship": "."},
 }
 
 

@@ -30,10 +30,12 @@ async def take(peer, size):
 
 def test_a_runner_is_sent_what_it_asks_for_from_where_it_asks(pack):
     async def main():
-        async with launcher(packs={"ship": pack}) as ours, connected(ours) as peer:
+        sent = {}
+        options = {"packs": {"ship": pack}, "on_sent": sent.__setitem__}
+        async with launcher(**options) as ours, connected(ours) as peer:
             await peer.join()
             peer.say(type="fetch", pack="ship", at=1_000_000)
-            return await take(peer, pack.size - 1_000_000), ours.rendezvous.sender.sent
+            return await take(peer, pack.size - 1_000_000), sent
 
     data, sent = asyncio.run(main())
     assert data == pack.read(1_000_000, pack.size)

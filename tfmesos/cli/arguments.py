@@ -6,6 +6,7 @@ From arguments to settings, and from a wrong field back to its flag.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from types import UnionType
@@ -141,12 +142,27 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     if argv[0].endswith(ENDINGS):
         argv = ["--job-file", *argv]
     parser = build_parser()
-    args, unknown = parser.parse_known_args(argv)
+    args, unknown = parser.parse_known_args(_with_implied(argv))
     if unknown:
         parser.error(_unknown(unknown[0].partition("=")[0]))
     if args.cmd[:1] == ["--"]:
         del args.cmd[0]
     return args
+
+
+def _with_implied(argv: Sequence[str]) -> list[str]:
+    """Give each flag its value that may go without: the next word is none of it.
+
+    Only as far as the flags go; what follows is the command, which may have flags like ours.
+    """
+    flags = {one: flag for flag in FLAGS for one in flag.flags}
+    words, at = list(argv), 0
+    while at < len(words) and words[at].startswith("-") and words[at] != "--":
+        flag = flags.get(words[at])
+        if flag and flag.implied:
+            words[at] += f"={flag.implied}"
+        at += 2 if flag and flag.kind is not bool and not flag.implied else 1
+    return words
 
 
 def _unknown(word: str) -> str:
@@ -179,6 +195,8 @@ def settings_of(args: argparse.Namespace) -> Settings:
     given["extra_config"] = _json_file("extra_config", args.extra_config)
     given["context"] = _context(args.context)
     given["logs"] = _logs(args)
+    if args.ship and args.cmd and os.path.isdir(args.cmd[0]):  # which nobody can run
+        raise SpecError(None, "ship", f"has its value after a =: --ship={args.cmd[0]}")
     return cast("Settings", given)
 
 

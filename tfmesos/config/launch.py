@@ -16,6 +16,7 @@ from .jobs import tasks_of
 from .restarts import USUAL_RESTARTS, RestartPolicy
 from .secret import Secret, TaskSecrets
 from .settings import DEFAULTS
+from .shipping import Ship
 from .sizes import large_environment, long_argument
 
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -30,6 +31,7 @@ _MAY_BE_BYTES = {
     "initializer",
     "finalizer",
     "secrets",
+    "ship",
 }
 
 
@@ -147,7 +149,8 @@ class LaunchConfig(Record):
     volumes: tuple[Volume, ...] = ()
     env: Mapping[str, str] = NOTHING  # set for the tasks by the user
     inherited_env: Mapping[str, str] = NOTHING  # the launcher's own
-    cwd: str | None = None  # of the command, where the node has it
+    ship: Ship | None = None  # the files that each task is sent
+    cwd: str | None = None  # of the command, where the node has it, or in what is shipped
     cwd_is_given: bool = False  # by the user: then the node must have it
     python: str = "python3"
     initializer: str | None = None
@@ -183,6 +186,7 @@ class LaunchConfig(Record):
         if self.local_chief and self.restarts.after_start == "all":
             problem = "'all' cannot be combined with a local chief: it is not started again"
             raise SpecError(None, "restart_policy", problem)
+        self._check_ship()
         for key in self.env:
             if not _ENV_NAME.fullmatch(key):
                 raise SpecError(None, "env", f"needs a variable name before =, got {key!r}")
@@ -207,6 +211,18 @@ class LaunchConfig(Record):
                 if _NO_TEXT.search(text):
                     field = "user" if name == "task_user" else name
                     raise SpecError(None, field, f"must be UTF-8, got {text!r}")
+
+    def _check_ship(self) -> None:
+        if self.ship is not None and self.ship.files and self.local_chief:
+            problem = "cannot be combined with a local chief: it runs where your files are"
+            raise SpecError(None, "ship_files", problem)
+        if not self.cwd_is_given or self.cwd is None or self.cwd.startswith("/"):
+            return
+        if self.ship is None:
+            problem = f"must be an absolute path, got {self.cwd!r}; only with ship a relative one"
+            raise SpecError(None, "cwd", problem)
+        if ".." in self.cwd.split("/"):
+            raise SpecError(None, "cwd", f"must be in what is shipped, got {self.cwd!r}")
 
     def _check_user(self) -> None:
         if self.task_user in (None, self.user) or self.image or not self.is_local:

@@ -7,32 +7,34 @@ from types import UnionType
 from typing import Any, Protocol
 
 from ..errors import SpecError
-from .units import TIME, seconds
+from .units import SIZE, TIME, mebibytes, seconds
 
 
-class _Path(Protocol):
+class Path(Protocol):
     def __fspath__(self) -> str: ...
 
 
 Text = str | None
+File = str | Path | None
 Seconds = str | float | None  # a text has a unit
 Size = str | float  # in MiB; a text has a unit
-File = str | _Path | None
 
 UNLIMITED = "unlimited"  # as a number
 
 # What --help and the documentation put under one heading, in their order.
-GROUPS = (TASKS, RESOURCES, PLACE, FAILURES, ACCESS, CONTAINER, SECRETS, SCREEN, PYTHON_ONLY) = (
+GROUPS = (
     "what to run",
     "resources of each task",
     "where to run it",
     "when tasks fail",
     "credentials and TLS",
     "environment of the tasks",
+    "files for the tasks",
     "secrets of the tasks",
     "what you see",
     "from Python only",
 )
+TASKS, RESOURCES, PLACE, FAILURES, ACCESS, CONTAINER, FILES, SECRETS, SCREEN, PYTHON_ONLY = GROUPS
 
 
 class Setting:
@@ -53,13 +55,14 @@ class Setting:
         default_words: str = "",  # where the default depends on the rest, or has to be explained
         check: Callable[[Any], str] | None = None,  # what is wrong with a value, or nothing
         is_repeatable: bool = False,
+        implied: str = "",  # the value of a flag without one; it has one only after a =
         field: str = "",
         kind: Any = Text,
         job: str | None = None,  # whose field it is, if not the run's
     ) -> None:
         self.help, self.flags, self.group, self.metavar = help, flags, group, metavar
         self.variable, self.default, self.default_words = variable, default, default_words
-        self.check, self.is_repeatable = check, is_repeatable
+        self.check, self.is_repeatable, self.implied = check, is_repeatable, implied
         self.field, self.kind, self.job = field, kind, job
 
     @property
@@ -73,7 +76,7 @@ class Setting:
         kinds = self.kind.__args__ if isinstance(self.kind, UnionType) else (self.kind,)
         names = (str(kind) if "[" in str(kind) else kind.__name__ for kind in kinds)
         text = " | ".join(name for name in names if name != "NoneType")
-        return text.replace("collections.abc.", "").replace("_Path", "os.PathLike")
+        return text.replace("collections.abc.", "").replace("Path", "os.PathLike")
 
     @property
     def default_text(self) -> str:
@@ -96,11 +99,13 @@ class Setting:
         return given if found is None else found
 
     def read(self, value: Any) -> Any:
-        """A time without its unit; all else as it is."""
-        if self.kind != Seconds or not isinstance(value, str):
+        """A time or a size without its unit; all else as it is."""
+        amounts = {Seconds: (seconds, TIME), Size: (mebibytes, SIZE)}
+        if self.kind not in amounts or not isinstance(value, str):
             return value
-        if (found := seconds(value)) is None:
-            raise SpecError(None, self.field, f"must be {TIME}, got {value!r}")
+        read, right = amounts[self.kind]
+        if (found := read(value)) is None:
+            raise SpecError(None, self.field, f"must be {right}, got {value!r}")
         return found
 
     def verify(self, value: Any) -> None:
@@ -173,7 +178,3 @@ def role_name(value: str) -> str:
 
 def master_name(value: str) -> str:
     return "" if value else "must name a master, or be local, got ''"
-
-
-def absolute(value: str) -> str:
-    return f"must be an absolute path, got {value!r}" if value and value[0] != "/" else ""

@@ -25,7 +25,6 @@ from .setting import (
     Setting,
     Text,
     above_zero,
-    absolute,
     containerizer,
     image_name,
     is_dict,
@@ -33,9 +32,10 @@ from .setting import (
     one_of,
     role_name,
 )
+from .shipping import ShipSettings
 
 
-class Settings(EntrySettings, FailureSettings, SecretSettings, total=False):
+class Settings(EntrySettings, FailureSettings, SecretSettings, ShipSettings, total=False):
     """The keywords of ``cluster()`` and ``TFMesosScheduler()``. None is as good as not given."""
 
     local_chief: Annotated[
@@ -218,12 +218,11 @@ class Settings(EntrySettings, FailureSettings, SecretSettings, total=False):
     cwd: Annotated[
         Text,
         Setting(
-            "directory of the command on the nodes",
+            "directory of the command on the nodes; a relative one is in what is shipped",
             ("--cwd",),
             CONTAINER,
             "DIR",
             default_words="this one where it exists, else the sandbox",
-            check=absolute,
         ),
     ]
     python: Annotated[

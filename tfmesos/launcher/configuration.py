@@ -29,6 +29,7 @@ from ..node.address import join_address
 from .env_file import read_variables
 from .messages import check_room
 from .secret_values import read_line, read_secrets, variables_of
+from .ship_paths import ship_of
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -58,6 +59,7 @@ def _translated(given: Given, jobs: tuple[Job, ...]) -> Given:
     if not is_local:
         parse_master(given["master"])
     image, remark = _image(given["image"] or None, is_local=is_local)
+    ship = ship_of(given)
     cwd, python, advertise = given["cwd"], given["python"] or None, given["advertise"]
     jobs = tuple(with_entry(jobs, given))
     extra = given["extra_config"]
@@ -79,7 +81,8 @@ def _translated(given: Given, jobs: tuple[Job, ...]) -> Given:
         ),
         secrets=secrets,
         warnings=warnings,
-        cwd=cwd or _current_directory(),
+        ship=ship,
+        cwd=cwd or (None if ship else _current_directory()),
         cwd_is_given=bool(cwd),
         python=python or ("python3" if image else sys.executable),
         initializer=initializer,

@@ -22,13 +22,14 @@ from ..node import timings, wire
 from ..node.address import join_address
 from ..record import NOTHING
 from .authentication import Authentication, LauncherHandshake
-from .pack import Pack
 from .pack_sender import PackSender
 from .runner_link import SECRET_BYTES, RunnerLink
 from .runner_reports import Output, RunnerReports
 
 if TYPE_CHECKING:
     from ssl import SSLContext
+
+    from .pack import Pack
 
 log = logging.getLogger(__name__)
 
@@ -54,12 +55,13 @@ class Listener:
         dismisses: bool = True,  # let a runner go once it has reported its end; or `dismiss` does
         runner: bytes = b"",  # what a stub is sent
         packs: Mapping[str, Pack] = NOTHING,  # what runners may ask for
+        on_sent: Callable[[str, int], object] = lambda task_id, at: None,  # so much of one
     ) -> None:
         self._emit = emit
         self._grace, self._heartbeat, self._silence = grace, heartbeat, silence
         self._handshake_timeout, self._max_strangers = handshake_timeout, max_strangers
         self._authentication = Authentication(run_id, self._secret_of, runner)
-        self.sender = PackSender(packs, silence, self._spawn)
+        self.sender = PackSender(packs, silence, self._spawn, on_sent)
         self._reports = RunnerReports(emit, output, silent_after, dismisses)
         self._links: dict[str, RunnerLink] = {}  # by task id
         self._awaited: set[str] = set()  # those of them without a connection

@@ -19,6 +19,7 @@ from ..core.events import TaskExited
 from ..json_types import Json
 from ..node import guard, process
 from ..node.address import join_address
+from ..node.host import SHIP_DIR
 from ..node.port import family_of, reserve
 from ..node.secrets import Secrets
 from ..node.steps import Steps
@@ -28,7 +29,10 @@ GUARD_GRACE = 2.0  # seconds from SIGTERM to SIGKILL if we are killed
 
 
 class LocalChief:
-    """The task, its address, and its process once it has been started."""
+    """The task, its address, and its process once it has been started.
+
+    It runs in the directory itself that the others have a copy of, if it is shipped.
+    """
 
     def __init__(
         self, config: LaunchConfig, run_id: str, host: str, say: Callable[[str], None]
@@ -36,6 +40,7 @@ class LocalChief:
         self.task = task = config.chief
         self.task_id = f"{run_id}-{task.job.name}-{task.index}-here"
         self._secrets = Secrets(config.secrets.reveal() or {})
+        self._shipped = (config.ship.directory if config.ship else "") or ""
         self._say = say
         self._reservation = reserve(family_of(host))
         self.address = join_address(host, self._reservation.getsockname()[1])
@@ -70,10 +75,12 @@ class LocalChief:
             return problem
         steps = Steps(start, self.task.type, self.task.number)
         mark = {process.MARK: self.task_id, **self._secrets.environment}
-        env = steps.environment(os.environ, mark)
+        shipped = {SHIP_DIR: self._shipped} if self._shipped else {}
+        env = steps.environment({**os.environ, **shipped}, mark)
+        cwd = os.path.join(self._shipped, start["cwd"] or "") if self._shipped else None
         while name := steps.next(self._stop_grace):
             own = self._secrets.of_command if name == "command" else {}
-            code, reason = ending = await self._run_step(steps.argv(name), {**env, **own})
+            code, reason = ending = await self._run_step(steps.argv(name), {**env, **own}, cwd)
             steps.ended(name, ending)
             if name == "finalizer" and code:
                 self._say(f"the finalizer of {self.task.name} {reason}")
@@ -98,9 +105,11 @@ class LocalChief:
         await asyncio.sleep(grace)
         process.kill_marked(process.MARK, self.task_id)
 
-    async def _run_step(self, argv: list[str], env: Mapping[str, str]) -> process.Ending:
+    async def _run_step(
+        self, argv: list[str], env: Mapping[str, str], cwd: str | None
+    ) -> process.Ending:
         try:
-            self._process = await asyncio.create_subprocess_exec(*argv, env=env)
+            self._process = await asyncio.create_subprocess_exec(*argv, env=env, cwd=cwd)
         except (OSError, ValueError) as error:
             return process.could_not_start(argv[0], error)
         try:

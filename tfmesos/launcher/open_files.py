@@ -20,3 +20,10 @@ def allow_tasks(number: int) -> int:
     if wanted > soft:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
     return min(number, max(0, max(wanted, soft) - _SPARE) // _EACH)
+
+
+def limit_warning(wanted: int) -> str:
+    """What is to be said if they cannot be allowed to so many tasks; empty if they can."""
+    possible = allow_tasks(wanted)
+    text = f"open files are limited: enough for about {possible} of {wanted} tasks"
+    return f"{text}; raise it with ulimit -n" if possible < wanted else ""

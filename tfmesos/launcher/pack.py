@@ -60,7 +60,6 @@ class Packer:
         self,
         contents: BinaryIO,
         limit: int,
-        *,
         is_deflated: bool,
         is_stopped: Callable[[], bool] = lambda: False,
     ) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import FrameError
 from ..node import wire
-from .pack import Pack
+
+if TYPE_CHECKING:
+    from .pack import Pack
 
 PIECE = 64 * 1024  # bytes; all that is in memory for a runner at a time
 
@@ -16,12 +18,20 @@ Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
 
 
 class PackSender:
-    """A runner has *within* so many seconds to take each piece."""
+    """A runner has *within* so many seconds to take each piece.
 
-    def __init__(self, packs: Mapping[str, Pack], within: float, spawn: Spawn) -> None:
-        self._packs, self._within, self._spawn = packs, within, spawn
+    *on_sent* is told the id of a task and how many bytes of its pack it has been sent.
+    """
+
+    def __init__(
+        self,
+        packs: Mapping[str, Pack],
+        within: float,
+        spawn: Spawn,
+        on_sent: Callable[[str, int], object],
+    ) -> None:
+        self._packs, self._within, self._spawn, self._on_sent = packs, within, spawn, on_sent
         self._sending: dict[asyncio.StreamWriter, asyncio.Task[None]] = {}
-        self.sent: dict[str, int] = {}  # task id -> bytes of the pack it asked for last
 
     def answer(self, task_id: str, writer: asyncio.StreamWriter, question: wire.Message) -> None:
         """Send what is asked for, instead of what was asked for before."""
@@ -42,7 +52,7 @@ class PackSender:
             while data := pack.read(at, PIECE):
                 writer.write(wire.encode_piece(data))
                 at += len(data)
-                self.sent[task_id] = at
+                self._on_sent(task_id, at)
                 async with asyncio.timeout(self._within):
                     await writer.drain()
                 await asyncio.sleep(0)  # even a fast reader lets all others have their turn

@@ -49,9 +49,10 @@ from .messages import (
 )
 from .missing_output import MissingOutput
 from .observer import Observer
-from .open_files import allow_tasks
+from .open_files import limit_warning
 from .screen import unwritten
 from .setup import Setup
+from .shipping import Shipment
 from .story import Story
 
 log = logging.getLogger(__name__)
@@ -86,6 +87,7 @@ class Run:
         self._next_status = 0.0
         self._story = Story(config.size)
         self._shown_phase: Phase | None = None
+        self._shipment = Shipment(config, console)
         self._chief: LocalChief | None = None  # the task in this terminal
         self._side_work: list[asyncio.Task[None]] = []
         self._group: asyncio.TaskGroup
@@ -153,13 +155,15 @@ class Run:
 
     async def _open(self, stack: AsyncExitStack, began_at: float) -> None:
         stops = self.stop_requests
+        await self._shipment.pack(stack, stops.unless_requested)
         self._setup = Setup(self.config, self._console.say, stops.unless_requested)
         await self._setup.find_masters(stack, self.id, lambda: stops.is_hurried)
         if said := choice(self.config, self._console.named):
             self._console.say(said)
         if not self.config.is_local:  # where the sandboxes go with us
             self._console.kept = "; the sandbox has them all"
-        self._raise_limit()
+        if said := limit_warning(self.config.size):
+            self._console.say(said, "warning")
         self._listener = await stack.enter_async_context(self._new_listener())
         self._launcher = await self._setup.listen(self._listener, self.id)
         if self.config.local_chief:
@@ -172,12 +176,6 @@ class Run:
         self._deciders = Deciders(self._lifecycle, engine, self._observer.told)
         self._driver = self._new_driver(engine)
 
-    def _raise_limit(self) -> None:
-        wanted = self.config.size
-        if (possible := allow_tasks(wanted)) < wanted:
-            text = f"open files are limited: enough for about {possible} of {wanted} tasks"
-            self._console.say(f"{text}; raise it with ulimit -n", "warning")
-
     def _new_listener(self) -> Listener:
         return Listener(
             self.id,
@@ -187,6 +185,8 @@ class Run:
             silent_after=silent_after(self.config),
             dismisses=self._on_failure is None,
             runner=payload.runner(),
+            packs=self._shipment.packs,
+            on_sent=self._shipment.sent,
         )
 
     def _new_driver(self, engine: MesosEngine) -> MesosDriver:
@@ -211,7 +211,7 @@ class Run:
         is_near = scratch is not None and self.config.image is None
         owner, more = (os.getpid(), {"scratch": scratch}) if is_near else (None, {})
         self._names[task_id] = seat.task.name
-        settings = runner_settings(self.config, seat) | more
+        settings = runner_settings(self.config, seat) | self._shipment.described | more
         secret = Secret(self._listener.expect(task_id, settings=settings).hex())
         told = stub_settings(self.id, self._launcher, task_id, owner, self._setup.certificate)
         return runner_command(self.config, told, secret)
@@ -259,7 +259,7 @@ class Run:
         is_new_phase = lifecycle.phase is not self._shown_phase
         if self._console.is_live and (is_new_phase or now >= self._next_status):
             self._next_status, self._shown_phase = now + STATUS_EVERY, lifecycle.phase
-            self._console.status(lifecycle.summary())
+            self._console.status(self._shipment.status or lifecycle.summary())
 
     async def _next_event(self) -> AnyEvent:
         try:

@@ -1,0 +1,89 @@
+"""The rows of the table of settings about files that are sent to the tasks."""
+
+from collections.abc import Iterable
+from typing import Annotated, Any, TypedDict
+
+from ..errors import SpecError
+from ..record import Record
+from .setting import FILES, Path, Setting, Size, above_zero
+
+
+def names_directory(value: Any) -> str:
+    if isinstance(value, bool) or (value and hasattr(value, "__fspath__")):
+        return ""
+    is_good = isinstance(value, str) and value
+    return "" if is_good else f"must name a directory, or have no value, got {value!r}"
+
+
+class ShipSettings(TypedDict, total=False):
+    """A part of ``Settings``."""
+
+    ship: Annotated[
+        str | Path | bool | None,
+        Setting(
+            "send this directory to every task and run the command in the copy; a value only "
+            "after =, without one it is the current directory. Not what .gitignore and .tfignore "
+            "leave out",
+            ("--ship",),
+            FILES,
+            "[=DIR]",
+            implied=".",
+            check=names_directory,
+        ),
+    ]
+    ship_files: Annotated[
+        Iterable[str] | None,
+        Setting(
+            "send this file, too, under its own name or under NAME",
+            ("--ship-file",),
+            FILES,
+            "LOCAL[:NAME]",
+            default=(),
+            is_repeatable=True,
+        ),
+    ]
+    ship_limit: Annotated[
+        Size,
+        Setting(
+            "send no more than this, packed: MiB, or as in 2G",
+            ("--ship-limit",),
+            FILES,
+            "SIZE",
+            default=200,
+            check=above_zero,
+        ),
+    ]
+
+
+class Ship(Record):
+    """What is sent to each task before its command starts."""
+
+    directory: str | None  # of which all is sent that is not left out
+    files: tuple[tuple[str, str], ...] = ()  # single ones beside it: where each is, and its name
+    limit: int = 0  # bytes, packed
+
+
+def parse_ship_file(text: Any) -> tuple[str, str]:
+    """``LOCAL[:NAME]`` as both, whether or not it has a name of its own."""
+    if not isinstance(text, str):
+        raise SpecError(None, "ship_files", f"must be LOCAL or LOCAL:NAME, got {text!r}")
+    local, colon, name = text.rpartition(":")
+    if not colon:
+        local, name = text, text.rpartition("/")[2]
+    if not local or {"", ".", ".."}.intersection(name.split("/")):
+        problem = (
+            f"must be LOCAL or LOCAL:NAME, NAME a path in the directory of the task, got {text!r}"
+        )
+        raise SpecError(None, "ship_files", problem)
+    return local, name
+
+
+def parse_ship_files(given: Any) -> tuple[tuple[str, str], ...]:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise SpecError(None, "ship_files", f"must be a list of LOCAL[:NAME], got {given!r}")
+    files = tuple(map(parse_ship_file, given))
+    names = [name for _, name in files]
+    for name in names:
+        if names.count(name) > 1:
+            raise SpecError(None, "ship_files", f"there are two files of the name {name!r}")
+    return files
