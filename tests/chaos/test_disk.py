@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 
 import pytest
 
 from tests.commands import tfrun
+from tests.packs import write
+from tfmesos.errors import CANNOT_UNPACK
 
 from .stage import Mesos, background
 
 
 @pytest.fixture
-def tiny_disk(tmp_path):
-    """A file system of 1 MB."""
+def tiny_disk(request, tmp_path):
+    """A file system of 1 MB, or of what else the test asks for."""
     place = tmp_path / "tiny"
     place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)]
+    room = getattr(request, "param", "size=1m")
+    mount = ["mount", "-t", "tmpfs", "-o", room, "tmpfs", str(place)]
     done = subprocess.run(mount, capture_output=True, text=True)
     if done.returncode != 0:
         pytest.skip(f"only who may mount a tmpfs can fill a disk: {done.stderr.strip()}")
@@ -56,3 +60,28 @@ def test_a_disk_that_is_full_before_the_start_costs_the_run_nothing(tiny_disk, b
         bound.struck()
         done = tfrun("-m", mesos.url, "-w", 1, "--", "echo", "x", timeout=bound.left)
     assert (done.returncode, done.stdout) == (0, "[worker:0] x\n"), done.stderr
+
+
+NO_ROOM = (
+    ("size=1m", r"no space left on device: they take 3\.0 MB, and [01]\.\d MB are free"),
+    ("nr_inodes=60,size=50m", "No space left on device"),  # which nobody can know before
+)
+
+
+@pytest.mark.bound(60)
+@pytest.mark.parametrize("tiny_disk, why", NO_ROOM, indirect=["tiny_disk"])
+def test_a_node_without_room_for_what_is_shipped_is_named_and_nothing_is_left_there(
+    tiny_disk, why, tmp_path, bound
+):
+    files = {f"file{number}_bin": os.urandom(3 * 2**20 // 50) for number in range(50)}
+    project = write(tmp_path / "project", **files)
+    with background() as here:
+        mesos = Mesos(here, "node-1", work_dir=tiny_disk / "work")
+        bound.struck()
+        flags = ("-m", mesos.url, "--ship", "--restarts", 0, "-w", 1)
+        done = tfrun(*flags, "--", "echo began", cwd=project, timeout=bound.left)
+        copies = list((tiny_disk / "work").glob("**/ship"))
+    assert (done.returncode, done.stdout, copies) == (CANNOT_UNPACK, "", [])
+    first = done.stderr.splitlines()[0]
+    failed = "tfrun: worker:0 could not unpack the files that were sent to it"
+    assert re.fullmatch(rf"{failed}: {why} on node-1", first), done.stderr

@@ -45,7 +45,7 @@ class Files:
         try:
             unpacking = Unpacker(directory, self._settings.packs[name])
         except (OSError, FrameError) as error:
-            return _failure(error, directory)
+            return _failure(error)
         self._unpacking = unpacking
         self._link.ask(lambda: {"type": "fetch", "pack": name, "at": unpacking.received})
         self._loop.run_until(lambda: unpacking.is_whole or self._failure or is_stopped())
@@ -64,7 +64,7 @@ class Files:
         try:
             self._unpacking.feed(wire.field(piece, "data", bytes))
         except (OSError, FrameError) as error:
-            self._failure = _failure(error, self._unpacking.directory)
+            self._failure = _failure(error)
 
     def remove(self) -> None:
         """What was unpacked, but not what the command made of it."""
@@ -72,7 +72,6 @@ class Files:
             self._unpacked.pop().remove()
 
 
-def _failure(error: Exception, directory: str) -> Ending:
-    what = f"could not unpack the files that were sent to it in {directory}"
+def _failure(error: Exception) -> Ending:
     why = error.strerror if isinstance(error, OSError) else error
-    return CANNOT_UNPACK, f"{what}: {why}"
+    return CANNOT_UNPACK, f"could not unpack the files that were sent to it: {why}"

@@ -91,8 +91,8 @@ class Unpacker:
         found = os.statvfs(self.directory)
         free = found.f_bavail * found.f_frsize
         if needed > free:
-            room = f"they take {needed / 1e6:,.1f} MB, and {free / 1e6:,.1f} MB are free there"
-            raise OSError(errno.ENOSPC, f"no space left on device: {room}", self.directory)
+            room = f"they take {needed / 2**20:,.1f} MB, and {free / 2**20:,.1f} MB are free"
+            raise OSError(errno.ENOSPC, f"no space left on device: {room}")
 
     def _fill(self, view: memoryview) -> None:
         while self._contents:
