@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import collections.abc
+import inspect
+from typing import get_overloads, get_type_hints
+
 import pytest
 
 import tfmesos
 from tests.builders import workers
 from tfmesos import Job, Outcome, TaskFailed, TFMesosScheduler
+from tfmesos.config.setting import Text
+from tfmesos.config.settings import Settings
 from tfmesos.errors import SpecError
+from tfmesos.launcher.configuration import POSITIONAL
 
 
 def test_the_package_shows_its_interface_and_nothing_else():
@@ -44,6 +51,16 @@ def test_settings_may_be_given_by_position_as_tfmesos_took_them():
     assert (config.containerizer, config.force_pull_image) == ("DOCKER", True)
     assert (config.env, config.initializer) == ({"X": "1"}, "true")
     assert workers(1).tasks[0] not in config.logs  # it is quiet
+
+
+def test_a_setting_by_position_has_the_type_that_it_has_by_name():
+    _, by_position = get_overloads(TFMesosScheduler.__init__)
+    _, _, *parameters, _ = inspect.signature(by_position).parameters.values()
+    assert tuple(parameter.name for parameter in parameters) == POSITIONAL
+    names = {**vars(collections.abc), "Text": Text}
+    for parameter in parameters:
+        by_name = get_type_hints(Settings)[parameter.name]
+        assert eval(parameter.annotation, names) == by_name
 
 
 @pytest.mark.parametrize("positional, named", [(("ml",), {"role": "x"}), (range(12), {})])

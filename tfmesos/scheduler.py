@@ -12,7 +12,7 @@ from concurrent import futures
 from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, overload
 
 from .config.job import Job
 from .config.launch import LaunchConfig
@@ -20,7 +20,8 @@ from .config.secret import without_password
 from .core.actions import ClusterSpec
 from .core.outcome import Outcome
 from .errors import Interrupted, TFMesosError
-from .launcher.caller import Caller
+from .launcher.caller import Caller, is_of_tensorflow
+from .launcher.configuration import by_name
 from .launcher.console import STALLED, Console
 from .launcher.coordinator import give_up
 from .launcher.job_file import config_from
@@ -31,8 +32,10 @@ from .node.command import by_index, members
 from .runs.recording import Recording
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
     from typing import Unpack
 
+    from .config.setting import Text
     from .config.settings import Settings
     from .launcher.job_file import Asked
 
@@ -44,12 +47,6 @@ GIVEN_UP_WITHIN = 10.0  # by TensorFlow, of a cluster that is to stop
 
 __all__ = ["Job", "Outcome", "TFMesosScheduler", "cluster"]
 
-# What TFMesos took by position, after the jobs.
-_POSITIONAL = (
-    *("role", "master", "name", "quiet", "volumes", "containerizer_type", "force_pull_image"),
-    *("forward_addresses", "protocol", "env", "extra_config"),
-)
-
 
 class TFMesosScheduler:
     """A cluster with the interface of TFMesos: ``start()``, use ``targets``, ``stop()``.
@@ -58,12 +55,34 @@ class TFMesosScheduler:
     times in one process: its own event loop lives on its own thread.
     """
 
-    def __init__(self, task_spec: Asked, *positional: Any, **settings: Unpack[Settings]) -> None:
+    @overload
+    def __init__(self, task_spec: Asked, **settings: Unpack[Settings]) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        task_spec: Asked,
+        role: Text,
+        master: Text = ...,
+        name: Text = ...,
+        quiet: bool = ...,
+        volumes: Mapping[str, str] | Iterable[str] | None = ...,
+        containerizer_type: Text = ...,
+        force_pull_image: bool = ...,
+        forward_addresses: Mapping[str, str | tuple[str, int]] | None = ...,
+        protocol: Text = ...,
+        env: Mapping[str, str] | None = ...,
+        extra_config: Mapping[str, str | None] | None = ...,
+        /,
+        **settings: Unpack[Settings],
+    ) -> None: ...
+
+    def __init__(self, task_spec: Asked, *positional: Any, **settings: Any) -> None:
         """*task_spec* is a Job, a dict, a list of either, or the path of a job file.
 
         Give the settings by name; TFMesos took some by position: role, master, name, quiet ...
         """
-        given = _by_name(positional, settings)
+        given = by_name(positional, settings)
         self.config: LaunchConfig = config_from(task_spec, given)
         self._quiet = bool(given.get("quiet"))
         self._ready: Future[ClusterSpec] = Future()
@@ -302,15 +321,6 @@ class TFMesosScheduler:
                 future.set_exception(error)
 
 
-def _by_name(positional: tuple[Any, ...], named: Settings) -> Settings:
-    given = dict(zip(_POSITIONAL, positional, strict=False))
-    if len(positional) > len(_POSITIONAL):
-        raise TypeError(f"TFMesosScheduler takes at most {len(_POSITIONAL)} settings by position")
-    if twice := given.keys() & named.keys():
-        raise TypeError(f"TFMesosScheduler got {twice.pop()} by position and by name")
-    return cast("Settings", {**given, **named})
-
-
 @contextmanager
 def cluster(
     jobs: Asked, *, wait: bool = True, **settings: Unpack[Settings]
@@ -329,7 +339,7 @@ def cluster(
         main_thread.leave()
     except BaseException as error:
         is_interrupted = main_thread.leave(error)
-        if _is_of_tensorflow(error):
+        if is_of_tensorflow(error):
             scheduler._await_failure(LEARNED_WITHIN)
         scheduler.stop()
         if is_interrupted or isinstance(error, Exception):
@@ -337,8 +347,3 @@ def cluster(
         raise
     scheduler.stop()
     scheduler._raise_untold_failure()
-
-
-def _is_of_tensorflow(error: BaseException) -> bool:
-    """Is it an error that a lost task may be behind?"""
-    return type(error).__module__.startswith("tensorflow.")

@@ -18,6 +18,7 @@ with cluster(jobs, hang_timeout=3, volumes={"/a": "/b"}) as c:
     targets: dict[str, str] = c.targets
 cluster(Job("worker", 1), wait=False, **shared)
 TFMesosScheduler(jobs, "ml", "mesos:5050", quiet=True, extra_config={"initializer": "true"})
+TFMesosScheduler(task_spec=jobs, role="ml")
 
 cluster(5)  # wrong
 cluster("job.yaml", hang_timeout="5m")
@@ -26,6 +27,9 @@ cluster(jobs, hang_timeout=[3])  # wrong
 cluster(jobs, False)  # wrong
 TFMesosScheduler(5)  # wrong
 TFMesosScheduler(jobs, quite=True)  # wrong
+TFMesosScheduler(jobs, 5)  # wrong
+TFMesosScheduler(jobs, "ml", "mesos:5050", "a name", "quiet")  # wrong
+TFMesosScheduler(jobs, None, None, None, False, 5)  # wrong
 TFMesosScheduler(jobs, master=5)  # wrong
 Job("worker", nun=1)  # wrong
 """

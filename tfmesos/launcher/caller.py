@@ -65,6 +65,11 @@ class Caller:
         return place if seconds >= STUCK_AFTER else ""
 
 
+def is_of_tensorflow(error: BaseException) -> bool:
+    """Is it an error that a lost task may be behind?"""
+    return type(error).__module__.startswith("tensorflow.")
+
+
 def _end_program(place: str, outcome: Outcome, console: Console) -> None:
     problem = f"{outcome.error}; the session at {place} waits for it in vain"
     if hasattr(sys, "ps1") or "ipykernel" in sys.modules:

@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ..config.entry import entry_environment, with_entry
 from ..config.job import Job
@@ -41,6 +41,22 @@ Given = dict[str, Any]  # a value for every setting
 
 # What a plain process on another node needs of ours; Mesos itself gives it a fixed PATH.
 _SHARED_WITH_NODES = ("PATH", "PYTHONPATH")
+
+# What TFMesosScheduler takes by position after the jobs, as TFMesos did.
+POSITIONAL = (
+    *("role", "master", "name", "quiet", "volumes", "containerizer_type", "force_pull_image"),
+    *("forward_addresses", "protocol", "env", "extra_config"),
+)
+
+
+def by_name(positional: tuple[Any, ...], named: dict[str, Any]) -> Settings:
+    """The settings that were given in either way."""
+    given = dict(zip(POSITIONAL, positional, strict=False))
+    if len(positional) > len(POSITIONAL):
+        raise TypeError(f"TFMesosScheduler takes at most {len(POSITIONAL)} settings by position")
+    if twice := given.keys() & named.keys():
+        raise TypeError(f"TFMesosScheduler got {twice.pop()} by position and by name")
+    return cast("Settings", {**given, **named})
 
 
 def make_config(jobs: Jobs, **settings: Unpack[Settings]) -> LaunchConfig:
