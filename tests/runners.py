@@ -163,6 +163,15 @@ async def launcher(
         yield ours
 
 
+async def end_at_a_late_launcher(theirs: Runner, address: tuple[str, int]) -> int:
+    """The exit code of a runner whose launcher listens at *address* from now on."""
+    async with launcher() as ours:
+        await ours.rendezvous.listen(*address)
+        ours.start(["true"])
+        await ours.saw(events.TaskExited)
+        return await theirs.exited()
+
+
 def run(
     sandbox: Path, command: Any, *, values: dict[str, Any] | None = None, **start: Any
 ) -> tuple[Launcher, int, Runner]:

@@ -21,7 +21,16 @@ from pathlib import Path
 import pytest
 
 from tests.ports import free_port
-from tests.runners import SECRET, TASK, Runner, environment, launcher, runner, settings
+from tests.runners import (
+    SECRET,
+    TASK,
+    Runner,
+    end_at_a_late_launcher,
+    environment,
+    launcher,
+    runner,
+    settings,
+)
 from tfmesos.core.events import TaskExited, TaskReady, TaskRegistered
 from tfmesos.errors import BAD_SETTINGS, CANNOT_REACH_LAUNCHER, HANDSHAKE_FAILED, NODE_REFUSED
 from tfmesos.launcher import payload
@@ -200,11 +209,7 @@ def test_a_runner_that_came_in_part_is_fetched_anew(tmp_path):
             address = listener.getsockname()
             theirs = started.enter_context(runner(tmp_path, settings(address)))
             await asyncio.to_thread(first.serve, listener)
-        async with launcher() as ours:
-            await ours.rendezvous.listen(*address)
-            ours.start(["true"])
-            await ours.saw(TaskExited)
-            return await theirs.exited()
+        return await end_at_a_late_launcher(theirs, address)
 
     with contextlib.ExitStack() as started:
         assert asyncio.run(main()) == 0

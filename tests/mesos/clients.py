@@ -66,6 +66,14 @@ class Launcher:
             yield self
             task.cancel()
 
+    @asynccontextmanager
+    async def subscribed(self):
+        """A client that runs to its own end, from its subscription on."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.client.run())
+            await self.next("SUBSCRIBED")
+            yield group
+
     async def next(self, type: str):
         event = await self.events.get()
         assert event["type"] == type

@@ -45,9 +45,7 @@ def test_teardown_is_confirmed_by_the_end_of_the_stream_and_ends_run():
     async def scenario():
         async with GoodMaster() as master:
             launcher = Launcher(master.url)
-            async with asyncio.TaskGroup() as group:
-                group.create_task(launcher.client.run())
-                await launcher.next("SUBSCRIBED")
+            async with launcher.subscribed():
                 assert await launcher.client.teardown()
             assert master.requests[-1].body == {
                 "framework_id": {"value": "framework-1"},
@@ -62,9 +60,7 @@ def test_a_teardown_does_not_wait_for_acknowledgements_that_it_makes_needless():
     async def scenario():
         async with MasterThatIsSlowToAnswer() as master:
             launcher = Launcher(master.url)
-            async with asyncio.TaskGroup() as group:
-                group.create_task(launcher.client.run())
-                await launcher.next("SUBSCRIBED")
+            async with launcher.subscribed() as group:
                 master.send(update("one"), update("two"), update("three"))
                 for _ in range(3):
                     await launcher.next("UPDATE")
@@ -85,9 +81,7 @@ def test_a_teardown_can_wait_until_all_acknowledgements_have_arrived():
     async def scenario():
         async with MasterThatIsSlowToAnswer() as master:
             launcher = Launcher(master.url)
-            async with asyncio.TaskGroup() as group:
-                group.create_task(launcher.client.run())
-                await launcher.next("SUBSCRIBED")
+            async with launcher.subscribed() as group:
                 await launcher.client.all_answered()  # there is nothing to wait for yet
                 master.send(update("one"), update("two"))
                 for _ in range(2):
@@ -107,9 +101,7 @@ def test_a_teardown_while_the_master_is_away_is_sent_when_it_is_back():
     async def scenario():
         async with GoodMaster() as master:
             launcher = Launcher(master.url)
-            async with asyncio.TaskGroup() as group:
-                group.create_task(launcher.client.run())
-                await launcher.next("SUBSCRIBED")
+            async with launcher.subscribed():
                 master.stream.close()
                 await launcher.next("DISCONNECTED")
                 assert await launcher.client.teardown()
@@ -123,9 +115,7 @@ def test_a_framework_that_is_already_gone_counts_as_torn_down():
         first = recorded_stream("10-teardown", 1).removesuffix(CLEAN_END)
         async with MasterThatPlays(first, gone) as master:
             launcher = Launcher(master.url)
-            async with asyncio.TaskGroup() as group:
-                group.create_task(launcher.client.run())
-                await launcher.next("SUBSCRIBED")
+            async with launcher.subscribed():
                 master.stream.transport.abort()
                 assert await launcher.client.teardown()
 

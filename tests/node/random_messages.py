@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-VALUES = st.recursive(
+LEAVES = (
     st.none()
     | st.booleans()
     | st.integers(-(2**64), 2**64)
     | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(),
+    | st.text()
+)
+VALUES = st.recursive(
+    LEAVES,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=8,
 )

@@ -12,12 +12,10 @@ from hypothesis import strategies as st
 
 from tfmesos.node.json_reader import MAX_DEPTH, MAX_VALUES, read
 
+from .random_messages import LEAVES
+
 VALUES = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-(2**64), 2**64)
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(),
+    LEAVES,
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     max_leaves=20,
 )

@@ -14,6 +14,7 @@ import pytest
 from tests.ports import free_port
 from tests.runners import (
     Proxy,
+    end_at_a_late_launcher,
     gone,
     launcher,
     runner,
@@ -51,11 +52,7 @@ def test_a_launcher_that_comes_late_is_found(tmp_path):
             address = somebody_else.getsockname()
             theirs = started.enter_context(runner(tmp_path, settings(address)))
             (await asyncio.to_thread(somebody_else.accept))[0].close()
-        async with launcher() as ours:
-            await ours.rendezvous.listen(*address)
-            ours.start(["true"])
-            await ours.saw(TaskExited)
-            return await theirs.exited()
+        return await end_at_a_late_launcher(theirs, address)
 
     with contextlib.ExitStack() as started:
         assert asyncio.run(main()) == 0
