@@ -7,6 +7,7 @@ import contextlib
 import os
 import select
 import ssl
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -58,6 +59,11 @@ def environment(values: dict[str, Any], secret: bytes = SECRET, **extra: str) ->
     }
 
 
+def in_own_session(command: list[str], **options: Any) -> subprocess.Popen[bytes]:
+    options = {"stdin": subprocess.DEVNULL, **options}
+    return subprocess.Popen(command, start_new_session=True, **options)
+
+
 class Runner:
     """A runner process, started as Mesos would start it."""
 
@@ -67,7 +73,7 @@ class Runner:
         self.sandbox = sandbox
         with open(sandbox / "stdout", "wb") as out, open(sandbox / "stderr", "wb") as err:
             command = ["/bin/sh", "-c", before + payload.command(python)]
-            self.process = process.start(command, env=env, cwd=str(sandbox), stdout=out, stderr=err)
+            self.process = in_own_session(command, env=env, cwd=sandbox, stdout=out, stderr=err)
 
     def wait(self, timeout: float = HANG) -> int:
         return process.exit_code(self.process.wait(timeout))

@@ -29,6 +29,10 @@ HELD_UP = 0.5  # seconds by which a busy process notices too late that a time is
 SAY_EVERY = 60.0  # seconds
 
 
+def family_of(host: str) -> int:
+    return socket.AF_INET6 if ":" in host else socket.AF_INET
+
+
 class Complaints:
     """How many connections were refused, and why the last: a line a minute at most."""
 

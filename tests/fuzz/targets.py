@@ -14,6 +14,7 @@ from tfmesos.core.lifecycle import Lifecycle
 from tfmesos.errors import FrameError, HandshakeError, MasterError
 from tfmesos.launcher.authentication import LauncherHandshake
 from tfmesos.launcher.deciders import Deciders
+from tfmesos.launcher.report_fields import address, lines
 from tfmesos.mesos import feasibility, masters, recordio
 from tfmesos.mesos.answers import event_of
 from tfmesos.mesos.client import MesosClient
@@ -131,8 +132,8 @@ def check_wire(cut: list[bytes]) -> None:
 
 def _read_fields(message: wire.Message) -> None:
     readers: list[Callable[[], object]] = [
-        lambda: wire.address(message),
-        lambda: wire.lines(message, "lines"),
+        lambda: address(message),
+        lambda: lines(message, "lines"),
         lambda: wire.count(message, "code"),
         lambda: wire.field(message, "reason", str),
     ]

@@ -27,6 +27,7 @@ from tests.runners import (
     Runner,
     end_at_a_late_launcher,
     environment,
+    in_own_session,
     launcher,
     runner,
     settings,
@@ -35,7 +36,7 @@ from tfmesos.core.events import TaskExited, TaskReady, TaskRegistered
 from tfmesos.errors import BAD_SETTINGS, CANNOT_REACH_LAUNCHER, HANDSHAKE_FAILED, NODE_REFUSED
 from tfmesos.launcher import payload
 from tfmesos.launcher.authentication import LauncherHandshake
-from tfmesos.node import process, stub, wire
+from tfmesos.node import stub, wire
 from tfmesos.node.handshake import NOBODY
 from tfmesos.node.importer import Importer
 
@@ -141,7 +142,7 @@ def test_a_task_without_standard_streams_loses_none_of_its_connection(tmp_path, 
         async with launcher() as ours:
             env = environment(settings(ours.address))
             command = f"{payload.command(sys.executable)} {closed}"
-            theirs = process.start(["/bin/sh", "-c", command], env=env, cwd=str(tmp_path))
+            theirs = in_own_session(["/bin/sh", "-c", command], env=env, cwd=tmp_path)
             ours.start("echo out; cat; echo err >&2")
             await ours.saw(TaskExited)
             return ours, await asyncio.to_thread(theirs.wait, 15)

@@ -136,9 +136,3 @@ def test_an_exit_code_that_no_process_can_have_is_a_failure_with_its_words(code)
     ended = asyncio.run(main())
     assert ended.code == 1
     assert ended.reason == f"exited (its exit code is none: {str(code)[:20]})"
-
-
-@pytest.mark.parametrize("code", [0, 255])
-def test_an_exit_code_that_a_process_can_have_is_taken_as_it_is(code):
-    message = {"type": "exit", "code": code, "reason": "exited"}
-    assert wire.ending(message) == (code, "exited")

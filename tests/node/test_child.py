@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import psutil
 import pytest
 
-from tests.runners import gone
+from tests.runners import gone, in_own_session
 from tfmesos.node import child, process
 from tfmesos.node.child import Child
 from tfmesos.node.guard import Guard
@@ -159,7 +159,7 @@ def small_runner(task, *, at=-1, script=STUBBORN):
     argv = [sys.executable, "-S", "-c", RUNNER, task, str(at), script]
     home = os.path.dirname(os.path.dirname(child.__file__))
     env = {**os.environ, "SMALL_RUNNER": task, "PYTHONPATH": home}
-    started = process.start(argv, stdout=subprocess.PIPE, env=env)
+    started = in_own_session(argv, stdout=subprocess.PIPE, env=env)
     try:
         yield started, int(started.stdout.readline())
     finally:

@@ -74,46 +74,10 @@ def test_a_count_may_be_nothing_and_not_less():
     assert refusal(wire.count, {"type": "x", "n": -1}, "n") == "'x' with a negative 'n'"
 
 
-@pytest.mark.parametrize("code", [0, 1, 255])
-def test_an_exit_code_is_taken_as_it_is(code):
-    assert wire.ending({"code": code, "reason": "done"}) == (code, "done")
-
-
-@pytest.mark.parametrize("code", [-1, 256, 10**30])
-def test_a_code_that_no_process_can_have_is_a_failure(code):
-    words = f"done (its exit code is none: {str(code)[:20]})"
-    assert wire.ending({"code": code, "reason": "done"}) == (1, words)
-
-
-@pytest.mark.parametrize("host", ["node-1.example", "10.0.0.1", "fe80::1%eth0", "A_b"])
-@pytest.mark.parametrize("port", [0, 65535])
-def test_an_address_is_a_host_and_a_port(host, port):
-    assert wire.address({"host": host, "port": port}) == (host, port)
-
-
-@pytest.mark.parametrize("host", ["", "a b", "a;b", "$(x)", "é", "a\n", "a/b"])
-def test_a_host_with_tricks_is_refused(host):
-    message = {"type": "register", "host": host, "port": 1}
-    assert refusal(wire.address, message) == "'register' without a proper 'host'"
-
-
-def test_a_port_that_is_none_is_refused():
-    message = {"type": "register", "host": "h", "port": 65536}
-    assert refusal(wire.address, message) == "'register' with a port that is none"
-    assert refusal(wire.address, {**message, "port": -1}) == "'register' with a negative 'port'"
-
-
 def test_a_secret_is_in_hexadecimal():
     assert wire.secret({"secret": "00ff"}) == b"\x00\xff"
     assert refusal(wire.secret, {"secret": "xyz"}) == "a secret that is none"
     assert refusal(wire.secret, {"type": "welcome"}) == "'welcome' without a proper 'secret'"
-
-
-def test_lines_that_are_none_are_named():
-    assert refusal(wire.lines, {"type": "exit", "tail": [1]}, "tail") == (
-        "'exit' with 'tail' that are no text"
-    )
-    assert refusal(wire.lines, {"type": "exit"}, "tail") == "'exit' without a proper 'tail'"
 
 
 # The handshake

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from tests.runners import gone
+from tests.runners import gone, in_own_session
 from tfmesos.node import process
 
 
@@ -17,7 +17,7 @@ def started():
     running = []
 
     def start(script: str) -> subprocess.Popen[bytes]:
-        child = process.start(["/bin/bash", "-c", script], stdout=subprocess.PIPE)
+        child = in_own_session(["/bin/bash", "-c", script], stdout=subprocess.PIPE)
         running.append(child)
         assert child.stdout is not None
         child.first_line = child.stdout.readline()

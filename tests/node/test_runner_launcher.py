@@ -32,6 +32,7 @@ from tfmesos.errors import (
     HANDSHAKE_FAILED,
     LAUNCHER_LOST,
 )
+from tfmesos.launcher.missing_output import unpack
 from tfmesos.node import scratch, undelivered
 from tfmesos.node.address import join_address
 
@@ -192,5 +193,5 @@ def test_a_runner_that_gives_up_leaves_what_was_not_taken_in_its_sandbox(tmp_pat
 
     code, ((_, received),) = asyncio.run(main())
     text = (tmp_path / undelivered.FILE).read_text()
-    (report,), is_all = undelivered.unpack(text, received)
+    (report,), is_all = unpack(text, received)
     assert (code, report["code"], is_all) == (LAUNCHER_LOST, LAUNCHER_LOST, True)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tfmesos.launcher.missing_output import unpack
 from tfmesos.node import undelivered, wire
 from tfmesos.node.outbox import Outbox
 
@@ -59,7 +60,7 @@ def test_whenever_a_runner_gives_up_every_line_is_shown_or_counted_once(steps, l
             outbox.rewind(launcher.received)
     outbox.add(EXIT)
     text = undelivered.pack(outbox.acked, outbox.undelivered()).decode("ascii")
-    messages, is_all = undelivered.unpack(text, launcher.received)
+    messages, is_all = unpack(text, launcher.received)
     for message in messages:
         launcher.show(message)
     assert is_all
@@ -81,7 +82,7 @@ def packed(*texts, acked=0):
 def test_half_a_file_is_never_taken_for_a_whole_one(size):
     text = packed("a\n", "b\n")
     cut = text[:size]
-    assert undelivered.unpack(cut, 0)[1] == (len(cut.rstrip("\n")) == len(text) - 1)
+    assert unpack(cut, 0)[1] == (len(cut.rstrip("\n")) == len(text) - 1)
 
 
 @pytest.mark.parametrize(
@@ -98,4 +99,4 @@ def test_half_a_file_is_never_taken_for_a_whole_one(size):
     ],
 )
 def test_a_file_of_somebody_else_is_nothing(text):
-    assert undelivered.unpack(text, 0) == ([], False)
+    assert unpack(text, 0) == ([], False)

@@ -92,9 +92,3 @@ def test_a_message_that_nobody_would_take_is_not_even_sent():
 def test_a_count_is_a_number_that_is_not_negative(message):
     with pytest.raises(FrameError):
         wire.count(message, "n")
-
-
-def test_lines_are_a_list_of_text():
-    assert wire.lines({"l": ["a", ""]}, "l") == ["a", ""]
-    with pytest.raises(FrameError):
-        wire.lines({"l": ["a", 1]}, "l")

@@ -15,7 +15,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from ..acceptor import BACKLOG, MAX_STRANGERS, Acceptor, Complaints
+from ..acceptor import BACKLOG, MAX_STRANGERS, Acceptor, Complaints, family_of
 from ..core.events import Event, RunnerBack, RunnerLost, RunnerOutOfTouch
 from ..errors import FrameError, HandshakeError
 from ..node import timings, wire
@@ -98,8 +98,7 @@ class Listener:
 
     async def listen(self, host: str, port: int, tls: SSLContext | None = None) -> tuple[str, int]:
         """Listen at *host* and *port* (0: any free one), and say where that is."""
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
+        listener = socket.create_server((host, port), family=family_of(host), backlog=BACKLOG)
         where: tuple[str, int] = listener.getsockname()[:2]
         acceptor = Acceptor(
             listener,

@@ -14,13 +14,14 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping
 
+from ..acceptor import family_of
 from ..config.launch import LaunchConfig
 from ..core.events import TaskExited
 from ..json_types import Json
 from ..node import guard, process
 from ..node.address import join_address
 from ..node.host import SHIP_DIR
-from ..node.port import family_of, reserve
+from ..node.port import reserve
 from ..node.secrets import Secrets
 from ..node.steps import Steps
 
@@ -52,7 +53,7 @@ class LocalChief:
     def _start_guard(self) -> subprocess.Popen[bytes]:
         """A process that ends the task if we are killed: its standard input ends with us."""
         argv = guard.program(sys.executable, _HOME, self.task_id, GUARD_GRACE)
-        return process.start(argv, stdin=subprocess.PIPE)
+        return subprocess.Popen(argv, stdin=subprocess.PIPE, start_new_session=True)
 
     def close(self) -> None:
         self._reservation.close()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Mapping
 
+from ..errors import FrameError
 from ..mesos.driver import MesosDriver
-from ..node import undelivered
+from ..node import undelivered, wire
 from .listener import Listener
 from .runner_reports import Output
 
@@ -43,8 +44,31 @@ class MissingOutput:
     async def _fetch(self, task_id: str, received: int, output: Output) -> bool:
         """What the runner left in its sandbox; is it all that was missing?"""
         text = await self._driver.read(task_id, undelivered.FILE)
-        messages, is_all = undelivered.unpack(text, received)
+        messages, is_all = unpack(text, received)
         for message in messages:
             if message["type"] == "output":
                 await output(task_id, message["stream"], message["text"], message["dropped"])
         return is_all
+
+
+def unpack(text: str, received: int) -> tuple[list[wire.Message], bool]:
+    """The messages after the first *received* ones, and whether nothing is missing of them."""
+    first, *rest = text.split("\n")
+    try:
+        head = wire.decode(first.encode("utf-8"))
+        missed = received - wire.count(head, "acked")
+        if missed < 0:
+            return [], False
+        wanted = rest[missed : wire.count(head, "messages")]
+        messages = [_checked(wire.decode(line.encode("utf-8"))) for line in wanted]
+    except (FrameError, UnicodeError):  # half a file, or one of somebody else
+        return [], False
+    return messages, bool(messages) and messages[-1]["type"] == "exit"
+
+
+def _checked(message: wire.Message) -> wire.Message:
+    if message["type"] == "output":
+        wire.field(message, "stream", str)
+        wire.field(message, "text", str)
+        wire.count(message, "dropped")
+    return message

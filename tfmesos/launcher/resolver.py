@@ -5,8 +5,9 @@ from __future__ import annotations
 import socket
 from typing import Any
 
+from ..acceptor import family_of
 from ..node.address import join_address
-from ..node.port import family_of, reserve
+from ..node.port import reserve
 
 
 class OwnAddress:

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from ..core.events import Event, TaskExited, TaskFellSilent, TaskReady, TaskRegistered
 from ..node import wire
 from ..node.address import join_address
+from .report_fields import address, ending, lines
 from .runner_link import RunnerLink
 
 # Gets (task id, stream, whole lines, number of lines dropped before them); the runner is read
@@ -39,7 +40,7 @@ class RunnerReports:
             self._taken += 1
             link.has_begun = link.has_begun or kind != "register"
         if kind == "register":
-            host, port = wire.address(message)
+            host, port = address(message)
             self._emit(TaskRegistered(link.task_id, join_address(host, port), port))
         elif kind == "ready":
             self._emit(TaskReady(link.task_id))
@@ -67,9 +68,12 @@ class RunnerReports:
             self._emit(TaskFellSilent(link.task_id, seconds if is_silent else 0.0))
 
     def _exited(self, link: RunnerLink, message: wire.Message) -> None:
-        code, reason = wire.ending(message)
+        code, reason = ending(message)
         link.exited = True
         if self._dismisses:
             link.dismiss()
-        tail, was_stopped = tuple(wire.lines(message, "tail")), message.get("stopped") is True
+        tail, was_stopped = (
+            tuple(lines(message, "tail")),
+            message.get("stopped") is True,
+        )
         self._emit(TaskExited(link.task_id, code, reason, tail, was_stopped))

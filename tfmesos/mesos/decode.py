@@ -53,6 +53,5 @@ def _update(status: Json) -> TaskUpdated:
         state=text(status["state"]),
         message=plain_all(text(status.get("message", "")), indent=""),
         reason=text(status.get("reason", "")),
-        source=text(status.get("source", "")),
         agent_id=text(status.get("agent_id", {}).get("value", "")),
     )

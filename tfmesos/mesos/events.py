@@ -72,7 +72,6 @@ class TaskUpdated(MesosEvent):
     state: str
     message: str = ""
     reason: str = ""
-    source: str = ""
     agent_id: str = ""
 
 

@@ -19,7 +19,3 @@ def reserve(family: int, port: int = 0) -> socket.socket:
         reservation.close()
         raise
     return reservation
-
-
-def family_of(host: str) -> int:
-    return socket.AF_INET6 if ":" in host else socket.AF_INET

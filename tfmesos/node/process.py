@@ -15,7 +15,7 @@ from .stdlib import signal
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection
     from typing import IO
 
     from .spawn import Spawned
@@ -29,30 +29,6 @@ AT_LIMIT = "no more processes are allowed here: see ulimit -u, or the pids limit
 KILL_TIMEOUT = 2.0  # seconds
 _DEVNULL = -3  # as subprocess has it
 _STAT_SIZE = 2048  # bytes; no line of /proc/PID/stat is longer
-
-
-def start(
-    argv: Sequence[str],
-    *,
-    env: Mapping[str, str] | None = None,
-    cwd: str | None = None,
-    stdin: Stream = _DEVNULL,
-    stdout: Stream = None,
-    stderr: Stream = None,
-) -> subprocess.Popen[bytes]:
-    """Start *argv* as the leader of a new session. The caller owns and reaps it."""
-    import subprocess  # not cheap, and the runner does without
-
-    return subprocess.Popen(
-        argv,
-        env=env,
-        cwd=cwd,
-        stdin=stdin,
-        stdout=stdout,
-        stderr=stderr,
-        start_new_session=True,
-        close_fds=True,
-    )
 
 
 def has_ended(process: subprocess.Popen[bytes] | Spawned) -> bool:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import os
 
-from ..errors import FrameError
-from . import stdlib, wire
+from . import stdlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,26 +29,3 @@ def pack(acked: int, frames: Sequence[bytes]) -> bytes:
     """The file for *frames*, which come after the first *acked* ones."""
     head = stdlib.dumps({"type": "undelivered", "acked": acked, "messages": len(frames)})
     return b"\n".join([head.encode("ascii"), *(frame[4:] for frame in frames), b""])
-
-
-def unpack(text: str, received: int) -> tuple[list[wire.Message], bool]:
-    """The messages after the first *received* ones, and whether nothing is missing of them."""
-    first, *rest = text.split("\n")
-    try:
-        head = wire.decode(first.encode("utf-8"))
-        missed = received - wire.count(head, "acked")
-        if missed < 0:
-            return [], False
-        wanted = rest[missed : wire.count(head, "messages")]
-        messages = [_checked(wire.decode(line.encode("utf-8"))) for line in wanted]
-    except (FrameError, UnicodeError):  # half a file, or one of somebody else
-        return [], False
-    return messages, bool(messages) and messages[-1]["type"] == "exit"
-
-
-def _checked(message: wire.Message) -> wire.Message:
-    if message["type"] == "output":
-        wire.field(message, "stream", str)
-        wire.field(message, "text", str)
-        wire.count(message, "dropped")
-    return message

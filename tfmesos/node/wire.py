@@ -19,7 +19,7 @@ a broken connection exactly the missing ones are sent again.
 
 from __future__ import annotations
 
-from ..errors import MAX_CODE, FrameError
+from ..errors import FrameError
 from . import json_reader, stdlib
 
 TYPE_CHECKING = False
@@ -108,35 +108,9 @@ def count(message: Mapping[str, Any], name: str) -> int:
     return value
 
 
-def ending(message: Mapping[str, Any]) -> tuple[int, str]:
-    """``code`` and ``reason`` of *message*; a code that no process can have is a failure, 1."""
-    code, reason = field(message, "code", int), field(message, "reason", str)
-    if 0 <= code <= MAX_CODE:
-        return code, reason
-    return 1, f"{reason} (its exit code is none: {str(code)[:20]})"
-
-
-def address(message: Mapping[str, Any]) -> tuple[str, int]:
-    """``host`` and ``port`` of *message*, checked, because they end up in the commands of users."""
-    host, port = field(message, "host", str), count(message, "port")
-    if not host or not all(c.isascii() and (c.isalnum() or c in "-._:%") for c in host):
-        raise FrameError(f"{message.get('type')!r} without a proper 'host'")
-    if port > 65535:
-        raise FrameError(f"{message.get('type')!r} with a port that is none")
-    return host, port
-
-
 def secret(message: Mapping[str, Any]) -> bytes:
     """The field ``secret`` of *message*, which is bytes in hexadecimal."""
     try:
         return bytes.fromhex(field(message, "secret", str))
     except ValueError:
         raise FrameError("a secret that is none") from None
-
-
-def lines(message: Mapping[str, Any], name: str) -> list[str]:
-    """The field *name* of *message*, a list of lines of text."""
-    value = field(message, name, list)
-    if not all(isinstance(line, str) for line in value):
-        raise FrameError(f"{message.get('type')!r} with {name!r} that are no text")
-    return value
