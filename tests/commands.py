@@ -109,5 +109,11 @@ def read_until(stream, *wanted):
     return lines
 
 
+def without_waits(text):
+    """What tfrun said besides how long things take, which it says on a busy machine only."""
+    of_time = ("tfrun: waiting ", "tfrun: done in ")
+    return "".join(line for line in text.splitlines(True) if not line.startswith(of_time))
+
+
 def lines(text):
     return sorted(text.splitlines())

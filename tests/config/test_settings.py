@@ -48,6 +48,9 @@ OTHERS = {
     "secrets": {"token": "env:PATH"},
     "secret_env": {"TOKEN": "env:PATH"},
     "gcs_key": "FILE",
+    "keytab": "FILE",  # with a principal
+    "krb5_principal": "me@REALM",  # with a keytab
+    "krb5_conf": "FILE",  # with both
     "user": "nobody",  # with an image
     "ship": ".",
     "ship_files": [__file__],
@@ -70,6 +73,9 @@ COMPANIONS = {
     "key_file": {"cert_file": "cert.pem"},
     "user": {"image": "me/train"},
     "ship_limit": {"ship": "."},
+    "keytab": {"krb5_principal": "me@REALM"},
+    "krb5_principal": {"keytab": "FILE"},
+    "krb5_conf": {"keytab": "FILE", "krb5_principal": "me@REALM"},
 }
 
 
@@ -110,7 +116,12 @@ def test_every_setting_changes_what_the_run_is_told(field, secret):
         return make_config(jobs, **{"name": "one", "user": None, **given})
 
     alone = COMPANIONS.get(field, {})
-    if field in ("principal", "secret_file"):  # neither is anything without the other
+    if field in (
+        "principal",
+        "secret_file",
+        "keytab",
+        "krb5_principal",
+    ):  # neither is anything without the other
         alone = {}
     assert config({**COMPANIONS.get(field, {}), field: OTHERS[field]}) != config(alone)
 
@@ -171,4 +182,4 @@ def test_the_defaults_of_a_run_are_those_of_the_table():
 def test_a_row_says_all_that_a_page_of_reference_shows(setting):
     assert setting.help and setting.type
     assert "collections" not in setting.type and "None" not in setting.type.split(" | ")
-    assert all(re.fullmatch("-[A-Za-z]|--[a-z_-]+", flag) for flag in setting.flags)
+    assert all(re.fullmatch("-[A-Za-z]|--[a-z0-9_-]+", flag) for flag in setting.flags)

@@ -62,6 +62,17 @@ def test_the_key_of_a_service_account_is_a_file_to_which_a_variable_leads(place)
     assert told["paths"] == {"GOOGLE_APPLICATION_CREDENTIALS": "gcs-key.json"}
 
 
+def test_a_keytab_comes_with_a_place_for_the_ticket(place):
+    write("krb5.conf", b"[libdefaults]\n", 0o644)
+    given = {"keytab": "secret", "krb5_principal": "u@R", "krb5_conf": "krb5.conf"}
+    config = make_config(workers(1), **given)
+    told = config.secrets.reveal()
+    assert sorted(told["files"]) == ["krb5.conf", "krb5.keytab"]
+    assert told["paths"] == {"KRB5CCNAME": "krb5cc", "KRB5_CONFIG": "krb5.conf"}
+    assert told["principal"] == "u@R"
+    assert config.warnings == (), "everybody may read a configuration"
+
+
 def test_a_config_with_secrets_shows_none_of_them(place):
     config = make_config(
         workers(1), secrets={"token": "secret"}, secret_env={"X": "env:HUSH"}, env_file=None
@@ -117,7 +128,7 @@ NO_VALUE = "give NAME=FILE or NAME=env:VARIABLE, never the secret itself"
         ),
         (
             {"secrets": {"gcs-key.json": "secret"}, "gcs_key": "secret"},
-            "secrets 'gcs-key.json' is the name of what gcs_key brings",
+            "secrets needs another name than 'gcs-key.json': it is kept",
             2,
         ),
         ({"secrets": {"a": "long"}}, f"secrets a is longer than {LONGEST:,} bytes", 2),
@@ -128,6 +139,14 @@ NO_VALUE = "give NAME=FILE or NAME=env:VARIABLE, never the secret itself"
             2,
         ),
         ({"secrets": ["a=secret"]}, "secrets must be a dict, got ['a=secret']", 2),
+        ({"keytab": "secret"}, "keytab needs a principal, too: user@REALM", 2),
+        ({"krb5_principal": "u@R"}, "krb5_principal needs a keytab, too", 2),
+        ({"krb5_conf": "secret"}, "krb5_conf needs a keytab, too", 2),
+        (
+            {"krb5_principal": "-u", "keytab": "secret"},
+            "krb5_principal must be a principal such as user@REALM, got '-u'",
+            2,
+        ),
         ({"env_file": "none"}, "env_file cannot be read: none: No such file or directory", 66),
         ({"env_file": "secret"}, "env_file must have KEY=VALUE in each line: secret:1", 2),
         ({"env_file": "zero"}, "env_file must be a text of at most 1,048,576 bytes: zero", 2),
@@ -177,6 +196,7 @@ def test_a_line_that_sets_no_variable_is_told_by_its_number(place, line):
         ("10.0.0.1", {"secrets": {"a": "secret"}}, "secrets"),
         ("10.0.0.1", {"secret_env": {"A": "secret"}}, "secret_env"),
         ("10.0.0.1", {"gcs_key": "secret"}, "gcs_key"),
+        ("10.0.0.1", {"keytab": "secret", "krb5_principal": "u@R"}, "keytab"),
         ("10.0.0.1", {}, ""),
         ("127.0.0.1", {"link_tls": True}, "link_tls"),
     ],

@@ -36,6 +36,7 @@ class TaskSecrets(Record):
     files: Mapping[str, Secret] = NOTHING  # by name; the content in base64, for it may be bytes
     variables: Mapping[str, Secret] = NOTHING  # of the command alone
     paths: Mapping[str, str] = NOTHING  # variables of all steps, and the file each leads to
+    principal: str = ""  # of Kerberos, for whom each task gets a ticket
     given_by: str = ""  # the first setting that gave any
 
     def reveal(self) -> dict[str, Any] | None:
@@ -46,6 +47,7 @@ class TaskSecrets(Record):
             "files": {name: secret.reveal() for name, secret in self.files.items()},
             "env": {name: secret.reveal() for name, secret in self.variables.items()},
             "paths": dict(self.paths),
+            "principal": self.principal,
         }
 
 

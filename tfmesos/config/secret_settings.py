@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, TypedDict
 
-from .setting import SECRETS, File, Setting, is_dict
+from .setting import SECRETS, File, Setting, Text, is_dict, principal_name
 
 
 class SecretSettings(TypedDict, total=False):
@@ -30,6 +30,36 @@ class SecretSettings(TypedDict, total=False):
             "NAME=FILE|env:VARIABLE",
             check=is_dict,
             is_repeatable=True,
+        ),
+    ]
+    keytab: Annotated[
+        File,
+        Setting(
+            "keytab with which every task gets a Kerberos ticket of its own, by kinit, before its "
+            "command starts; it is renewed until the command ends",
+            ("--keytab",),
+            SECRETS,
+            "FILE",
+        ),
+    ]
+    krb5_principal: Annotated[
+        Text,
+        Setting(
+            "whose ticket that is",
+            ("--krb5-principal",),
+            SECRETS,
+            "USER@REALM",
+            check=principal_name,
+        ),
+    ]
+    krb5_conf: Annotated[
+        File,
+        Setting(
+            "settings of Kerberos for the tasks",
+            ("--krb5-conf",),
+            SECRETS,
+            "FILE",
+            default_words="the node's own",
         ),
     ]
     gcs_key: Annotated[

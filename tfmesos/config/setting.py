@@ -178,3 +178,8 @@ def role_name(value: str) -> str:
 
 def master_name(value: str) -> str:
     return "" if value else "must name a master, or be local, got ''"
+
+
+def principal_name(value: str) -> str:
+    is_bad = not value.isprintable() or " " in value or value.startswith("-")
+    return f"must be a principal such as user@REALM, got {value!r}" if is_bad else ""

@@ -24,6 +24,7 @@ from ..node.host import SHIP_DIR
 from ..node.port import reserve
 from ..node.secrets import Secrets
 from ..node.steps import Steps
+from .chief_ticket import ChiefTicket
 
 _HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 GUARD_GRACE = 2.0  # seconds from SIGTERM to SIGKILL if we are killed
@@ -42,6 +43,7 @@ class LocalChief:
         self.task_id = f"{run_id}-{task.job.name}-{task.index}-here"
         self._secrets = Secrets(config.secrets.reveal() or {})
         self._shipped = (config.ship.directory if config.ship else "") or ""
+        self._ticket: ChiefTicket | None = None
         self._say = say
         self._reservation = reserve(family_of(host))
         self.address = join_address(host, self._reservation.getsockname()[1])
@@ -58,7 +60,7 @@ class LocalChief:
     def close(self) -> None:
         self._reservation.close()
         process.kill_marked(process.MARK, self.task_id)
-        self._secrets.remove()
+        self._remove_secrets()
         self._guard.kill()  # whatever state it is in
         self._guard.communicate()
 
@@ -72,7 +74,7 @@ class LocalChief:
 
     async def run(self, start: Json) -> process.Ending:
         """Initializer, command and finalizer; returns the exit code and what to say of it."""
-        if problem := self._secrets.keep(tempfile.gettempdir(), self._warn_guard):
+        if problem := await self._bring_secrets():
             return problem
         steps = Steps(start, self.task.type, self.task.number)
         mark = {process.MARK: self.task_id, **self._secrets.environment}
@@ -86,8 +88,22 @@ class LocalChief:
             if name == "finalizer" and code:
                 self._say(f"the finalizer of {self.task.name} {reason}")
         assert steps.ending is not None
-        self._secrets.remove()
+        self._remove_secrets()
         return steps.ending
+
+    async def _bring_secrets(self) -> process.Ending | None:
+        secrets = self._secrets
+        problem = secrets.keep(tempfile.gettempdir(), self._warn_guard)
+        if problem or not secrets.principal:
+            return problem
+        env = {**secrets.environment, process.MARK: self.task_id}
+        self._ticket = ChiefTicket(secrets.principal, secrets.directory, env, self._say)
+        return await self._ticket.get()
+
+    def _remove_secrets(self) -> None:
+        if self._ticket is not None:
+            self._ticket.stop()
+        self._secrets.remove()
 
     def _warn_guard(self, directory: str) -> None:
         """As ``Guard.remove_later``."""

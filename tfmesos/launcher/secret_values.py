@@ -16,12 +16,20 @@ from typing import Any
 from ..config.secret import Secret, TaskSecrets
 from ..config.sizes import large_environment
 from ..errors import SpecError, UnreadableFile
+from ..node import kerberos
 from ..record import Record
 
 LONGEST = 64 * 1024  # bytes of one secret
 LARGEST = 1024 * 1024  # bytes of all
 _FROM_ENVIRONMENT = "env:"
 _GCS_KEY = "gcs-key.json"
+_NAMES = {"keytab": kerberos.KEYTAB, "krb5_conf": kerberos.CONFIG, "gcs_key": _GCS_KEY}
+_PATHS = (
+    ("keytab", "KRB5CCNAME", kerberos.CACHE),
+    ("krb5_conf", "KRB5_CONFIG", kerberos.CONFIG),
+    ("gcs_key", "GOOGLE_APPLICATION_CREDENTIALS", _GCS_KEY),
+)
+_KEPT = {kerberos.CACHE, kerberos.CACHE + ".new", *_NAMES.values()}  # for files of ours
 _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _VARIABLE = re.compile(r"[A-Za-z_]\w*", re.A)
 _NO_VALUE = "give NAME=FILE or NAME=env:VARIABLE, never the secret itself"
@@ -45,10 +53,12 @@ def read_secrets(given: Mapping[str, Any]) -> tuple[TaskSecrets, tuple[str, ...]
     files, variables = list(_files(given)), list(_pairs("secret_env", given, _VARIABLE))
     contents = {wanted: _content(wanted) for wanted in (*files, *variables)}
     _check_sizes(contents)
+    _check_kerberos(given)
     secrets = TaskSecrets(
         files={w.name: Secret(base64.b64encode(contents[w]).decode()) for w in files},
         variables={w.name: Secret(_text(w, contents[w])) for w in variables},
-        paths={"GOOGLE_APPLICATION_CREDENTIALS": _GCS_KEY} if given["gcs_key"] else {},
+        paths=dict(pair for field, *pair in _PATHS if given[field]),
+        principal=given["krb5_principal"] or "",
         given_by=next((wanted.field for wanted in contents), ""),
     )
     return secrets, tuple(_warnings(contents))
@@ -87,13 +97,21 @@ def _read(path: str) -> bytes:
 
 def _files(given: Mapping[str, Any]) -> Iterator[_Wanted]:
     """Of every setting that brings a file."""
-    wanted = list(_pairs("secrets", given, _FILE_NAME))
-    for field, name in (("gcs_key", _GCS_KEY),):
+    for wanted in _pairs("secrets", given, _FILE_NAME):
+        if wanted.name in _KEPT:
+            raise SpecError(None, "secrets", f"needs another name than {wanted.name!r}: it is kept")
+        yield wanted
+    for field, name in _NAMES.items():
         if given[field]:
-            if any(one.name == name for one in wanted):
-                raise SpecError(None, "secrets", f"{name!r} is the name of what {field} brings")
-            wanted.append(_Wanted(field, name, os.fspath(given[field])))
-    yield from wanted
+            yield _Wanted(field, name, os.fspath(given[field]))
+
+
+def _check_kerberos(given: Mapping[str, Any]) -> None:
+    if given["keytab"] and not given["krb5_principal"]:
+        raise SpecError(None, "keytab", "needs a principal, too: user@REALM")
+    for field in ("krb5_principal", "krb5_conf"):
+        if given[field] and not given["keytab"]:
+            raise SpecError(None, field, "needs a keytab, too")
 
 
 def _pairs(field: str, given: Mapping[str, Any], names: re.Pattern[str]) -> Iterator[_Wanted]:
@@ -157,7 +175,8 @@ def _check_sizes(contents: Mapping[_Wanted, bytes]) -> None:
 
 def _warnings(wanted: Mapping[_Wanted, bytes]) -> Iterator[str]:
     for one in wanted:
-        if not one.source.startswith(_FROM_ENVIRONMENT) and _is_open(one.source):
+        is_secret = one.field != "krb5_conf" and not one.source.startswith(_FROM_ENVIRONMENT)
+        if is_secret and _is_open(one.source):
             yield f"{one.source} holds a secret, and everybody here can read it: chmod 600 it"
 
 

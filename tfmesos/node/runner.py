@@ -20,7 +20,7 @@ from .loop import Loop
 from .outbox import Outbox, Pace
 from .output import Copy, Output
 from .port import reserve
-from .secrets import Secrets
+from .runner_secrets import RunnerSecrets
 from .stdlib import signal
 from .steps import STOPPED, Steps
 
@@ -56,7 +56,7 @@ class Runner:
             loop, settings, self._outbox, self._receive, self._stop, self._seconds_silent
         )
         self._files = Files(loop, self._link, settings)
-        self._secrets = Secrets({})
+        self._secrets = RunnerSecrets(loop, settings, self._get_guard, self._output.say)
         self._start: Message = {}
         self._guard: Guard | None = None
         self._child: Child | None = None
@@ -110,7 +110,8 @@ class Runner:
         self._outbox.drops = not self._settings.same_machine
         if self._settings.scratch:
             self._held = scratch.hold(self._settings.scratch)
-        if problem := self._keep_secrets() or self._files.fetch(lambda: self._stopping):
+        problem = self._secrets.bring(lambda: self._stopping)
+        if problem := problem or self._files.fetch(lambda: self._stopping):
             return self._report(problem, [])
         try:
             reservation = reserve(self._link.family, self._settings.port)
@@ -121,11 +122,6 @@ class Runner:
             return self._run_at(reservation)
         finally:
             reservation.close()
-
-    def _keep_secrets(self) -> Ending | None:
-        self._secrets = Secrets(self._settings.secrets)
-        sandbox = os.environ.get("MESOS_SANDBOX") or os.getcwd()
-        return self._secrets.keep(sandbox, lambda place: self._get_guard().remove_later(place))
 
     def _run_at(self, reservation: socket.socket) -> Ending:
         """Register with this port, wait for the start, and run the command or the server."""

@@ -30,7 +30,7 @@ class Secrets:
 
     def __init__(self, told: Mapping[str, Any]) -> None:
         self._told = told
-        self._directory = ""
+        self.directory = ""
         self._lock: int | None = None
 
     def keep(self, sandbox: str, warn_guard: Callable[[str], None]) -> Ending | None:
@@ -49,36 +49,41 @@ class Secrets:
 
     def _write(self, place: str, warn_guard: Callable[[str], None]) -> None:
         while self._lock is None:  # somebody may have swept it away before we held it
-            self._directory = os.path.join(place, _PREFIX + os.urandom(8).hex())
-            warn_guard(self._directory)
-            os.mkdir(self._directory, 0o700)
-            self._lock = scratch.hold(self._directory)
+            self.directory = os.path.join(place, _PREFIX + os.urandom(8).hex())
+            warn_guard(self.directory)
+            os.mkdir(self.directory, 0o700)
+            self._lock = scratch.hold(self.directory)
         for name, content in self._told["files"].items():
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-            file = os.open(os.path.join(self._directory, name), flags, 0o600)
+            file = os.open(os.path.join(self.directory, name), flags, 0o600)
             with os.fdopen(file, "wb") as writer:
                 writer.write(binascii.a2b_base64(content))
 
     @property
     def environment(self) -> dict[str, str]:
         """Of all that the task starts."""
-        if not self._directory:
+        if not self.directory:
             return {}
         paths = self._told["paths"].items()
-        found = {name: os.path.join(self._directory, file) for name, file in paths}
-        return {DIRECTORY: self._directory, **found}
+        found = {name: os.path.join(self.directory, file) for name, file in paths}
+        return {DIRECTORY: self.directory, **found}
 
     @property
     def of_command(self) -> dict[str, str]:
         """Of the command alone."""
         return dict(self._told["env"]) if self._told else {}
 
+    @property
+    def principal(self) -> str:
+        """Of Kerberos, if the task is to have a ticket."""
+        return str(self._told.get("principal") or "")
+
     def remove(self) -> None:
         if self._lock is not None:
-            scratch.remove_unless_held(self._directory, self._lock)
-        elif self._directory:
-            scratch.remove_unless_held(self._directory)
-        self._directory, self._lock = "", None
+            scratch.remove_unless_held(self.directory, self._lock)
+        elif self.directory:
+            scratch.remove_unless_held(self.directory)
+        self.directory, self._lock = "", None
 
 
 def _places(sandbox: str) -> Iterator[str]:

@@ -101,6 +101,10 @@ HUSH = "hush-59f0c4d1e7"
 SHOWN = "only-the-node-sees-82c1"  # the value of --env, which is on our own command line
 
 
+def recorded_files():
+    return [path for path in Path(os.environ["XDG_STATE_HOME"]).rglob("*") if path.is_file()]
+
+
 def forms(word):
     """How a word could be written down."""
     shifted = (base64.b64encode(bytes(shift) + word.encode())[4:-4].decode() for shift in range(3))
@@ -138,6 +142,9 @@ def test_what_a_user_brings_to_the_tasks_is_neither_told_nor_listed_nor_kept(mas
     assert run.returncode == 0 and not place.exists()
     assert any("/job:worker/task:0" in text for text in told), "nothing was told of the task"
     assert any("SHOWN=***" in text for text in told), "the default name was not told"
+    recorded = [path.read_text() for path in recorded_files()]
+    assert any("worker" in text for text in recorded), "nothing was recorded"
+    assert not [text for text in recorded for form in forms(HUSH) if form in text]
     for text in [*told, *kept, *lines, out, err, dry.stdout, dry.stderr]:
         assert not [form for form in (*forms(HUSH), *forms(SHOWN)) if form in text]
     assert not [text for text in listed for form in forms(HUSH) if form in text]
