@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 from tests.fake_masters import (
     GoodMaster,
@@ -26,6 +27,19 @@ def test_after_a_loss_the_same_framework_id_is_given_in_both_places():
         assert again.body["subscribe"]["framework_info"] == {**INFO, "id": known}
         assert again.header("Mesos-Stream-Id") is None
         assert revive.header("Mesos-Stream-Id") == "stream-2"
+
+    play(scenario)
+
+
+def test_a_master_is_not_lost_because_this_process_was_stopped():
+    async def scenario():
+        async with GoodMaster(heartbeat=0.1) as master:
+            async with Launcher(master.url).running() as launcher:
+                await launcher.next("SUBSCRIBED")
+                assert await launcher.client.revive()  # by then it listens again
+                time.sleep(0.6)  # noqa: ASYNC251 -- as a SIGSTOP would; the clock goes on
+                master.send({"type": "RESCIND"})
+                assert (await launcher.events.get())["type"] == "RESCIND"
 
     play(scenario)
 
