@@ -202,6 +202,14 @@ def test_what_is_lacking_is_told_in_the_role_of_the_offer():
     )
 
 
+def test_what_is_allocated_to_another_role_says_so_once():
+    of_a = {**scalar("cpus", 1), "allocation_info": {"role": "a"}}
+    assert task_problem(a_task(resources=[of_a]), "S0", "*", ROOM, ()) == (
+        "Total resources cpus(allocated: a):1 required by task and its executor "
+        "is more than available cpus(allocated: *):2; mem(allocated: *):64"
+    )
+
+
 def test_ports_are_resources_too():
     ports = {
         "name": "ports",

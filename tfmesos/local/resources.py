@@ -105,7 +105,10 @@ def _foreign(entry: Json, role: str) -> str:
 
 
 def _allocated(name: str, role: str) -> str:
+    """With the role, unless it names another one already."""
     plain, bracket, mark = name.partition("(")
+    if "allocated: " in mark:
+        return name
     return f"{plain}(allocated: {role}){bracket}{mark}"
 
 
