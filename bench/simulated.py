@@ -11,10 +11,10 @@ import asyncio
 import json
 import os
 import sys
+from collections.abc import AsyncGenerator
 from typing import Any
 
-from aiohttp import web
-
+from tfmesos.http.server import Answer, Request, Server
 from tfmesos.mesos.recordio import encode
 from tfmesos.node import timings, wire
 from tfmesos.node.address import split_address
@@ -33,30 +33,27 @@ class Mesos:
         self._ready: list[Runner] = []
         self.counts = {"calls": 0, "events": 0, "frames": 0}
 
-    async def scheduler(self, request: web.Request) -> web.StreamResponse:
-        call = json.loads(await request.read())
+    async def scheduler(self, request: Request) -> Answer:
+        call = json.loads(await request.body(2**30))
         self.counts["calls"] += 1
         if call["type"] == "SUBSCRIBE":
-            return await self._subscribe(request)
+            return Answer(200, self._subscribe(), {"Mesos-Stream-Id": "1"})
         if call["type"] == "ACCEPT":
             for operation in call["accept"]["operations"]:
                 for info in operation["launch"]["task_infos"]:
                     await self._launch(info)
         if call["type"] == "TEARDOWN":
             self._events.put_nowait({})
-        return web.Response(status=202)
+        return Answer(202)
 
-    async def _subscribe(self, request: web.Request) -> web.StreamResponse:
-        response = web.StreamResponse(headers={"Mesos-Stream-Id": "1"})
-        await response.prepare(request)
+    async def _subscribe(self) -> AsyncGenerator[bytes, None]:
         subscribed = {"framework_id": {"value": "F"}, "heartbeat_interval_seconds": 600}
         self._events.put_nowait({"type": "SUBSCRIBED", "subscribed": subscribed})
         offers = [offer(number) for number in range(self._agents)]
         self._events.put_nowait({"type": "OFFERS", "offers": {"offers": offers}})
         while event := await self._events.get():
             self.counts["events"] += 1
-            await response.write(encode(json.dumps(event).encode()))
-        return response
+            yield encode(json.dumps(event).encode())
 
     async def _launch(self, info: Json) -> None:
         self._tasks += 1
@@ -158,18 +155,16 @@ def offer(number: int) -> Json:
 async def main(agents: int) -> None:
     """Serve one framework; say the port at first, and what passed when it has gone."""
     mesos = Mesos(agents)
-    app = web.Application(client_max_size=2**30)
-    app.router.add_post("/api/v1/scheduler", mesos.scheduler)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    print(runner.addresses[0][1], flush=True)
+    server = Server(mesos.scheduler)
+    loop = asyncio.get_running_loop()
+    listener = await loop.create_server(server.protocol, "127.0.0.1", 0)
+    print(listener.sockets[0].getsockname()[1], flush=True)
     heart = asyncio.create_task(mesos.beat())
     await asyncio.to_thread(sys.stdin.read)
     heart.cancel()
     print(json.dumps(mesos.counts), flush=True)
-    await runner.cleanup()
+    listener.close()
+    await server.close()
 
 
 if __name__ == "__main__":

@@ -147,8 +147,8 @@ def _open_standard_streams() -> None:
 
 def _leave_out_tls() -> None:
     """Importing ssl, and with it all certificates of the machine, takes as long as a Python takes
-    to start five times. A run on this machine only does not need it; asyncio and aiohttp get
-    along with a Python that has none.
+    to start five times. A run on this machine only does not need it, and asyncio gets along with
+    a Python that has none.
     """
     sys.modules.setdefault("ssl", None)  # type: ignore[arg-type]
 

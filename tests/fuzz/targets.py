@@ -29,6 +29,7 @@ from tfmesos.node import json_reader, wire
 from tfmesos.node.handshake import RunnerHandshake
 from tfmesos.sanitize import tidy
 
+from . import http
 from .strategies import JSON, nearly, pieces
 
 EVENTS = [
@@ -306,5 +307,7 @@ TARGETS = {
     "events": Target(st.lists(nearly(EVENTS), max_size=6), check_events),
     "json": Target(_HOSTILE_JSON, check_json),
     "agents": Target(nearly([{"slaves": [_AGENT, _AGENT], "recovered_slaves": []}]), check_agents),
+    "http-server": Target(pieces(http.BYTES), http.check_server),
+    "http-client": Target(pieces(http.BYTES), http.check_client),
     "terminal": Target(_LINES, check_terminal),
 }

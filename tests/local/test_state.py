@@ -67,7 +67,7 @@ PURE = (
 )
 
 
-IO = "asyncio socket subprocess os time random threading logging aiohttp".split()
+IO = "asyncio socket subprocess os time random threading logging h11".split()
 
 
 @pytest.mark.parametrize("name", PURE)

@@ -7,6 +7,7 @@ import ssl
 
 import pytest
 
+from tests.bounds import HANG
 from tests.fake_masters import (
     GoodMaster,
     MasterThatRedirects,
@@ -60,7 +61,7 @@ def test_a_redirect_from_https_to_http_is_not_followed(certificate):
 def test_https_to_a_master_without_tls_fails_with_the_remedy():
     async def scenario():
         async with GoodMaster() as master:
-            failure = await Launcher(f"https://{master.address}", timing=QUICK).failure()
+            failure = await Launcher(f"https://{master.address}").failure()
             assert "write http://" in failure
 
     play(scenario)
@@ -188,7 +189,7 @@ def test_a_tls_port_spoken_to_without_tls_is_recognised(certificate, masters, ki
         assert failure.endswith(f" (if it speaks TLS, {WAY_TO_TLS[masters]})")
 
     async def plain_failure(address):
-        launcher = Launcher(f"http://{address}", timing=QUICK)
+        launcher = Launcher(f"http://{address}", timing=QUICK.but(answer=HANG))
         if masters == "election":
             launcher.client._masters = ElectionOf(address, "http")
         return await launcher.failure()

@@ -1,6 +1,5 @@
 """TLS towards a master: which certificates are used, and why a server hangs up."""
 
-import asyncio
 import socket
 import ssl
 import threading
@@ -8,12 +7,11 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.fake_masters import MasterThatAnswersReaders
 from tests.ports import free_port
 from tests.tls import CIPHERS_OF_MESOS, blunt_server, server_context
 from tfmesos.config.launch import Access
 from tfmesos.errors import SpecError
-from tfmesos.mesos.auth import CERTIFICATE_HINT, CIPHERS_HINT, handshake_hint, open_session
+from tfmesos.mesos.auth import CERTIFICATE_HINT, CIPHERS_HINT, handshake_hint
 from tfmesos.mesos.auth import tls_context as context_of
 
 TLS_1_2 = ssl.TLSVersion.TLSv1_2
@@ -115,38 +113,3 @@ def test_a_file_that_is_not_there_is_named_with_the_reason(tmp_path, field):
         context_of(Access(**{field: str(path)}))
     assert caught.value.field == field
     assert str(caught.value).endswith(f"cannot be used: {path}: No such file or directory")
-
-
-# A session
-
-
-def test_a_session_sends_its_headers_and_asks_for_nothing_packed():
-    head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nSet-Cookie: a=b\r\nContent-Length: 3\r\n"
-
-    async def main():
-        async with MasterThatAnswersReaders(head + b"\r\nabc") as master:
-            url = master.url.replace("127.0.0.1", "localhost")  # addresses get no cookies at all
-            async with open_session({"X": "1"}, None, read_bufsize=2**16) as session:
-                for _ in range(2):
-                    async with session.get(url) as answer:
-                        body = await answer.read()
-            return body, [[r.header(n) for n in WATCHED] for r in master.requests]
-
-    WATCHED = ("X", "Accept-Encoding", "Cookie")
-    body, requests = asyncio.run(main())
-    assert body == b"abc"
-    assert requests == [["1", None, None]] * 2
-
-
-def test_a_session_trusts_whom_its_context_trusts(certificate, other_certificate):
-    async def status(trusted):
-        answer = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
-        async with MasterThatAnswersReaders(answer, tls=server_context(certificate)) as master:
-            async with open_session({}, trusting(trusted) if trusted else None) as session:
-                async with session.get(master.url) as answer:
-                    return answer.status
-
-    assert asyncio.run(status(certificate)) == 200
-    for stranger in (other_certificate, None):
-        with pytest.raises(OSError, match="CERTIFICATE_VERIFY_FAILED"):
-            asyncio.run(status(stranger))

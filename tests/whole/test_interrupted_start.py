@@ -30,7 +30,7 @@ MODULES = [
         "tfmesos.launcher.configuration",
         "tfmesos.config.launch",
     ),
-    *("argparse", "asyncio", "aiohttp", "tfmesos.launcher.console", "tfmesos.launcher.run"),
+    *("argparse", "asyncio", "h11", "tfmesos.launcher.console", "tfmesos.launcher.run"),
 ]
 
 

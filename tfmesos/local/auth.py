@@ -10,15 +10,11 @@ import asyncio
 import base64
 import hmac
 import ipaddress
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Callable, Collection
 from urllib.parse import urlsplit
 
-from aiohttp import web
-
+from ..http.server import Answer, Request, text
 from . import answers
-from .answers import text
-
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Auth:
@@ -33,36 +29,34 @@ class Auth:
         self._names = {name.lower() for name in names}
         self._admit = admit
 
-    def refusal(self, request: web.Request, realm: str) -> web.Response | None:
+    def refusal(self, request: Request, realm: str) -> Answer | None:
         """The answer to who may not ask; None for who may."""
         if not self._is_authentic(request):
             return answers.unauthorized(realm)
-        self._admit(request.protocol)
+        self._admit(request.stream)
         return None
 
-    def _is_authentic(self, request: web.Request) -> bool:
+    def _is_authentic(self, request: Request) -> bool:
         if self._credential is None:
             return True
         wanted = ":".join(self._credential).encode()
-        return hmac.compare_digest(_basic(request.headers.get("Authorization", "")), wanted)
+        return hmac.compare_digest(_basic(request.headers.get("authorization", "")), wanted)
 
-    @web.middleware
-    async def only_under_our_names(
-        self, request: web.Request, handler: Handler
-    ) -> web.StreamResponse:
-        host, origin = request.headers.get("Host", ""), request.headers.get("Origin")
+    def refusal_of_name(self, request: Request) -> Answer | None:
+        """The answer to who calls us by a name that is not ours, or from a web page."""
+        host, origin = request.headers.get("host", ""), request.headers.get("origin")
         if not self._is_ours(_name_in(host), request):
             return text(
                 403, f"{host!r} is no name of this Mesos; --hostname gives it further ones.\n"
             )
         if origin not in (None, f"http://{host}"):
             return text(403, f"Calls of web pages, as {origin!r}, are not taken.\n")
-        return await handler(request)
+        return None
 
-    def _is_ours(self, name: str | None, request: web.Request) -> bool:
+    def _is_ours(self, name: str | None, request: Request) -> bool:
         if name is None or name.rstrip(".") in self._names:
             return name is not None
-        here = request.get_extra_info("sockname")
+        here = request.address
         try:
             return here is not None and ipaddress.ip_address(name) == ipaddress.ip_address(here[0])
         except ValueError:

@@ -10,15 +10,13 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from types import TracebackType
 
-from aiohttp import web
-
 from ..acceptor import BACKLOG, Acceptor
+from ..http.server import Server
 from ..json_types import Json
 from ..record import Record
 from . import resources
-from .answers import log
 from .auth import Auth
-from .endpoints import application
+from .endpoints import Endpoints
 from .entities import Timing
 from .master import Master
 from .workdir import WorkDir
@@ -165,15 +163,10 @@ class LocalMesos:
             *(c.hostname for c in self._configs),
         }
         auth = Auth(self._credential, names, lambda protocol: acceptor.admit(protocol))
-        app = application(self._master, self._credential, auth)
-        # Only streams are still being served at the end, and a dying master just drops them.
-        runner = web.AppRunner(
-            app, logger=log, access_log=None, handler_cancellation=True, shutdown_timeout=0.01
-        )
-        self._stack.push_async_callback(runner.cleanup)
-        await runner.setup()
-        assert runner.server is not None
-        acceptor = Acceptor(listener, runner.server, admit_within=CALL_TIMEOUT)
+        endpoints = Endpoints(self._master, self._credential and self._credential[0], auth)
+        server = Server(endpoints.answer)
+        self._stack.push_async_callback(server.close)
+        acceptor = Acceptor(listener, server.protocol, admit_within=CALL_TIMEOUT)
         self._stack.push_async_callback(acceptor.wait_closed)
         self._stack.callback(acceptor.close)
 

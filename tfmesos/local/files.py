@@ -11,17 +11,16 @@ import os
 import pwd
 import re
 import stat
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from aiohttp import web
-
+from ..http.server import Answer, Request, text
 from ..json_types import Json
-from .answers import as_json, text
+from .answers import as_json
 
 MAX_READ = 64 * 1024  # bytes of one answer to read, and of one piece of a download
 MAX_ENTRIES = 10_000  # of a directory
@@ -39,7 +38,7 @@ class Files:
     def __init__(self, find: Find) -> None:
         self._find = find
 
-    async def answer(self, request: web.Request) -> web.StreamResponse:
+    async def answer(self, request: Request) -> Answer:
         """To browse, read or download, whichever the path of the request ends with."""
         try:
             with self._opened(request.query.get("path")) as file:
@@ -49,9 +48,26 @@ class Files:
                     case "read":
                         return _read(file, request)
                     case _:
-                        return await _download(file, request)
+                        return self._download(file, request.query["path"])
         except Refused as refused:
             return text(*refused.args)
+
+    def _download(self, file: int, path: str) -> Answer:
+        """As much as there is now; a task that goes on writing must not make it endless."""
+        size = _size(file, "download")
+        headers = {
+            "Content-Length": str(size),
+            "Content-Disposition": f"attachment; filename={quote(path.rpartition('/')[2])}",
+            "Content-Type": "application/octet-stream",
+        }
+        return Answer(200, self._pieces(path, size), headers)
+
+    async def _pieces(self, path: str, left: int) -> AsyncGenerator[bytes, None]:
+        """Fewer than promised if the file was cut meanwhile, and then so is the answer."""
+        with suppress(Refused), self._opened(path) as file:
+            while left and (data := os.read(file, min(left, MAX_READ))):
+                yield data
+                left -= len(data)
 
     @contextmanager
     def _opened(self, path: str | None) -> Iterator[int]:
@@ -91,7 +107,7 @@ def _open(sandbox: Path, names: list[str]) -> int:
     return file
 
 
-def _browse(directory: int, path: str) -> web.Response:
+def _browse(directory: int, path: str) -> Answer:
     if not stat.S_ISDIR(os.fstat(directory).st_mode):
         raise Refused(404, "")
     with os.scandir(directory) as entries:
@@ -129,7 +145,7 @@ def _size(file: int, verb: str) -> int:
     return found.st_size
 
 
-def _read(file: int, request: web.Request) -> web.Response:
+def _read(file: int, request: Request) -> Answer:
     size = _size(file, "read")
     offset, length = (_number(request.query.get(name)) for name in ("offset", "length"))
     if offset < 0:
@@ -137,25 +153,6 @@ def _read(file: int, request: web.Request) -> web.Response:
     wanted = min(length, MAX_READ) if length >= 0 else MAX_READ
     data = os.pread(file, wanted, min(offset, size))
     return as_json({"data": data.decode(errors="replace"), "offset": offset})
-
-
-async def _download(file: int, request: web.Request) -> web.StreamResponse:
-    """As much as there is now; a task that goes on writing must not make it endless."""
-    left = _size(file, "download")
-    name = quote(request.query["path"].rpartition("/")[2])
-    headers = {
-        "Content-Length": str(left),
-        "Content-Disposition": f"attachment; filename={name}",
-        "Content-Type": "application/octet-stream",
-    }
-    response = web.StreamResponse(headers=headers)
-    await response.prepare(request)
-    while left and (data := os.read(file, min(left, MAX_READ))):
-        await response.write(data)
-        left -= len(data)
-    if left and request.transport is not None:
-        request.transport.abort()  # it was cut meanwhile, and more was promised
-    return response
 
 
 def _number(words: str | None) -> int:

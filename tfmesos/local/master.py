@@ -70,11 +70,10 @@ class Master:
         return self._epoch + self._loop.time()
 
     @contextmanager
-    def stream(self) -> Iterator[Stream]:
-        stream = Stream()
+    def streaming(self, stream: Stream) -> Iterator[None]:
         self._streams[stream.id] = stream
         try:
-            yield stream
+            yield
         finally:
             del self._streams[stream.id]
             self.run(self.state.disconnected(stream.id, self.now()))

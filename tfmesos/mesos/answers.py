@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urljoin, urlsplit
 
-import aiohttp
-
 from ..errors import FrameError, MasterError, SpecError
+from ..http.client import ConnectTimeout, Response
+from ..http.connection import HttpError
 from .addresses import is_unknown
 from .auth import handshake_hint
 from .json_values import number, read_json
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import ssl
 
 T = TypeVar("T")
+MAX_WORDS = 2000  # bytes that are read of a refusal
 
 
 class Unreachable(Exception):
@@ -45,9 +46,9 @@ def all_in_one(troubles: Sequence[Unreachable]) -> Unreachable:
     return kind("; ".join(map(str, troubles)))
 
 
-async def check_subscribed(response: aiohttp.ClientResponse) -> None:
-    base, status = base_of(str(response.url)), response.status
-    if status == 200 and "Mesos-Stream-Id" in response.headers:
+async def check_subscribed(response: Response) -> None:
+    base, status = base_of(response.url), response.status
+    if status == 200 and "mesos-stream-id" in response.headers:
         return
     words = await words_of(response)
     if status == 401:
@@ -59,42 +60,33 @@ async def check_subscribed(response: aiohttp.ClientResponse) -> None:
     raise NotMesos(f"{base}: not a Mesos master: it answered {words}")
 
 
-async def words_of(response: aiohttp.ClientResponse) -> str:
+async def words_of(response: Response) -> str:
     """Status and body of a refusal, shortened to a line."""
-    status = f"{response.status} {response.reason}"
+    status, body = f"{response.status} {response.reason}", b""
     try:
         async with asyncio.timeout(1.0):
-            body = await response.content.read(2000)
-    except (aiohttp.ClientError, OSError):
-        return status
-    text = " ".join(body.decode(errors="replace").split())
+            while len(body) < MAX_WORDS and (piece := await response.read()):
+                body += piece
+    except (HttpError, OSError):
+        pass  # what has come is better than nothing
+    text = " ".join(body[:MAX_WORDS].decode(errors="replace").split())
     return f"{status}: {text[:200]}" if text else status
 
 
-async def body_of(response: aiohttp.ClientResponse, limit: int) -> bytes:
-    """The whole body; ValueError as soon as it is longer than *limit* bytes."""
-    body = bytearray()
-    async for piece in response.content.iter_any():
-        body += piece
-        if len(body) > limit:
-            raise ValueError(f"an answer of more than {limit} bytes")
-    return bytes(body)
-
-
-async def receive(response: aiohttp.ClientResponse, silence: float) -> bytes:
+async def receive(response: Response, silence: float) -> bytes:
     """What the stream brings next; b"" at its clean end."""
     try:
         async with asyncio.timeout(silence):
-            return await response.content.readany()
+            return await response.read()
     except TimeoutError:
         raise Unreachable(f"nothing from the master for {silence:g} s") from None
-    except (aiohttp.ClientError, OSError) as error:
+    except (HttpError, OSError) as error:
         raise Unreachable(f"the connection broke: {reason_of(error)}") from error
 
 
-def redirected(response: aiohttp.ClientResponse) -> str:
+def redirected(response: Response) -> str:
     """Where to go on. ``Location`` has no scheme when Mesos sends it: then it stays the same."""
-    here, location = str(response.url), response.headers.get("Location", "")
+    here, location = response.url, response.headers.get("location", "")
     try:
         there = urljoin(here, location)
         parse(base_of(there))
@@ -128,45 +120,38 @@ def _in_words(
     base: str, error: Exception, limit: float, way_to: Callable[[str], str]
 ) -> Unreachable:
     tls_hint = "" if base.startswith("https:") else f" (if it speaks TLS, {way_to('https')})"
-    if isinstance(error, aiohttp.ServerTimeoutError):
+    if isinstance(error, ConnectTimeout):
         return Unreachable(f"{base}: no connection in time")
-    if isinstance(error, TimeoutError):
+    if isinstance(error, TimeoutError) and error.errno is None:
         return Unreachable(f"{base}: connected, but no answer within {limit:g} s")
     if _is_cut_off(error):
         return Unreachable(f"{base}: {reason_of(error)}{tls_hint}")
-    if isinstance(error, aiohttp.ClientSSLError):
+    if _is_of_tls(error):
         does_not = "WRONG_VERSION_NUMBER" in str(error)
         hint = f" (it does not speak TLS: {way_to('http')})" if does_not else ""
         return NotMesos(f"{base}: no TLS connection: {reason_of(error)}{hint}")
-    if isinstance(error, aiohttp.ClientResponseError | aiohttp.InvalidURL):
+    if isinstance(error, HttpError):
         return NotMesos(f"{base}: not a Mesos master: its answer is not HTTP{tls_hint}")
-    if isinstance(error, aiohttp.ClientConnectorError) and is_unknown(error.os_error):
+    if isinstance(error, OSError) and is_unknown(error):
         return NoSuchHost(f"{base}: {reason_of(error)}")
     return Unreachable(f"{base}: {reason_of(error)}")
 
 
 def _is_cut_off(error: Exception) -> bool:
     """Whether the other side ended the connection: without a word, or with an alert of TLS."""
-    if isinstance(error, aiohttp.ServerDisconnectedError):
-        return True
-    cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
-    if _is_of_tls(cause):
-        return "ALERT" in str(cause) or "EOF" in str(cause)
-    is_reset = isinstance(cause, OSError) and cause.errno in (errno.ECONNRESET, errno.EPIPE)
-    return is_reset or (isinstance(cause, ConnectionError) and not cause.errno)
+    if _is_of_tls(error):
+        return "ALERT" in str(error) or "EOF" in str(error)
+    is_reset = isinstance(error, OSError) and error.errno in (errno.ECONNRESET, errno.EPIPE)
+    return is_reset or (isinstance(error, ConnectionError) and not error.errno)
 
 
 def _is_of_tls(error: Exception) -> bool:
-    """By its text: aiohttp may wrap it, and a run on this machine does without ssl."""
+    """By its text: a run on this machine does without ssl."""
     return "[SSL" in str(error)
 
 
 def reason_of(error: Exception) -> str:
-    if isinstance(error, aiohttp.ClientConnectorError):
-        error = error.os_error
-    if isinstance(error, aiohttp.ClientPayloadError):
-        return "the connection was closed"
-    if isinstance(error, aiohttp.ServerDisconnectedError) or not str(error):
+    if not str(error):
         return "closed the connection without an answer"
     if isinstance(error, OSError) and not _is_of_tls(error) and error.errno:
         return os.strerror(error.errno) if error.errno > 0 else str(error.strerror)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
-
-import aiohttp
 
 from ..config.launch import Access
 from ..config.secret import Secret
@@ -33,20 +31,6 @@ def authorization(
         encoded = base64.b64encode(f"{principal}:{secret.reveal()}".encode()).decode()
         return {"Authorization": f"Basic {encoded}"}
     return {"Authorization": f"token={token.reveal()}"} if token else {}
-
-
-def open_session(
-    headers: dict[str, str], tls: ssl.SSLContext | None, **options: Any
-) -> aiohttp.ClientSession:
-    """For requests to a master or an agent, who get nothing of the environment and no cookies."""
-    return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(ssl=tls or True),
-        headers=headers,
-        skip_auto_headers=["Accept-Encoding"],
-        cookie_jar=aiohttp.DummyCookieJar(),
-        auto_decompress=False,  # none was asked for, and a little of it can be gigabytes
-        **options,
-    )
 
 
 def tls_context(access: Access) -> ssl.SSLContext | None:

@@ -7,13 +7,14 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import aiohttp
-
-from .answers import Unreachable, base_of, body_of, reason_of, words_of
+from ..http.client import Response, Session
+from ..http.connection import HttpError
+from .answers import Unreachable, base_of, reason_of, words_of
 from .json_values import read_json
 from .recordio import MAX_RECORD
 
 MAX_ANSWER = MAX_RECORD  # bytes; the agents of a large cluster take about as many as their offers
+MAX_IGNORED = 64 * 1024  # bytes of an answer that says nothing but yes
 
 log = logging.getLogger(__name__)
 
@@ -28,19 +29,19 @@ Refused = Callable[[str, str, tuple[str, ...]], None]
 class Calls:
     """Sends calls beside a stream of events, never on the stream's own connection.
 
-    aiohttp keeps that one out of its pool while the stream is open. A call that gets lost
-    closes the stream: what became of it is unknown, so nothing may go on as if it were well.
-    So does one that is refused because the subscription is void. Every other refusal is told.
+    A call that gets lost closes the stream: what became of it is unknown, so nothing may go on
+    as if it were well. So does one that is refused because the subscription is void. Every other
+    refusal is told.
     """
 
     def __init__(
         self,
-        session: aiohttp.ClientSession,
-        stream: aiohttp.ClientResponse,
+        session: Session,
+        stream: Response,
         timeout: float,
         refused: Refused,
     ) -> None:
-        self.base = base_of(str(stream.url))
+        self.base = base_of(stream.url)
         self.broken = ""  # why a call got lost
         self._session, self._stream, self._timeout = session, stream, timeout
         self._refused = refused
@@ -60,7 +61,7 @@ class Calls:
             call = await self._queue.get()
             try:
                 call.answer_with(await self._send(call))
-            except (aiohttp.ClientError, OSError) as error:
+            except (HttpError, OSError) as error:
                 self._break(f"{call.type} got lost: {reason_of(error) or 'no answer'}")
             except Unreachable as trouble:
                 self._break(f"{call.type} was not accepted: {trouble}")
@@ -79,13 +80,13 @@ class Calls:
         try:
             async with (
                 asyncio.timeout(self._timeout),
-                self._session.get(self.base + path, allow_redirects=False) as response,
+                await self._session.ask("GET", self.base + path) as response,
             ):
                 if response.status == 200:
-                    body = await body_of(response, MAX_ANSWER)
+                    body = await response.body(MAX_ANSWER)
                     return await asyncio.to_thread(read_json, body)
                 log.debug("no answer to GET %s: %s", path, await words_of(response))
-        except (aiohttp.ClientError, OSError, ValueError) as error:
+        except (HttpError, OSError, ValueError) as error:
             log.debug("no answer to GET %s: %s", path, reason_of(error))
         return None
 
@@ -101,14 +102,13 @@ class Calls:
 
     async def _send(self, call: _Call) -> bool:
         log.debug("calling %s", call.type)
-        headers = {"Mesos-Stream-Id": self._stream.headers["Mesos-Stream-Id"]}
+        headers = {"Mesos-Stream-Id": self._stream.headers["mesos-stream-id"]}
         async with (
             asyncio.timeout(self._timeout),
-            self._session.post(
-                self._stream.url, data=call.payload, headers=headers, allow_redirects=False
-            ) as response,
+            await self._session.ask("POST", self._stream.url, call.payload, headers) as response,
         ):
             if response.status in (200, 202):
+                await response.body(MAX_IGNORED)
                 return True
             words = await words_of(response)
             if response.status in _VOID or any(text in words for text in _VOID_WORDS):

@@ -3,10 +3,8 @@
 Nothing here decides about tasks. ``MesosClient.run`` owns every connection: when it has
 ended, however it did, nothing is open any more.
 
-Three decisions about safety. Proxies and passwords from the environment are not used
-(``trust_env`` stays off): a proxy must not capture a master on the loopback, nor see the
-credentials. A redirect is followed with the credentials, as Mesos requires of its clients, but
-never from https to http. Bodies are not logged: they hold the secrets of tasks.
+Two decisions about safety. A redirect is followed with the credentials, as Mesos requires of its
+clients, but never from https to http. Bodies are not logged: they hold the secrets of tasks.
 """
 
 from __future__ import annotations
@@ -17,10 +15,10 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-import aiohttp
-
 from ..config.secret import Secret
 from ..errors import MasterError
+from ..http.client import Response, Session
+from ..http.connection import HttpError
 from ..json_types import Json
 from . import call_json
 from .addresses import UnknownHost
@@ -35,7 +33,7 @@ from .answers import (
     redirected,
     trouble_with,
 )
-from .auth import authorization, open_session
+from .auth import authorization
 from .calls import Calls
 from .masters import Masters
 from .retries import Attempts, Timing
@@ -179,15 +177,12 @@ class MesosClient:
             log.warning("the master did not confirm the teardown within %g s", within)
         return self._torn_down
 
-    def _http_session(self) -> aiohttp.ClientSession:
+    def _http_session(self) -> Session:
         types = {"Accept": "application/json", "Content-Type": "application/json"}
-        return open_session(
-            types | authorization(self._credential, self._token),
-            self._ssl_context,
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._timing.connect),
-        )
+        headers = types | authorization(self._credential, self._token)
+        return Session(headers, self._ssl_context, self._timing.connect)
 
-    async def _stay_subscribed(self, session: aiohttp.ClientSession) -> None:
+    async def _stay_subscribed(self, session: Session) -> None:
         attempts = Attempts(self._timing, self._timing.give_up_after)
         while not self._torn_down:
             try:
@@ -200,7 +195,7 @@ class MesosClient:
             except Unreachable as trouble:
                 await asyncio.sleep(self._delay_after(trouble, attempts))
 
-    async def _try_each(self, session: aiohttp.ClientSession, attempts: Attempts) -> None:
+    async def _try_each(self, session: Session, attempts: Attempts) -> None:
         """Return after the teardown; raise Lost after a subscription, else Unreachable."""
         try:
             candidates = await self._masters.candidates()
@@ -225,9 +220,7 @@ class MesosClient:
         log.info("%s; trying again in %.1f s", line, delay)
         return delay
 
-    async def _subscribe(
-        self, session: aiohttp.ClientSession, base: str, attempts: Attempts
-    ) -> None:
+    async def _subscribe(self, session: Session, base: str, attempts: Attempts) -> None:
         url, way = base + _PATH, [base]
         while len(way) <= _MAX_REDIRECTS + 1:
             async with self._asked(session, url, attempts.limit()) as response:
@@ -239,16 +232,14 @@ class MesosClient:
         raise Unreachable(f"{base}: the masters redirect in a circle: {' -> '.join(way)}")
 
     @asynccontextmanager
-    async def _asked(
-        self, session: aiohttp.ClientSession, url: str, limit: float
-    ) -> AsyncIterator[aiohttp.ClientResponse]:
+    async def _asked(self, session: Session, url: str, limit: float) -> AsyncIterator[Response]:
         """The answer to SUBSCRIBE, closed together with its connection afterwards."""
         log.debug("SUBSCRIBE at %s", base_of(url))
         body = call_json.subscribe(self._info, self.framework_id)
         try:
             async with asyncio.timeout(limit):
-                response = await session.post(url, data=body, allow_redirects=False)
-        except (aiohttp.ClientError, OSError) as error:
+                response = await session.ask("POST", url, body)
+        except (HttpError, OSError) as error:
             way_to = self._masters.way_to
             raise await trouble_with(url, error, limit, way_to, self._ssl_context) from error
         try:
@@ -256,7 +247,7 @@ class MesosClient:
         finally:
             response.close()
 
-    async def _stay(self, session: aiohttp.ClientSession, response: aiohttp.ClientResponse) -> None:
+    async def _stay(self, session: Session, response: Response) -> None:
         """Read the events and send the calls of one subscription, to its end."""
         calls = Calls(session, response, self._timing.answer, self._refused)
         subscription = Subscription(response, calls, self._timing.answer, self._take)

@@ -11,12 +11,12 @@ import logging
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
-
-import aiohttp
+from urllib.parse import urlencode
 
 from ..config.secret import Secret
-from .answers import body_of
-from .auth import authorization, open_session
+from ..http.client import Session
+from ..http.connection import HttpError
+from .auth import authorization
 from .json_values import NONSENSE, read_json, text, whole
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ TAIL_LINES = 20
 PIECE = 64 * 1024  # bytes; agents answer with no more at once
 MAX_FILE = 32 * 1024 * 1024  # bytes, four times what a runner holds for its launcher
 MAX_ANSWER = 8 * PIECE  # bytes; a control character takes six in JSON
-CONNECTING = aiohttp.ClientTimeout(sock_connect=TAIL_TIMEOUT)
 # Its log, by the files of its source: I1116 14:00:59.000001 12 exec.cpp:164] Version: 1.11.0
 _OF_MESOS = re.compile(r"[IWEF]\d{4} [\d:.]+\s+\d+ \S+\.[ch]pp:\d+\] ")
 
@@ -65,13 +64,12 @@ async def tail(
     try:
         async with (
             asyncio.timeout(TAIL_TIMEOUT),
-            open_session(authorization(credential), tls) as session,
+            Session(authorization(credential), tls, TAIL_TIMEOUT) as session,
         ):
             for agent in agents:
                 try:
                     return await _end_of(session, agent, path)
-                except (OSError, aiohttp.ClientError, *NONSENSE) as error:
-                    # Not %r: that of aiohttp shows the request, with its Authorization.
+                except (OSError, HttpError, *NONSENSE) as error:
                     what = type(error).__name__
                     log.debug("no sandbox of %s at %s: %s: %s", task_id, agent, what, error)
     except TimeoutError:
@@ -89,17 +87,17 @@ async def whole_file(
 ) -> str:
     """A file of ASCII; empty if it is not there, too long, or the agent does not tell in time."""
     path = f"{_directory(framework_id, task_id)}/{name}"
-    async with open_session({}, tls) as session:
+    async with Session({}, tls, TAIL_TIMEOUT) as session:
         for agent in agents:
             try:
                 return await _all_of(session, agent, path)
-            except (OSError, aiohttp.ClientError, *NONSENSE) as error:
+            except (OSError, HttpError, *NONSENSE) as error:
                 what = type(error).__name__
                 log.debug("no %s of %s at %s: %s: %s", name, task_id, agent, what, error)
     return ""
 
 
-async def _all_of(session: aiohttp.ClientSession, agent: str, path: str) -> str:
+async def _all_of(session: Session, agent: str, path: str) -> str:
     """Only its last piece is shorter than what was asked for, so it takes no agent long."""
     pieces: list[str] = []
     for start in range(0, MAX_FILE, PIECE):
@@ -111,23 +109,19 @@ async def _all_of(session: aiohttp.ClientSession, agent: str, path: str) -> str:
     raise ValueError(f"more than {MAX_FILE} bytes")
 
 
-async def _end_of(session: aiohttp.ClientSession, agent: str, path: str) -> tuple[str, ...]:
+async def _end_of(session: Session, agent: str, path: str) -> tuple[str, ...]:
     size = whole((await _read(session, agent, path))["offset"])
     start = max(0, size - TAIL_BYTES)
     piece = await _read(session, agent, path, offset=start, length=TAIL_BYTES)
     return tuple(_of_the_task(text(piece["data"]).splitlines())[-TAIL_LINES:])
 
 
-async def _read(session: aiohttp.ClientSession, agent: str, path: str, **window: int) -> Any:
-    query = {"path": path, **{name: str(number) for name, number in window.items()}}
-    async with session.get(
-        f"{agent}/files/read",
-        params=query,
-        raise_for_status=True,
-        allow_redirects=False,
-        timeout=CONNECTING,
-    ) as answer:
-        body = await body_of(answer, MAX_ANSWER)
+async def _read(session: Session, agent: str, path: str, **window: int) -> Any:
+    query = urlencode({"path": path, **window}, safe="/")
+    async with await session.ask("GET", f"{agent}/files/read?{query}") as answer:
+        if answer.status != 200:
+            raise ValueError(f"{answer.status} {answer.reason}")
+        body = await answer.body(MAX_ANSWER)
     # Output that is cut anywhere, or is no text, comes as it is.
     return read_json(body.decode(errors="replace").encode())
 

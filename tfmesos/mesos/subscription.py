@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-import aiohttp
-
 from ..errors import FrameError, MasterError
+from ..http.client import Response
 from ..json_types import Json
 from .answers import NotMesos, Unreachable, event_of, receive
 from .calls import Calls
@@ -29,7 +28,7 @@ class Subscription:
 
     def __init__(
         self,
-        response: aiohttp.ClientResponse,
+        response: Response,
         calls: Calls,
         answer: float,
         take: Callable[[Json, Subscription], None],

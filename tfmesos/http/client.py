@@ -1,0 +1,239 @@
+"""Asks servers, and keeps connections for the next question.
+
+A redirect is an answer like any other, cookies are not kept, nothing is unpacked, and nothing of
+the environment is used: no proxy sees the credentials.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import Mapping
+from functools import cache
+from types import TracebackType
+from typing import TYPE_CHECKING, NamedTuple, Self
+from urllib.parse import urlsplit
+
+import h11
+
+from ..record import NOTHING
+from ..version import __version__
+from .byte_stream import ByteStream
+from .connection import Connection, Disconnected, HttpError, TooLarge, read_headers, write_headers
+
+if TYPE_CHECKING:
+    import ssl
+
+KEEP = 15.0  # seconds that a connection waits for the next question; servers keep them longer
+
+
+class ConnectTimeout(TimeoutError):
+    """There was no connection in time."""
+
+
+class _Place(NamedTuple):
+    scheme: str
+    host: str
+    port: int
+
+
+class Session:
+    """Connections to servers; leaving the block closes all of them."""
+
+    def __init__(
+        self,
+        headers: Mapping[str, str] = NOTHING,
+        tls: ssl.SSLContext | None = None,
+        connect_timeout: float = 5.0,
+    ) -> None:
+        """Every question has these *headers*. Without *tls* the machine's certificates count."""
+        self._headers = {"User-Agent": f"tfmesos/{__version__}", **headers}
+        self._tls = tls
+        self._connect_timeout = connect_timeout
+        self._open: set[Connection] = set()
+        self._kept: dict[_Place, list[tuple[float, Connection]]] = {}
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for connection in self._open:
+            connection.stream.abort()
+        for connection in self._open:
+            await connection.stream.wait_closed()
+
+    async def ask(
+        self, method: str, url: str, body: bytes = b"", headers: Mapping[str, str] = NOTHING
+    ) -> Response:
+        """The answer, to be used in an ``async with``.
+
+        Raises HttpError, ConnectTimeout, or the OSError of the connection.
+        """
+        request, place = self._request(method, url, body, headers)
+        connection = self._waiting(place) or await self._connect(place)
+        try:
+            connection.send(request, h11.Data(data=body), h11.EndOfMessage())
+            return Response(url, await _head(connection), connection, self, place)
+        except BaseException:
+            self._drop(connection)
+            raise
+
+    def _request(
+        self, method: str, url: str, body: bytes, headers: Mapping[str, str]
+    ) -> tuple[h11.Request, _Place]:
+        try:
+            parts = urlsplit(url)
+            usual = {"http": 80, "https": 443}[parts.scheme]
+            place = _Place(parts.scheme, parts.hostname or "", parts.port or usual)
+            target = f"{parts.path or '/'}{parts.query and '?'}{parts.query}"
+            all_headers = {"Host": parts.netloc, **self._headers, **headers}
+            if body:
+                all_headers["Content-Length"] = str(len(body))
+            pairs = write_headers(all_headers)
+            return h11.Request(method=method, target=target, headers=pairs), place
+        except (KeyError, ValueError, h11.LocalProtocolError) as error:
+            raise HttpError(f"{url!r} cannot be asked: {error}") from error
+
+    def _waiting(self, place: _Place) -> Connection | None:
+        """A kept connection on which nobody has said anything since."""
+        now = asyncio.get_running_loop().time()
+        kept = self._kept.get(place, [])
+        while kept:
+            since, connection = kept.pop()
+            if now - since < KEEP and connection.stream.is_quiet:
+                return connection
+            self._drop(connection)
+        return None
+
+    async def _connect(self, place: _Place) -> Connection:
+        try:
+            async with asyncio.timeout(self._connect_timeout):
+                stream = await self._connected(place)
+        except TimeoutError as error:
+            raise ConnectTimeout from error
+        except UnicodeError as error:  # a label of the name is too long, or empty
+            raise HttpError(f"{place.host!r} is not a host name: {error}") from error
+        connection = Connection(stream, h11.CLIENT)
+        self._open = {connection, *(it for it in self._open if not it.stream.is_lost)}
+        return connection
+
+    async def _connected(self, place: _Place) -> ByteStream:
+        """At the first address of the host that can be had; each gets its share of the time."""
+        addresses = await _addresses(place)
+        problem: OSError = ConnectTimeout()
+        for address in addresses:
+            try:
+                async with asyncio.timeout(self._connect_timeout / len(addresses)):
+                    return await self._connected_to(address, place)
+            except OSError as error:
+                problem = error
+        raise problem
+
+    async def _connected_to(self, address: str, place: _Place) -> ByteStream:
+        tls = (self._tls or _machine_context()) if place.scheme == "https" else None
+        name = place.host if tls else None
+        _, stream = await asyncio.get_running_loop().create_connection(
+            ByteStream, address, place.port, ssl=tls, server_hostname=name
+        )
+        return stream
+
+    def done_with(self, place: _Place, connection: Connection) -> None:
+        """Keep the connection of an answer that was read to its end."""
+        is_sent = connection.stream.transport.get_write_buffer_size() == 0  # else it answered early
+        if is_sent and connection.renew():
+            now = asyncio.get_running_loop().time()
+            self._kept.setdefault(place, []).append((now, connection))
+        else:
+            self._drop(connection)
+
+    def _drop(self, connection: Connection) -> None:
+        connection.stream.abort()
+
+
+class Response:
+    """Status and headers of an answer, and its body as it comes."""
+
+    def __init__(
+        self,
+        url: str,
+        head: h11.Response,
+        connection: Connection,
+        session: Session,
+        place: _Place,
+    ) -> None:
+        self.url, self.status = url, head.status_code
+        self.reason = head.reason.decode("latin-1")
+        self.headers = read_headers(head.headers)
+        self._connection, self._session, self._place = connection, session, place
+        self._is_complete = False
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._is_complete:
+            self._session.done_with(self._place, self._connection)
+        else:
+            self.close()
+
+    def close(self) -> None:
+        """Cut the connection; whoever reads is told that it was closed."""
+        self._connection.stream.abort()
+
+    async def read(self) -> bytes:
+        """The next bytes of the body; b"" at its end."""
+        while not self._is_complete:
+            event = await self._connection.receive()
+            if isinstance(event, h11.Data) and event.data:
+                return bytes(event.data)
+            self._is_complete = isinstance(event, h11.EndOfMessage)
+        return b""
+
+    async def body(self, limit: int) -> bytes:
+        """All of it; TooLarge as soon as it is longer than *limit* bytes."""
+        body = bytearray()
+        while piece := await self.read():
+            body += piece
+            if len(body) > limit:
+                raise TooLarge(limit)
+        return bytes(body)
+
+
+@cache
+def _machine_context() -> ssl.SSLContext:
+    """It trusts whom this machine trusts; reading all those certificates takes long."""
+    import ssl
+
+    return ssl.create_default_context()
+
+
+async def _addresses(place: _Place) -> list[str]:
+    """Of its host. Asking for them takes a thread, which a number can do without."""
+    try:
+        return [str(ipaddress.ip_address(place.host))]
+    except ValueError:
+        loop = asyncio.get_running_loop()
+        found = await loop.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)
+        return [str(address[0]) for *_, address in found]
+
+
+async def _head(connection: Connection) -> h11.Response:
+    try:
+        while not isinstance(event := await connection.receive(), h11.Response):
+            pass  # 100 Continue, and the like
+    except Disconnected:
+        if not b"HTTP/1.".startswith(connection.unparsed[:7]):
+            raise HttpError("its answer is not HTTP") from None
+        raise Disconnected("closed the connection without an answer") from None
+    return event
