@@ -57,6 +57,7 @@ OTHERS = {
     "ship_limit": 1,  # of what is shipped
     "cwd": "/",
     "python": "/opt/python",
+    "reserve_port": False,
     "tf_config": "always",
     "extra_config": {"initializer": "true"},
     "logs": "none",

@@ -127,7 +127,7 @@ def test_a_task_carries_at_most_3_kib_of_ours_whatever_the_user_gives(
     run = "tfmesos-0123abcd"
     place = join_address(*config.advertise)
     settings = stub_settings(run, place, f"{run}-{name}-{index}-{attempt}", owner)
-    command = runner_command(config, settings, "0" * 64)
+    command = runner_command(config, config.jobs[0], settings, "0" * 64)
     assert len(json.dumps(command)) <= MAX_COMMAND == 3072
     assert len(settings.split(" ")) == 5, "a word too many: the stub would not understand it"
 

@@ -63,7 +63,9 @@ def test_a_wrong_key_is_named_with_its_line_and_the_nearest_right_one(text, said
 
 
 def test_a_job_needs_a_command_or_serves():
-    with pytest.raises(SpecError, match=r"^cmd is missing: give the command here or for each job"):
+    with pytest.raises(
+        SpecError, match=r"^jobs.worker.cmd is missing: give one to the job or to all"
+    ):
         jobs_of({"jobs": {"worker": {"num": 2}}})
 
 

@@ -13,8 +13,8 @@ from tfmesos.mesos.json_values import NONSENSE
 from tfmesos.mesos.placement import place
 
 
-def agent(hostname, cpus=4.0, mem=8192.0, gpus=0, disk=0.0, **attributes):
-    return KnownAgent(Node(hostname, attributes), Resources.of(cpus, mem, gpus, disk))
+def agent(hostname, cpus=4.0, mem=8192.0, gpus=0, disk=0.0, ports=None, **attributes):
+    return KnownAgent(Node(hostname, attributes), Resources.of(cpus, mem, gpus, disk), ports)
 
 
 THREE = [agent("a", 1, rack="r1"), agent("b", 2, rack="r2"), agent("c", 3, rack="r2")]
@@ -172,3 +172,26 @@ def test_it_is_told_who_else_holds_what_and_for_how_long():
 def test_an_answer_on_frameworks_that_makes_no_sense_is_known_as_such(nonsense):
     with pytest.raises(NONSENSE):
         holders(nonsense, "ours", 0.0)
+
+
+def test_a_port_that_no_agent_offers_is_never_had():
+    agents = [agent("a", ports=((31000, 32000),)), agent("b", ports=((33000, 33000),))]
+    assert never(workers(1, port="=2222").tasks, agents) == (
+        "worker:0 insists on port 2222, which no agent offers"
+    )
+    assert never(workers(1, port="=33000").tasks, agents) == ""
+    assert never(workers(1, port=2222).tasks, agents) == ""
+    assert never(workers(1, port="=2222").tasks, [agent("c")]) == ""  # it has no ports to offer
+
+
+def test_an_agent_has_each_port_once():
+    agents = [agent("a", ports=((31000, 32000),)), agent("b", ports=((33000, 33000),))]
+    assert never(workers(2, port="=31000").tasks, agents) == (
+        "worker:1: all agents together have room for 1 of 2 (each needs cpus 1, mem 1024)"
+    )
+
+
+def test_the_ports_of_an_agent_are_read_as_the_master_writes_them():
+    resources = {"cpus": 1, "ports": "[31000-31999, 33000-33000]"}
+    body = {"slaves": [{"hostname": "a", "resources": resources}]}
+    assert parse(body, "*")[0].ports == ((31000, 31999), (33000, 33000))

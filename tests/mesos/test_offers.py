@@ -188,3 +188,58 @@ def test_ten_thousand_tasks_find_ten_thousand_agents_in_one_pass():
     wanted = workers(10_000, cpus=4).tasks
     result = place(wanted, [an_offer(f"o{i}") for i in range(10_000)])
     assert result.placed == 10_000
+
+
+RANGE = ports((31000, 31003))
+
+
+def seats(jobs, *offers):
+    loads = place([task for job in jobs for task in job.tasks], offers).loads
+    return {seat.task.name: seat for load in loads for seat in load.seats}
+
+
+def test_the_port_that_a_task_wants_is_taken_from_the_offer_and_others_keep_off():
+    found = seats([workers(1, port=31001), servers(3)], an_offer(more=[RANGE]))
+    assert {name: seat.port for name, seat in found.items()} == {
+        "worker:0": 31001,
+        "ps:0": 31000,
+        "ps:1": 31002,
+        "ps:2": 31003,
+    }
+    part = next(part for part in found["worker:0"].resources if part["name"] == "ports")
+    assert part["ranges"] == {"range": [{"begin": 31001, "end": 31001}]}
+
+
+def test_a_wanted_port_that_is_not_there_gives_way_and_that_is_said():
+    found = seats([workers(2, port=31001)], an_offer(more=[RANGE]))
+    assert {seat.port for seat in found.values()} == {31001, 31000}
+    assert [seat.other_port for seat in found.values() if seat.other_port] == [
+        "worker:1 has port 31000: its node does not offer 31001"
+    ]
+    assert seats([workers(1, port=2222)], an_offer(more=[RANGE]))["worker:0"].port == 31000
+
+
+def test_a_port_that_is_insisted_on_is_had_once_on_a_node_or_not_at_all():
+    job = workers(2, port="=31001")
+    assert len(seats([job], an_offer(more=[RANGE]))) == 1
+    assert len(seats([job], an_offer("o1", more=[RANGE]), an_offer("o2", more=[RANGE]))) == 2
+    assert len(seats([job], an_offer())) == 1  # it offers no ports at all
+    assert seats([workers(1, port="=2222")], an_offer(more=[RANGE])) == {}
+    assert len(seats([workers(2, port="=31001", constraints=["hostname:LIKE:.*"])],
+                     an_offer(more=[RANGE]))) == 1  # fmt: skip
+
+
+def test_whoever_insists_on_a_port_goes_before_who_would_take_any():
+    found = seats([workers(1, gpus=1), servers(1, port="=31000")], an_offer(gpus=1, more=[RANGE]))
+    assert (found["ps:0"].port, found["worker:0"].port) == (31000, 31001)
+
+
+def test_an_offer_without_the_port_is_useless_and_the_log_can_say_why():
+    sieve = Sieve(workers(1, port="=2222").tasks)
+    assert sieve.useless(an_offer(more=[RANGE])) == "too small for worker:0: no port 2222"
+    assert sieve.useless(an_offer()) == ""
+
+
+def test_a_port_that_is_offered_twice_breaks_nothing():
+    twice = an_offer(more=[ports((31000, 31000)), ports((31000, 31000))])
+    assert len(seats([workers(2)], twice)) == 2

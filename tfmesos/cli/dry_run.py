@@ -20,7 +20,7 @@ def preview(config: LaunchConfig, hostname: str) -> Json:
         seat = Seat(task, tuple(_resources(task.job.needs, config.role)), None)
         task_id = f"RUN-{task.job.name}-{task.index}-1"
         settings = stub_settings("RUN", "LAUNCHER:PORT", task_id, None)
-        command = runner_command(config, settings, "(256 random bits)")
+        command = runner_command(config, task.job, settings, "(256 random bits)")
         tasks.append(task_info(config, task_id, "AGENT", seat, command))
     framework = framework_info(config, "RUN", hostname)
     master = without_password(config.master)

@@ -6,7 +6,7 @@ Errors name the *field*; tfrun translates it into the flag.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from typing import Any, NamedTuple
 
@@ -16,14 +16,15 @@ from .constraints import parse as parse_constraint
 from .constraints import parse_all
 from .failures import policy_word
 from .restarts import Often, parse_codes, parse_limit
-from .setting import how_often
-from .sizes import long_argument
+from .setting import how_often, image_name
+from .sizes import long_argument, wrong_name
 from .units import SIZE, mebibytes
 
 DEFAULT_CPUS = 1.0
 DEFAULT_MEM = 1024.0  # MiB, as Mesos counts it
 MIN_MEM = 32.0  # what Mesos asks for at least, with its own executor
 MAX_NAME = 63  # characters
+MAX_PORT = 65535
 MAX_NUM = 1_000_000  # tasks of a job: more would take our memory before anything else is asked
 SINGLE_TYPES = ("chief", "master", "evaluator")  # TensorFlow knows at most one of each
 
@@ -104,6 +105,13 @@ class Job(Record):
         what its tasks are to TensorFlow, in ``TF_CONFIG`` and in placeholders: ``chief``,
         ``worker``, ``ps``, ``evaluator``; the name of the job unless given. Tasks of jobs with the
         same one are numbered one after another
+    ``image``, ``env``, ``cwd``
+        as the settings of these names, for this job alone; ``env`` adds to that of the run, and
+        an ``image`` of ``""`` is none
+    ``port``
+        the port of each task: ``2222`` is tried first, ``"=2222"`` is insisted on
+    ``reserve_port``
+        as the setting of this name, for this job alone
     ``restarts``, ``restart_policy``, ``retry_codes``
         as the settings of these names, for this job alone
     """
@@ -120,6 +128,11 @@ class Job(Record):
     restarts: Often = None  # kept as a number
     restart_policy: str | None = None
     retry_codes: str | Iterable[int] | None = None  # kept as a set
+    image: str | None = None  # None: that of the run
+    env: Mapping[str, str] | Sequence[tuple[str, str]] = ()  # kept as pairs
+    cwd: str | None = None
+    port: int | str | None = None
+    reserve_port: bool | None = None
     task_type: str = ""  # kept as the name, if it is not given
     type_offset: int = 0  # how many tasks of this type other jobs have; set for a whole run
 
@@ -154,6 +167,8 @@ class Job(Record):
         self._check_cmd()
         self._parse_constraints()
         self._parse_restarts()
+        self._check_surroundings()
+        self._check_port()
 
     def _require(self, ok: bool, field: str, problem: str) -> None:
         if not ok:
@@ -217,9 +232,45 @@ class Job(Record):
             raise SpecError(self.name, error.field, error.problem) from None
         object.__setattr__(self, "retry_codes", codes)
 
+    def _check_surroundings(self) -> None:
+        for field, kind in (("image", str), ("cwd", str), ("reserve_port", bool)):
+            value = getattr(self, field)
+            what = "a text" if kind is str else "True or False"
+            self._require(isinstance(value, kind | None), field, f"must be {what}, got {value!r}")
+        problem = image_name(self.image or "")
+        self._require(not problem, "image", problem)
+        self._require(
+            isinstance(self.env, (Mapping, tuple)), "env", f"must be a dict, got {self.env!r}"
+        )
+        env = dict(self.env)
+        for name, value in env.items():
+            text = f"must hold texts, got {value!r} for {name}"
+            self._require(isinstance(value, str), "env", text)
+        problem = wrong_name(env)
+        self._require(not problem, "env", problem)
+        object.__setattr__(self, "env", tuple(env.items()))
+
+    def _check_port(self) -> None:
+        if self.port is None:
+            return
+        digits = str(self.port).removeprefix("=")
+        is_number = digits.isascii() and digits.isdigit() and 0 < int(digits[:6]) <= MAX_PORT
+        problem = f"must be a port such as 2222, or =2222 to insist on it, got {self.port!r}"
+        self._require(is_number and not isinstance(self.port, bool), "port", problem)
+
+    @property
+    def wanted_port(self) -> int:
+        """0: any."""
+        return int(str(self.port).removeprefix("=")) if self.port else 0
+
+    @property
+    def insists_on_port(self) -> bool:
+        return str(self.port).startswith("=")
+
     def __repr__(self) -> str:
         """As one would write it: only what is not as usual."""
         fields = {**self._values(), "constraints": tuple(map(str, self.constraints))}
+        fields["env"] = dict(self.env) or ()
         usual = type(self)._defaults
         usual = {**usual, "task_type": self.name, "type_offset": self.type_offset}
         more = [f", {k}={v!r}" for k, v in fields.items() if k in usual and v != usual[k]]

@@ -17,9 +17,8 @@ from .restarts import USUAL_RESTARTS, RestartPolicy
 from .secret import Secret, TaskSecrets
 from .settings import DEFAULTS
 from .shipping import Ship
-from .sizes import large_environment, long_argument
+from .sizes import large_environment, long_argument, wrong_name
 
-_ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NO_TEXT = re.compile("[\ud800-\udfff]")  # what Python makes of bytes that are not UTF-8
 # These reach a task as they are, bytes that are no text included: only our own link has them.
 _MAY_BE_BYTES = {
@@ -148,11 +147,13 @@ class LaunchConfig(Record):
     force_pull_image: bool = False
     volumes: tuple[Volume, ...] = ()
     env: Mapping[str, str] = NOTHING  # set for the tasks by the user
-    inherited_env: Mapping[str, str] = NOTHING  # the launcher's own
+    inherited_env: Mapping[str, str] = NOTHING  # the launcher's own; not for tasks in images
     ship: Ship | None = None  # the files that each task is sent
     cwd: str | None = None  # of the command, where the node has it, or in what is shipped
     cwd_is_given: bool = False  # by the user: then the node must have it
-    python: str = "python3"
+    python: str | None = None  # the interpreter on the nodes, if it was said
+    own_python: str = "python3"  # the launcher's
+    reserve_port: bool = DEFAULTS["reserve_port"]
     initializer: str | None = None
     finalizer: str | None = None
     protocol: str = DEFAULTS["protocol"]
@@ -187,22 +188,37 @@ class LaunchConfig(Record):
             problem = "'all' cannot be combined with a local chief: it is not started again"
             raise SpecError(None, "restart_policy", problem)
         self._check_ship()
-        for key in self.env:
-            if not _ENV_NAME.fullmatch(key):
-                raise SpecError(None, "env", f"needs a variable name before =, got {key!r}")
-        if problem := large_environment(self.env):
+        if problem := wrong_name(self.env):
             raise SpecError(None, "env", problem)
         for key in self.secrets.variables:
             if key in self.env:
                 raise SpecError(None, "secret_env", f"and env both set {key}: give it once")
+        for job in self.jobs:
+            if problem := large_environment(self.env_of(job)):
+                raise SpecError(None, "env", problem)
+        self._check_volumes()
+        if self.is_local:
+            self._check_ports()
+
+    def _check_volumes(self) -> None:
+        plain = [job.name for job in self.jobs if self.image_of(job) is None]
         for volume in self.volumes:
-            if self.image is None and volume.host != volume.container:
-                raise SpecError(
-                    None,
-                    "volumes",
-                    f"{volume.host}:{volume.container} needs an image: "
-                    "without one a task sees the node's own files",
+            if plain and volume.host != volume.container:
+                whose = f", and {plain[0]} has none" if self.images else ""
+                problem = (
+                    f"{volume.host}:{volume.container} needs an image{whose}: "
+                    "without one a task sees the node's own files"
                 )
+                raise SpecError(None, "volumes", problem)
+
+    def _check_ports(self) -> None:
+        """One machine has each port once."""
+        taken: set[int] = set()
+        for task in self.tasks:
+            if task.job.insists_on_port and task.job.wanted_port in taken:
+                problem = f"{task.job.port} can be that of one task on this machine, not of two"
+                raise SpecError(task.job.name, "port", problem)
+            taken.add(task.job.wanted_port if task.job.insists_on_port else 0)
 
     def _check_texts(self) -> None:
         """Mesos takes UTF-8 only."""
@@ -216,16 +232,21 @@ class LaunchConfig(Record):
         if self.ship is not None and self.ship.files and self.local_chief:
             problem = "cannot be combined with a local chief: it runs where your files are"
             raise SpecError(None, "ship_files", problem)
-        if not self.cwd_is_given or self.cwd is None or self.cwd.startswith("/"):
+        self._check_cwd(None, self.cwd if self.cwd_is_given else None)
+        for job in self.jobs:
+            self._check_cwd(job.name, job.cwd)
+
+    def _check_cwd(self, job: str | None, cwd: str | None) -> None:
+        if not cwd or cwd.startswith("/"):
             return
         if self.ship is None:
-            problem = f"must be an absolute path, got {self.cwd!r}; only with ship a relative one"
-            raise SpecError(None, "cwd", problem)
-        if ".." in self.cwd.split("/"):
-            raise SpecError(None, "cwd", f"must be in what is shipped, got {self.cwd!r}")
+            problem = f"must be an absolute path, got {cwd!r}; only with ship a relative one"
+            raise SpecError(job, "cwd", problem)
+        if ".." in cwd.split("/"):
+            raise SpecError(job, "cwd", f"must be in what is shipped, got {cwd!r}")
 
     def _check_user(self) -> None:
-        if self.task_user in (None, self.user) or self.image or not self.is_local:
+        if self.task_user in (None, self.user) or self.all_in_images or not self.is_local:
             return
         problem = f"{self.task_user!r} needs an image or a Mesos master: here you are {self.user!r}"
         raise SpecError(None, "user", problem)
@@ -240,6 +261,30 @@ class LaunchConfig(Record):
     def may_use_link_tls(self) -> bool:
         """On this machine they find us at a loopback address, unless it is said otherwise."""
         return self.link_tls or self.advertise is not None or not self.is_local
+
+    def image_of(self, job: Job) -> str | None:
+        """That of the job, or else of the run; an empty one stands for none."""
+        return (self.image if job.image is None else job.image) or None
+
+    @property
+    def images(self) -> tuple[str, ...]:
+        found = dict.fromkeys(self.image_of(job) for job in self.jobs if job.size)
+        return tuple(image for image in found if image)
+
+    @property
+    def all_in_images(self) -> bool:
+        return all(self.image_of(job) for job in self.jobs if job.size)
+
+    def python_of(self, job: Job) -> str:
+        """The interpreter of its tasks."""
+        return self.python or ("python3" if self.image_of(job) else self.own_python)
+
+    def env_of(self, job: Job) -> dict[str, str]:
+        """What the user sets for its tasks."""
+        return {**self.env, **dict(job.env)}
+
+    def reserves_port(self, job: Job) -> bool:
+        return self.reserve_port if job.reserve_port is None else job.reserve_port
 
     @property
     def tasks(self) -> tuple[Task, ...]:

@@ -234,6 +234,16 @@ class Settings(EntrySettings, FailureSettings, SecretSettings, ShipSettings, tot
             default_words="this one; python3 in an image",
         ),
     ]
+    reserve_port: Annotated[
+        bool,
+        Setting(
+            "do not hold a task's port while its command runs, for programs that bind it without "
+            "SO_REUSEADDR, such as LightGBM",
+            ("--no-reserve-port",),
+            CONTAINER,
+            default=True,
+        ),
+    ]
     tf_config: Annotated[
         Text,
         Setting(

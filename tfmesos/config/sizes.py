@@ -1,8 +1,11 @@
-"""What Linux takes for the start of a process; more is refused before the start of a run."""
+"""What Linux takes for the start of a process; all else is refused before the start of a run."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")  # of a variable
 
 MAX_STRING = 131_071  # bytes of one argument, or of one variable with its name (MAX_ARG_STRLEN)
 MAX_ENVIRONMENT = 1024 * 1024  # bytes of all variables; Linux takes 2 MiB, with the arguments
@@ -15,6 +18,12 @@ def long_argument(*arguments: str) -> str:
         return ""
     limit = f"Linux takes at most {MAX_STRING:,} in one argument: put it into a file"
     return f"has an argument of {size:,} bytes; {limit}"
+
+
+def wrong_name(env: Mapping[str, str]) -> str:
+    """What is wrong with the name of a variable, if anything is."""
+    wrong = (name for name in env if not _NAME.fullmatch(name))
+    return next((f"needs a variable name before =, got {name!r}" for name in wrong), "")
 
 
 def large_environment(env: Mapping[str, str]) -> str:

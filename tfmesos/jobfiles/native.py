@@ -20,7 +20,7 @@ _JOB_KEYS = (*(field for field in FIELDS if field != "name"), "serve", "args")
 _MERGED = ("env", "secrets", "secret_env")  # by name
 _ADDED = ("volumes", "constraints")  # lists: one does not take the place of another
 
-_NO_COMMAND = "is missing: give the command here or for each job, or serve: true for a bare server"
+_NO_COMMAND = "is missing: give one to the job or to all, or serve: true for a bare server"
 
 
 def checked(document: Mapping[str, Any]) -> Document:
@@ -101,12 +101,14 @@ def _command_of(name: str, document: Document) -> Any:
     if entry:
         return None if name == "ps" else entry_command(entry)
     if cmd is None:
-        raise SpecError(None, "cmd", _NO_COMMAND)
+        raise JobFileError(("jobs", name, "cmd"), _NO_COMMAND)
     return cmd
 
 
 def key_of(document: Document, error: SpecError) -> Key | None:
     """Where the document says what *error* complains about, if it does."""
+    if isinstance(error, JobFileError):
+        return error.key
     of_job: Key = ("jobs", str(error.job), error.field)
     if error.job is not None and error.field in document["jobs"].get(error.job, {}):
         return of_job

@@ -92,15 +92,14 @@ def _translated(given: Given, jobs: tuple[Job, ...]) -> Given:
         containerizer=given["containerizer_type"] and given["containerizer_type"].upper(),
         volumes=parse_volumes(given["volumes"]),
         env=_variables(given),
-        inherited_env=_inherited(
-            python, is_local=is_local, image=image, hidden=variables_of(given)
-        ),
+        inherited_env=_inherited(python, is_local=is_local, hidden=variables_of(given)),
         secrets=secrets,
         warnings=warnings,
         ship=ship,
         cwd=cwd or (None if ship else _current_directory()),
         cwd_is_given=bool(cwd),
-        python=python or ("python3" if image else sys.executable),
+        python=python,
+        own_python=sys.executable,
         initializer=initializer,
         finalizer=finalizer,
         forward_addresses=_addresses(given["forward_addresses"] or {}),
@@ -219,15 +218,11 @@ def _checked_env(env: Mapping[str, str]) -> dict[str, str]:
     return dict(env)
 
 
-def _inherited(
-    python: str | None, *, is_local: bool, image: str | None, hidden: Collection[str]
-) -> dict[str, str]:
-    """On this machine a task sees our whole environment, as from a shell; in an image nothing.
+def _inherited(python: str | None, *, is_local: bool, hidden: Collection[str]) -> dict[str, str]:
+    """On this machine a task sees our whole environment, as from a shell.
 
     But it does not see those that hold secrets.
     """
-    if image:
-        return {}
     names = set(os.environ if is_local else _SHARED_WITH_NODES) - set(hidden)
     env = {name: os.environ[name] for name in names if _is_text(os.environ.get(name, "\udcff"))}
     return {**env, "PATH": _path(env["PATH"], python)} if "PATH" in env else env

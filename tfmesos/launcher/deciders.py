@@ -47,7 +47,7 @@ class Beginning(Record):
             "restarts": config.restarts,
             "hang_timeout": config.hang_timeout,
             "has_finalizer": config.finalizer is not None,
-            "nodes_alike": config.is_local or config.image is not None,
+            "nodes_alike": config.is_local or config.all_in_images,
             "local": None if chief is None else (chief.task, chief.task_id, chief.address),
         }
         return cls(run_id, now, config.jobs, tuple(rules.items()), seed)

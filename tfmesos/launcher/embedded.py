@@ -7,12 +7,16 @@ import os
 import pwd
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ..config.job import Job
 from ..config.launch import LaunchConfig, Volume
 from ..config.secret import Secret
 from ..errors import ResourcesError, SpecError
 from ..local import LocalMesos, amounts, installed_memory, this_machine
+
+if TYPE_CHECKING:
+    from ..local.docker import Docker
 
 Credential = tuple[str, Secret]
 
@@ -58,31 +62,36 @@ def check_number(tasks: int, memory: float) -> None:
         )
 
 
-async def provide_image(config: LaunchConfig, say: Callable[[str], None]) -> None:
+async def provide_images(config: LaunchConfig, say: Callable[[str], None]) -> None:
     """Have what tasks with an image need before any of them starts; raises if it cannot be had."""
     from ..local.docker import Docker, NoEngine  # most runs have no image
-    from ..local.processes import Refusal
 
-    assert config.image is not None
     _check_volumes(config.volumes)
     _check_user(config.task_user or "")
     try:
         docker = Docker()
         await docker.check()
     except NoEngine as reason:
-        needed = f"the image {config.image} needs Docker on this machine, or a Mesos master"
+        needed = f"the image {config.images[0]} needs Docker on this machine, or a Mesos master"
         raise ResourcesError(f"{needed}: {reason}") from reason
-    if config.force_pull_image or not await docker.has(config.image):
-        say(f"pulling {config.image}")
-        try:
-            async with asyncio.timeout(config.start_timeout):
-                await docker.pull(config.image)
-        except Refusal as refusal:
-            problem = str(refusal.args[-1]).partition(": ")[2]
-            raise SpecError(None, "image", f"cannot be had: {problem}") from refusal
-        except TimeoutError:
-            late = f"not started after {config.start_timeout:g} s: still pulling {config.image}"
-            raise ResourcesError(late) from None
+    for image in config.images:
+        if config.force_pull_image or not await docker.has(image):
+            say(f"pulling {image}")
+            await _pull(docker, image, config.start_timeout)
+
+
+async def _pull(docker: Docker, image: str, within: float | None) -> None:
+    from ..local.processes import Refusal
+
+    try:
+        async with asyncio.timeout(within):
+            await docker.pull(image)
+    except Refusal as refusal:
+        problem = str(refusal.args[-1]).partition(": ")[2]
+        raise SpecError(None, "image", f"cannot be had: {problem}") from refusal
+    except TimeoutError:
+        late = f"not started after {within:g} s: still pulling {image}"
+        raise ResourcesError(late) from None
 
 
 def _check_volumes(volumes: Iterable[Volume]) -> None:

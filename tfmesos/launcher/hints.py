@@ -36,9 +36,11 @@ _HINTS = (
         "Docker on that node has no GPU support: install the NVIDIA Container Toolkit there",
     ),
     (
-        r"Could not start gRPC server|Address already in use",
-        "a task's address is reserved for it until it listens there, so its socket must set "
-        "SO_REUSEADDR; if another program has the port, run again",
+        # TensorFlow; what the system says; LightGBM
+        r"Could not start gRPC server|Address already in use|Binding port \d+ failed",
+        "a task's port is held for it while it runs, so its socket must set SO_REUSEADDR; a "
+        "program that does not, such as LightGBM, needs {reserve_port}; if another program has the "
+        "port, run again",
     ),
 )
 

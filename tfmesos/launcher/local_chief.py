@@ -17,11 +17,12 @@ from collections.abc import Callable, Mapping
 from ..acceptor import family_of
 from ..config.launch import LaunchConfig
 from ..core.events import TaskExited
+from ..errors import SpecError
 from ..json_types import Json
 from ..node import guard, process
 from ..node.address import join_address
 from ..node.host import SHIP_DIR
-from ..node.port import reserve
+from ..node.port import Port
 from ..node.secrets import Secrets
 from ..node.steps import Steps
 from .chief_ticket import ChiefTicket
@@ -45,12 +46,23 @@ class LocalChief:
         self._shipped = (config.ship.directory if config.ship else "") or ""
         self._ticket: ChiefTicket | None = None
         self._say = say
-        self._reservation = reserve(family_of(host))
-        self.address = join_address(host, self._reservation.getsockname()[1])
+        self._port = self._hold_port(host)
+        self.address = join_address(host, self._port.number)
         self._guard = self._start_guard()
         self._process: asyncio.subprocess.Process | None = None
         self.is_started = False
         self._stop_grace: float | None = None  # seconds from SIGTERM to SIGKILL, once stopping
+
+    def _hold_port(self, host: str) -> Port:
+        wanted, is_wish = self.task.job.wanted_port, not self.task.job.insists_on_port
+        try:
+            port = Port(family_of(host), wanted, is_wish)
+        except OSError as error:
+            problem = f"{wanted} cannot be had on this machine: {error.strerror}"
+            raise SpecError(self.task.job.name, "port", problem) from None
+        if port.remark:
+            self._say(f"{self.task.name} {port.remark}")
+        return port
 
     def _start_guard(self) -> subprocess.Popen[bytes]:
         """A process that ends the task if we are killed: its standard input ends with us."""
@@ -58,7 +70,7 @@ class LocalChief:
         return subprocess.Popen(argv, stdin=subprocess.PIPE, start_new_session=True)
 
     def close(self) -> None:
-        self._reservation.close()
+        self._port.close()
         process.kill_marked(process.MARK, self.task_id)
         self._remove_secrets()
         self._guard.kill()  # whatever state it is in
@@ -76,11 +88,14 @@ class LocalChief:
         """Initializer, command and finalizer; returns the exit code and what to say of it."""
         if problem := await self._bring_secrets():
             return problem
+        if start["releases_port"]:
+            self._port.release()
         steps = Steps(start, self.task.type, self.task.number)
         mark = {process.MARK: self.task_id, **self._secrets.environment}
         shipped = {SHIP_DIR: self._shipped} if self._shipped else {}
         env = steps.environment({**os.environ, **shipped}, mark)
-        cwd = os.path.join(self._shipped, start["cwd"] or "") if self._shipped else None
+        is_said = self._shipped or start["cwd_is_given"]
+        cwd = os.path.join(self._shipped, start["cwd"] or "") if is_said else None
         while name := steps.next(self._stop_grace):
             own = self._secrets.of_command if name == "command" else {}
             code, reason = ending = await self._run_step(steps.argv(name), {**env, **own}, cwd)

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ..config.job import Task
+from ..config.job import Job, Task
 from ..config.launch import LaunchConfig
 from ..config.secret import Secret
 from ..core.actions import ClusterSpec, StopRunner
@@ -56,7 +56,8 @@ def runner_settings(config: LaunchConfig, seat: Seat) -> Json:
         "index": seat.task.index,
         "type": seat.task.type,
         "number": seat.task.number,
-        "port": seat.port,
+        "port": seat.port or seat.task.job.wanted_port,
+        "port_is_wish": bool(seat.task.job.port) and not seat.task.job.insists_on_port,
         "env": gpus_of_seat(seat.gpu_ids),
         "grace": runner_grace(config),
         "same_machine": config.is_local,
@@ -64,10 +65,10 @@ def runner_settings(config: LaunchConfig, seat: Seat) -> Json:
     }
 
 
-def runner_command(config: LaunchConfig, settings: str, secret: Secret | str) -> Json:
-    """The CommandInfo that starts a runner."""
+def runner_command(config: LaunchConfig, job: Job, settings: str, secret: Secret | str) -> Json:
+    """The CommandInfo that starts a runner of *job*."""
     environment: dict[str, Secret | str] = {"TFMESOS_RUNNER": settings, "TFMESOS_SECRET": secret}
-    return command_info(payload.command(config.python), environment)
+    return command_info(payload.command(config.python_of(job)), environment)
 
 
 def check_room(config: LaunchConfig) -> None:
@@ -76,30 +77,32 @@ def check_room(config: LaunchConfig) -> None:
     longest = max(config.jobs, key=lambda job: len(job.name)).name
     task_id = f"{LONGEST_RUN}-{longest}-{10**9}-{10**6}"
     settings = stub_settings(LONGEST_RUN, join_address(host, 65535), task_id, 2**22, "f" * 64)
-    excess = len(json.dumps(runner_command(config, settings, "0" * 64))) - MAX_COMMAND
+    job = max(config.jobs, key=lambda job: len(config.python_of(job)))
+    excess = len(json.dumps(runner_command(config, job, settings, "0" * 64))) - MAX_COMMAND
     if excess > 0:
-        size = len(json.dumps(shlex.quote(config.python))) - 2
+        size = len(json.dumps(shlex.quote(config.python_of(job)))) - 2
         room = f"the command of a task has room for {size - excess:,}"
         raise SpecError(None, "python", f"is too long: it takes {size:,} bytes, and {room}")
 
 
 def prepare_message(config: LaunchConfig, task: Task) -> Json:
     """In what surroundings a task runs."""
+    job = task.job
     return {
         "type": "prepare",
         "env": task_environment(config, task),
-        "user_env": dict(config.env),
-        "cwd": config.cwd,
-        "cwd_is_given": config.cwd_is_given,
-        "in_image": config.image is not None,
-        "no_gpu": _without_gpu(config) if task.job.gpus else None,
+        "user_env": config.env_of(job),
+        "cwd": job.cwd or config.cwd,
+        "cwd_is_given": bool(job.cwd) or config.cwd_is_given,
+        "in_image": config.image_of(job) is not None,
+        "no_gpu": _without_gpu(config, job) if job.gpus else None,
         "forward": config.record or task in config.logs,
     }
 
 
-def _without_gpu(config: LaunchConfig) -> str:
+def _without_gpu(config: LaunchConfig, job: Job) -> str:
     """What the runner says if it sees no GPU although its task was given one."""
-    if config.image is None:
+    if config.image_of(job) is None:
         return "no GPU is visible in this task: its node lacks the NVIDIA driver, or forbids it"
     if config.containerizer == "DOCKER":
         way_out = "its node needs the NVIDIA Container Toolkit"
@@ -121,6 +124,7 @@ def start_message(config: LaunchConfig, task: Task, cluster: ClusterSpec) -> Jso
         "cluster": cluster,
         "starts": {job.task_type: job.start for job in config.jobs if job.start},
         "command": job.cmd,
+        "releases_port": not config.reserves_port(job),
         "tf_config": config.tf_config,
         "serve": {"protocol": config.protocol, "cpus": job.cpus, "gpus": job.gpus},
         "initializer": config.initializer,

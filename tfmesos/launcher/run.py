@@ -208,13 +208,15 @@ class Run:
         """What starts a task, whose runner is expected from now on."""
         # Where a task can see this process: a container has pids and files of its own.
         scratch = self._setup.scratch
-        is_near = scratch is not None and self.config.image is None
+        is_near = scratch is not None and self.config.image_of(seat.task.job) is None
         owner, more = (os.getpid(), {"scratch": scratch}) if is_near else (None, {})
         self._names[task_id] = seat.task.name
+        if seat.other_port:
+            self._console.say(seat.other_port)
         settings = runner_settings(self.config, seat) | self._shipment.described | more
         secret = Secret(self._listener.expect(task_id, settings=settings).hex())
         told = stub_settings(self.id, self._launcher, task_id, owner, self._setup.certificate)
-        return runner_command(self.config, told, secret)
+        return runner_command(self.config, seat.task.job, told, secret)
 
     # Living
 

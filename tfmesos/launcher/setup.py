@@ -72,10 +72,10 @@ class Setup:
                 self.credential = (access.principal, access.secret)
             self.masters = masters.parse(self._config.master, tls=access.speaks_tls)
             return
-        from .embedded import embedded_mesos, provide_image  # not cheap, and often not needed
+        from .embedded import embedded_mesos, provide_images  # not cheap, and often not needed
 
-        if self._config.image is not None:
-            await self._unless_stopped(provide_image(self._config, self._notice))
+        if self._config.images:
+            await self._unless_stopped(provide_images(self._config, self._notice))
         mesos, self.credential = embedded_mesos(self._config, run_id, self._notice)
         await stack.enter_async_context(mesos)
         stack.callback(lambda: mesos.hurry() if is_hurried() else None)
@@ -91,7 +91,7 @@ class Setup:
         tls = self._link_tls(host, run_id)
         if self._config.advertise is None:
             return join_address(*await listener.listen(host, 0, tls))
-        if self._config.is_local and self._config.image is None:
+        if self._config.is_local and not self._config.images:
             await self._unless_stopped(_check_host(host))
         return await self._listen_for_all(listener, host, port, tls)
 

@@ -11,7 +11,7 @@ _GPUS = "CUDA_VISIBLE_DEVICES"
 
 
 def task_environment(config: LaunchConfig, task: Task) -> dict[str, str]:
-    env = dict(config.inherited_env)
+    env = {} if config.image_of(task.job) else dict(config.inherited_env)
     if task.job.gpus:
         env.pop(_GPUS, None)  # which ones, the agent has said
     else:

@@ -14,14 +14,15 @@ _SHARED = (Volume("/etc/passwd", "/etc/passwd", True), Volume("/etc/group", "/et
 
 def container_info(config: LaunchConfig, seat: Seat) -> Json | None:
     """None without an image: a plain process sees the node's own files."""
-    if config.image is None:
+    image_name = config.image_of(seat.task.job)
+    if image_name is None:
         return None
     container: Json = {"volumes": [_volume(v) for v in (*_SHARED, *config.volumes)]}
     if config.containerizer == "DOCKER":
-        return {**container, "type": "DOCKER", "docker": _docker(config, seat)}
+        return {**container, "type": "DOCKER", "docker": _docker(config, image_name, seat)}
     image = {
         "type": "DOCKER",
-        "docker": {"name": config.image},
+        "docker": {"name": image_name},
         "cached": not config.force_pull_image,
     }
     return {**container, "type": "MESOS", "mesos": {"image": image}}
@@ -34,17 +35,19 @@ def choice(config: LaunchConfig, named: Callable[[str], str]) -> str:
     """
     if config.remark:
         return config.remark
-    if config.image is None or config.containerizer is not None:
+    if not config.images or config.containerizer is not None:
         return ""
+    images = " and ".join(config.images)
+    who = "the tasks" if config.all_in_images else "the tasks with an image"
     if config.is_local:
-        return f"the tasks run in {config.image} on the Docker of this machine"
+        return f"{who} run in {images} on the Docker of this machine"
     other = f"{named('containerizer_type')} DOCKER: by Docker"
-    return f"the tasks run in {config.image} by the Mesos containerizer ({other})"
+    return f"{who} run in {images} by the Mesos containerizer ({other})"
 
 
 def doubtful_gpus(config: LaunchConfig, seats: Sequence[Seat], named: Callable[[str], str]) -> str:
     """What is to be said of GPUs that are given by their number only; else nothing."""
-    if config.image is None or config.containerizer != "DOCKER" or config.is_local:
+    if not config.images or config.containerizer != "DOCKER" or config.is_local:
         return ""  # the embedded agent itself picks them
     if all(seat.gpu_ids or not seat.task.job.gpus for seat in seats):
         return ""
@@ -55,14 +58,14 @@ def doubtful_gpus(config: LaunchConfig, seats: Sequence[Seat], named: Callable[[
     )
 
 
-def _docker(config: LaunchConfig, seat: Seat) -> Json:
+def _docker(config: LaunchConfig, image: str, seat: Seat) -> Json:
     parameters = {"memory-swap": "-1"}
     if config.task_user is not None:
         parameters["user"] = config.task_user
     if seat.task.job.gpus:
         parameters["gpus"] = _devices(seat)
     return {
-        "image": config.image,
+        "image": image,
         "network": "HOST",
         "force_pull_image": config.force_pull_image,
         "parameters": [{"key": key, "value": value} for key, value in parameters.items()],

@@ -55,7 +55,8 @@ def _shortage(
     if not tasks:
         return
     first = tasks[0]
-    yield f"{first.name} needs {first.job.needs}"
+    port = f", port {first.job.wanted_port}" if first.job.insists_on_port else ""
+    yield f"{first.name} needs {first.job.needs}{port}"
     if largest is None:
         yield "no offer seen that is big enough" + _when_free(first.job.needs, agents)
         return

@@ -6,6 +6,7 @@ another agent joins.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -44,6 +45,18 @@ class AgentQuery:
 class KnownAgent(Record):
     node: Node
     total: Resources
+    ports: tuple[tuple[int, int], ...] | None = None  # first and last of each range, if it has any
+
+    def room(self, job: Job) -> int:
+        """For how many tasks of *job*, if nobody else were there."""
+        room = self.total.times(job.needs)
+        if not job.insists_on_port:
+            return room
+        return min(room, 1) if self.has_port(job.wanted_port) else 0
+
+    def has_port(self, port: int) -> bool:
+        """An agent without ports leaves them to whoever comes first."""
+        return self.ports is None or any(first <= port <= last for first, last in self.ports)
 
 
 def parse(body: Json, role: str) -> tuple[KnownAgent, ...]:
@@ -58,9 +71,18 @@ def parse(body: Json, role: str) -> tuple[KnownAgent, ...]:
                 {name: _attribute(value) for name, value in agent.get("attributes", {}).items()},
             ),
             _usable(agent, role),
+            _ports(agent["resources"].get("ports")),
         )
         for agent in body["slaves"]
     )
+
+
+def _ports(ranges: Any) -> tuple[tuple[int, int], ...] | None:
+    """Of a text such as ``[31000-31999, 33000-33999]``."""
+    if ranges is None:
+        return None
+    pairs = re.findall(r"([0-9]{1,5})-([0-9]{1,5})", text(ranges))
+    return tuple((int(first), int(last)) for first, last in pairs)
 
 
 def _attribute(value: object) -> str:
@@ -124,7 +146,9 @@ def never(tasks: Sequence[Task], agents: Sequence[KnownAgent]) -> str:
 
 def _job_never(job: Job, tasks: Sequence[Task], agents: Sequence[KnownAgent]) -> str:
     nodes = [agent.node for agent in agents]
-    rooms = [agent.total.times(job.needs) for agent in agents]
+    if job.insists_on_port and not any(agent.has_port(job.wanted_port) for agent in agents):
+        return f"{tasks[0].name} insists on port {job.wanted_port}, which no agent offers"
+    rooms = [agent.room(job) for agent in agents]
     allowed = admitted(job.constraints, nodes)
     if not any(allowed):
         wish = Wish(job.constraints, len(tasks))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..config.constraints import Node, text_of
-from ..config.job import Resources, Task
+from ..config.job import Job, Resources, Task
 from ..json_types import Json
 from ..record import NOTHING, Record
 from ..sanitize import plain
@@ -24,6 +24,9 @@ class Entry(Record):
     amount: int  # thousandths; for ports the number of ports
     json: Json
     ports: tuple[tuple[int, int], ...] = ()  # first and last of each range
+
+    def has_port(self, port: int) -> bool:
+        return any(first <= port <= last for first, last in self.ports)
 
     @property
     def is_reserved(self) -> bool:
@@ -126,6 +129,14 @@ class Seat(Record):
     port: int | None
 
     @property
+    def other_port(self) -> str:
+        """What is to be said if it is not the port that the task wanted; else nothing."""
+        wanted = self.task.job.wanted_port
+        if not wanted or self.port in (None, wanted):
+            return ""
+        return f"{self.task.name} has port {self.port}: its node does not offer {wanted}"
+
+    @property
     def gpu_ids(self) -> tuple[str, ...]:
         """The very GPUs, if the agent offers them by name (as a SET)."""
         gpus = (part for part in self.resources if part["name"] == "gpus")
@@ -144,6 +155,8 @@ class Agent:
         self._entries = sorted(entries, key=lambda entry: not entry.is_reserved)
         self._left = [entry.amount for entry in self._entries]
         self._has_ports = any(entry.name == "ports" for entry in entries)
+        self._taken: set[int] = set()  # ports
+        self._next_port = [0] * len(entries)  # of each entry, counted from its first
         self.free = _total(entries)
         self.has_gpus = self.free.gpus > 0
 
@@ -151,17 +164,22 @@ class Agent:
     def node(self) -> Node:
         return self.offers[0].node
 
-    def shortage(self, needs: Resources) -> str:
-        lacking = self.free.shortage(needs)
+    def shortage(self, job: Job) -> str:
+        """What a task of *job* lacks here, in words; empty if there is room for one."""
+        lacking = self.free.shortage(job.needs)
         if not lacking and self._has_ports and not self._ports_left():
             return "no port left"
+        if not lacking and job.insists_on_port and not self._may_have(job.wanted_port):
+            return f"no port {job.wanted_port}"
         return lacking
 
-    def room(self, needs: Resources) -> int:
-        """For how many tasks of this size."""
-        if self.shortage(needs):
+    def room(self, job: Job) -> int:
+        """For how many tasks of *job*."""
+        if self.shortage(job):
             return 0
-        room = self.free.times(needs)
+        if job.insists_on_port:
+            return 1
+        room = self.free.times(job.needs)
         return min(room, self._ports_left()) if self._has_ports else room
 
     def seat(self, task: Task) -> None:
@@ -169,8 +187,9 @@ class Agent:
         taken = [part for name, amount in needs.named() for part in self._take(name, amount)]
         port = None
         if self._has_ports:
-            port, part = self._take_port()
+            port, part = self._take_port(task.job.wanted_port)
             taken.append(part)
+        self._taken.add(port or task.job.wanted_port)
         self.free = self.free.minus(needs)
         self.seats.append(Seat(task, tuple(taken), port))
 
@@ -194,14 +213,31 @@ class Agent:
         pairs = zip(self._entries, self._left, strict=True)
         return sum(left for entry, left in pairs if entry.name == "ports")
 
-    def _take_port(self) -> tuple[int, Json]:
+    def _may_have(self, port: int) -> bool:
+        """An agent that offers no ports at all leaves them to whoever comes first."""
+        is_there = not self._has_ports or any(entry.has_port(port) for entry in self._entries)
+        return is_there and port not in self._taken
+
+    def _take_port(self, wanted: int) -> tuple[int, Json]:
+        """The port that is *wanted*, if it can be had, else the first that is free."""
+        is_had = bool(wanted) and self._may_have(wanted)
         for i, entry in enumerate(self._entries):
-            if entry.name == "ports" and self._left[i]:
-                port = _nth_port(entry.ports, entry.amount - self._left[i])
+            if entry.name == "ports" and self._left[i] and (not is_had or entry.has_port(wanted)):
+                port = wanted if is_had else self._first_free(i)
                 self._left[i] -= 1
                 ranges = {"range": [{"begin": port, "end": port}]}
                 return port, {**entry.json, "ranges": ranges}
         raise LookupError("no port left")  # shortage() was not asked first
+
+    def _first_free(self, i: int) -> int:
+        """Of an entry: they are taken in their order, but for those that somebody wanted."""
+        entry = self._entries[i]
+        while self._next_port[i] < entry.amount:
+            port = _nth_port(entry.ports, self._next_port[i])
+            self._next_port[i] += 1
+            if port not in self._taken:
+                return port
+        return entry.ports[0][0]  # a port was offered twice
 
 
 def _nth_port(ranges: Iterable[tuple[int, int]], n: int) -> int:

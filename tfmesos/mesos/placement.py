@@ -43,6 +43,7 @@ class Placement(Record):
         return sum(len(load.seats) for load in self.loads)
 
 
+Kind = tuple[Resources, int, str]  # what tasks need, the port they insist on, their job
 Seated = Sequence[tuple[Task, Node]]  # tasks that were placed before, and where they are
 
 
@@ -119,12 +120,12 @@ class _Attempt:
         agents = self._agents if job.needs.gpus else _without_gpus_first(self._agents)
         nodes = [agent.node for agent in agents]
         wish = _wish(job, len(group), self._seated)
-        found = choose(wish, nodes, [agent.room(job.needs) for agent in agents])
+        found = choose(wish, nodes, [agent.room(job) for agent in agents])
         for task, i in zip(group, found, strict=False):
             agents[i].seat(task)
         if waiting := group[len(found) :]:
             self.unplaced += waiting
-            rooms = [agent.room(job.needs) for agent in agents]
+            rooms = [agent.room(job) for agent in agents]
             if reason := obstacle(wish, nodes, rooms, [nodes[i] for i in found]):
                 self.obstacles[job.name] = f"{waiting[0].name}: {reason}"
 
@@ -149,7 +150,7 @@ class Sieve:
         """Why no single one of the tasks could run on this offer alone; empty if one could."""
         agent, reason = Agent([offer]), "no task is waiting"
         for task, barred_by in self._tasks:
-            if shortage := agent.shortage(task.job.needs):
+            if shortage := agent.shortage(task.job):
                 reason = f"too small for {task.name}: {shortage}"
             elif task.job.constraints and (constraint := barred_by(agent.node)):
                 reason = f"not for {task.name}: {constraint}"
@@ -171,26 +172,28 @@ def _allocated_role(offer: Offer) -> str:
     return next((role for role in roles if role), "")
 
 
-def kind(task: Task) -> tuple[Resources, str]:
+def kind(task: Task) -> Kind:
     """Tasks of one kind are all the same to an agent; constraints hold within a job."""
-    return task.job.needs, task.job.name if task.job.constraints else ""
+    insisted = task.job.wanted_port if task.job.insists_on_port else 0
+    return task.job.needs, insisted, task.job.name if task.job.constraints else ""
 
 
 def _by_size(tasks: Iterable[Task]) -> list[list[Task]]:
-    groups: dict[tuple[Resources, str], list[Task]] = {}
+    groups: dict[Kind, list[Task]] = {}
     for task in tasks:
         groups.setdefault(kind(task), []).append(task)
-    sizes = sorted(groups, key=lambda k: (k[0].gpus, k[0].mem, k[0].cpus), reverse=True)
+    # Whoever insists on a port goes first: another one might take it.
+    sizes = sorted(groups, key=lambda k: (k[1] > 0, k[0].gpus, k[0].mem, k[0].cpus), reverse=True)
     return [groups[size] for size in sizes]
 
 
 def _seat_all(tasks: list[Task], agents: list[Agent]) -> list[Task]:
     """Seat tasks of one size; an agent that cannot take one of them cannot take the next."""
-    needs = tasks[0].job.needs
+    job = tasks[0].job
     waiting = iter(tasks)
     task = next(waiting, None)
-    for agent in agents if needs.gpus else _without_gpus_first(agents):
-        while task is not None and not agent.shortage(needs):
+    for agent in agents if job.gpus else _without_gpus_first(agents):
+        while task is not None and not agent.shortage(job):
             agent.seat(task)
             task = next(waiting, None)
     return [] if task is None else [task, *waiting]

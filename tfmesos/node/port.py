@@ -19,3 +19,46 @@ def reserve(family: int, port: int = 0) -> socket.socket:
         reservation.close()
         raise
     return reservation
+
+
+class Port:
+    """The port of a task, and our hold on it."""
+
+    def __init__(self, family: int, wanted: int = 0, is_wish: bool = False) -> None:
+        """Any free one, or the one that is *wanted*: OSError if that cannot be had.
+
+        If it is but a wish, another one is taken then, and ``remark`` says so.
+        """
+        self._held: list[socket.socket] = []
+        self.remark = ""
+        try:
+            self._hold(family, wanted)
+        except OSError as error:
+            self.close()
+            if not is_wish:
+                raise
+            self._hold(family, 0)
+            why = error.strerror or error
+            self.remark = f"could not have port {wanted} ({why}): has {self.number} instead"
+
+    def _hold(self, family: int, wanted: int) -> None:
+        if wanted:  # two runners could hold the same port, but cannot have the same name
+            self._held.append(socket.socket(socket.AF_UNIX))
+            self._held[0].bind(f"\0tfmesos-port-{wanted}")
+        self.socket = reserve(family, wanted)
+        self._held.append(self.socket)
+        self.number = self.socket.getsockname()[1]
+
+    def __enter__(self) -> None:
+        """For the length of a block."""
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def release(self) -> None:
+        """Let a program have it that binds it without SO_REUSEADDR; other runners still do not."""
+        self.socket.close()
+
+    def close(self) -> None:
+        while self._held:
+            self._held.pop().close()

@@ -19,7 +19,7 @@ from .link import Link
 from .loop import Loop
 from .outbox import Outbox, Pace
 from .output import Copy, Output
-from .port import reserve
+from .port import Port
 from .runner_secrets import RunnerSecrets
 from .stdlib import signal
 from .steps import STOPPED, Steps
@@ -114,26 +114,28 @@ class Runner:
         if problem := problem or self._files.fetch(lambda: self._stopping):
             return self._report(problem, [])
         try:
-            reservation = reserve(self._link.family, self._settings.port)
+            port = Port(self._link.family, self._settings.port, self._settings.port_is_wish)
         except OSError as error:
             reason = f"could not have port {self._settings.port}: {error.strerror}"
             return self._report((PORT_TAKEN, reason), [])
-        try:
-            return self._run_at(reservation)
-        finally:
-            reservation.close()
+        with port:
+            return self._run_at(port)
 
-    def _run_at(self, reservation: socket.socket) -> Ending:
+    def _run_at(self, port: Port) -> Ending:
         """Register with this port, wait for the start, and run the command or the server."""
-        self._register(reservation.getsockname()[1])
+        self._register(port.number)
         self._loop.run_until(lambda: self._start or self._stopping or self._server_failed)
         if self._stopping:
             return self._report(self._stopped("was stopped before it started"), [])
         if self._not_started is not None:
             return self._report(self._not_started, [])
-        if self._server is None:
-            return self._run_command()
-        return self._run_server(self._server, reservation)
+        if port.remark:
+            self._output.say(port.remark)
+        if self._server is not None:
+            return self._run_server(self._server, port.socket)
+        if self._start.get("releases_port"):
+            port.release()
+        return self._run_command()
 
     def _register(self, port: int) -> None:
         python = ".".join(map(str, sys.version_info[:3]))

@@ -37,6 +37,7 @@ class Settings:
         self.packs: dict[str, Any] = values.get("packs") or {}  # what there is to fetch, by name
         self.secrets = values.get("secrets") or {}
         self.port = int(values.get("port") or 0)  # 0: any free one
+        self.port_is_wish = bool(values.get("port_is_wish"))  # may it be another one?
         self.scratch = str(values.get("scratch") or "")  # to remove if the launcher dies
         # Is the launcher on this machine? Then it is waited for while it is stopped, however long,
         # and so is whoever reads its output.
