@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.packs import packed, write
 from tests.runners import Proxy, Runner, environment, launcher, runner, settings
 from tfmesos.core.events import TaskExited
 from tfmesos.errors import BAD_SETTINGS, CANNOT_REACH_LAUNCHER, HANDSHAKE_FAILED, SpecError
@@ -62,6 +64,24 @@ def test_megabytes_pass_and_a_cut_connection_is_made_anew_inside_tls(tmp_path, c
     assert ours.lines() == [str(number) for number in range(200_000)]
     assert passed.count(b"\x16\x03\x01") >= 2, "the hellos of two TLS connections"
     assert b"again" not in passed
+
+
+def test_files_pass_inside_tls_without_waiting_for_anything_else(tmp_path, certificate):
+    """As fast as without: no heartbeat has to push them on."""
+    never = 3600.0
+    pack = packed(write(tmp_path / "source", noise_bin=os.urandom(3_000_000)))
+    tls, digest = certificate
+
+    async def main():
+        async with launcher(tls=tls, packs={"ship": pack}, heartbeat=never, silence=never) as ours:
+            told = {"packs": {"ship": pack.describe()}, "heartbeat": never, "silence": never}
+            values = settings(ours.address, certificate=digest, **told)
+            with runner(tmp_path, values, MESOS_SANDBOX=str(tmp_path)) as theirs:
+                ours.start("cmp noise.bin ../source/noise.bin && echo same")
+                await ours.saw(TaskExited)
+                return await theirs.exited(), ours.lines()
+
+    assert asyncio.run(main()) == (0, ["same"])
 
 
 @pytest.mark.parametrize("version", ["3.8", "3.9", "3.10", "3.12", "3.13", "3.14"])

@@ -193,6 +193,8 @@ def test_a_line_that_sets_no_variable_is_told_by_its_number(place, line):
         ("127.0.0.1", {"secrets": {"a": "secret"}}, ""),
         ("localhost", {"secrets": {"a": "secret"}}, ""),
         ("::1", {"secrets": {"a": "secret"}}, ""),
+        ("127.example.org", {"secrets": {"a": "secret"}}, "secrets"),
+        ("localhost.example.org", {"secrets": {"a": "secret"}}, "secrets"),
         ("10.0.0.1", {"secrets": {"a": "secret"}}, "secrets"),
         ("10.0.0.1", {"secret_env": {"A": "secret"}}, "secret_env"),
         ("10.0.0.1", {"gcs_key": "secret"}, "gcs_key"),

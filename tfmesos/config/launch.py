@@ -311,7 +311,7 @@ class LaunchConfig(Record):
 
 
 def _is_loopback(host: str) -> bool:
-    return host in ("localhost", "::1") or host.startswith("127.")
+    return bool(re.fullmatch(r"localhost|::1|127(\.\d{1,3}){3}", host, re.A))
 
 
 def _texts_in(value: object) -> Iterator[str]:

@@ -13,6 +13,11 @@ from ..node import handshake, wire
 PIECE = 16 * 1024  # bytes of the runner that wait for one task at a time
 
 
+def keep_no_copies(writer: asyncio.StreamWriter) -> None:
+    """Have ``drain`` wait until all is sent: a thousand tasks may be sent something at once."""
+    writer.transport.set_write_buffer_limits(high=1, low=0)  # asyncio's TLS stalls with 0
+
+
 class LauncherHandshake:
     """The launcher's side: feed the hello, send the challenge, feed the proof.
 
@@ -90,8 +95,7 @@ class Authentication:
 
     async def send_runner(self, writer: asyncio.StreamWriter, within: float) -> None:
         """Each piece *within* so many seconds; nothing else is sent before the last."""
-        # A thousand wait at once: keep no copies. With 0 asyncio's TLS would wait for ever.
-        writer.transport.set_write_buffer_limits(high=1, low=0)
+        keep_no_copies(writer)
         frame = memoryview(self._runner)
         try:
             for at in range(0, len(frame), PIECE):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import FrameError
 from ..node import wire
+from .authentication import keep_no_copies
 
 if TYPE_CHECKING:
     from .pack import Pack
@@ -47,7 +48,7 @@ class PackSender:
             sending.cancel()
 
     async def _send(self, task_id: str, writer: asyncio.StreamWriter, pack: Pack, at: int) -> None:
-        writer.transport.set_write_buffer_limits(0)
+        keep_no_copies(writer)
         try:
             while data := pack.read(at, PIECE):
                 writer.write(wire.encode_piece(data))

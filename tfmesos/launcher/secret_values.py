@@ -6,7 +6,7 @@ what was given for a file that does not exist: it may be the secret itself.
 
 from __future__ import annotations
 
-import base64
+import binascii
 import os
 import re
 import stat
@@ -55,7 +55,7 @@ def read_secrets(given: Mapping[str, Any]) -> tuple[TaskSecrets, tuple[str, ...]
     _check_sizes(contents)
     _check_kerberos(given)
     secrets = TaskSecrets(
-        files={w.name: Secret(base64.b64encode(contents[w]).decode()) for w in files},
+        files={w.name: Secret(_base64(contents[w])) for w in files},
         variables={w.name: Secret(_text(w, contents[w])) for w in variables},
         paths=dict(pair for field, *pair in _PATHS if given[field]),
         principal=given["krb5_principal"] or "",
@@ -152,6 +152,10 @@ def _file(wanted: _Wanted) -> bytes:
     except OSError as error:
         problem = f"{wanted.words}cannot be read: {wanted.source}: {error.strerror}"
     raise UnreadableFile(None, wanted.field, problem)
+
+
+def _base64(content: bytes) -> str:
+    return binascii.b2a_base64(content, newline=False).decode()
 
 
 def _text(wanted: _Wanted, content: bytes) -> str:
