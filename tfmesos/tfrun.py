@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .config.launch import LaunchConfig
     from .core.outcome import Outcome
     from .launcher.console import Console
+    from .launcher.job_file import JobFile
     from .launcher.run import Run
     from .runs.recording import Recording
 else:
@@ -108,12 +109,13 @@ def _run(args: argparse.Namespace, is_program: bool) -> int:
     from .cli.configuration import config_of, job_file_of
     from .config.launch import Access
 
-    config = config_of(args, job_file_of(args))
+    file = job_file_of(args)
+    config = config_of(args, file)
     needs_tls = config.access != Access() or config.may_use_link_tls or not config.is_local
     if is_program and not needs_tls:
         _leave_out_tls()
     if args.dry_run:
-        return _dry_run(config)
+        return _dry_run(config, args, file)
     if args.detach:
         return _detach(config, args)
     return _launch(config, args)
@@ -170,16 +172,15 @@ def _complain(text: str, code: int) -> int:
     return code
 
 
-def _dry_run(config: LaunchConfig) -> int:
-    import json
-    import socket
-
-    from .cli.dry_run import preview
+def _dry_run(config: LaunchConfig, args: argparse.Namespace, file: JobFile | None) -> int:
+    from .cli.configuration import asked_for
+    from .cli.dry_run import text_of_preview, written
 
     for warning in config.warnings:
         _complain(warning, 0)
-    text = json.dumps(preview(config, socket.gethostname()), indent=2)
-    return _show(f"{text}\n")
+    if args.dry_run == "mesos":
+        return _show(text_of_preview(config))
+    return _show(written(asked_for(args, file), args.dry_run))
 
 
 def _show(text: str) -> int:

@@ -7,7 +7,7 @@ def hosts(job, count, first):
     return ",".join(f"{job}-{i}-{NAME}.marathon.mesos:{first + i}" for i in range(count))
 
 
-def group(workers=3, servers=2, tensorboard=True, image="", train_dir="/train", more=()):
+def group(workers=3, servers=2, tensorboard=True, image="", train_dir="/train", mem=4096):
     addresses = {
         "worker": hosts("worker", workers, PORT),
         "ps": hosts("ps", servers, PORT + workers),
@@ -18,20 +18,20 @@ def group(workers=3, servers=2, tensorboard=True, image="", train_dir="/train", 
             **container(image),
             "args": [
                 *("--worker_hosts", addresses["worker"], "--ps_hosts", addresses["ps"]),
-                *("--job_name", job, "--task_index", str(index), "--train_dir", train_dir, *more),
+                *("--job_name", job, "--task_index", str(index), "--train_dir", train_dir),
             ],
-            **amounts(),
+            **amounts(mem),
         }
         for job, count in (("worker", workers), ("ps", servers))
         for index in range(count)
     ]
     board = {"id": "tensorboard", **container(image), "cmd": f"tensorboard --logdir {train_dir}"}
-    return {"id": NAME, "apps": [*apps, *([{**board, **amounts()}] if tensorboard else [])]}
+    return {"id": NAME, "apps": [*apps, *([{**board, **amounts(mem)}] if tensorboard else [])]}
 
 
 def container(image):
     return {"container": {"docker": {"image": image}, "network": "HOST", "type": "MESOS"}}
 
 
-def amounts():
-    return {"cpus": 2, "mem": 4096, "instances": 1}
+def amounts(mem):
+    return {"cpus": 2, "mem": mem, "instances": 1}

@@ -38,6 +38,7 @@ def test_the_apps_of_the_template_become_one_run():
                 "num": 1,
                 "cpus": 2,
                 "mem": 4096,
+                "port": 6006,
                 "cmd": 'at={tensorboard_hosts}; exec env TMPDIR="$MESOS_SANDBOX" tensorboard '
                 '--host "${at%:*}" --port "${at##*:}" --logdir /train',
             },
@@ -207,7 +208,7 @@ def test_our_own_group_is_read_as_it_was_meant_unless_it_was_changed():
     "changes, said",
     [
         ({"name": "My job"}, "name must be lower-case letters, digits and -"),
-        ({"name": None}, "name must be lower-case letters, digits and -"),
+        ({"name": None}, "name is missing: it must be lower-case letters, digits and -"),
         ({"hang_timeout": 5}, "hang_timeout cannot be said in a Marathon group: leave it out"),
         ({"cwd": "/x"}, "cwd cannot be said in a Marathon group: leave it out"),
         ({"restart_policy": "all"}, "jobs.ps.restart_policy must be task: Marathon starts each"),

@@ -115,3 +115,20 @@ def test_jobs_call_the_entry_but_a_ps_one_that_serves_and_one_with_a_command():
 def test_an_entry_and_a_command_for_the_same_jobs_exclude_each_other():
     with pytest.raises(SpecError, match=r"^entry and a command exclude each other"):
         jobs_of({"entry": "train:main", "cmd": "x", "jobs": {"worker": {}}})
+
+
+def test_what_is_said_of_the_whole_run_later_wins_over_what_a_job_says():
+    document = {
+        "image": "one",
+        "jobs": {
+            "worker": {"num": 2, "image": "two", "restarts": 1, "env": {"A": "1", "B": "1"}},
+            "ps": {"cmd": "x", "constraints": ["hostname:UNIQUE"]},
+        },
+    }
+    changes = {"image": "", "env": {"A": "2"}, "constraints": ["a:UNIQUE"], "cmd": "y", "cwd": None}
+    found = changed(document, changes)
+    assert found["jobs"] == {
+        "worker": {"num": 2, "restarts": 1, "env": {"B": "1"}},
+        "ps": {"cmd": "x", "constraints": ["hostname:UNIQUE"]},
+    }
+    assert found["image"] == "" and found["env"] == {"A": "2"}

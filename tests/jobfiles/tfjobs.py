@@ -38,4 +38,5 @@ def azure_job():
 
 def gpu_job():
     gpu = {"resources": {"limits": {"alpha.kubernetes.io/nvidia-gpu": 1}}}
-    return tf_job(replica("MASTER", command=["true"], **gpu), spelled="replica_specs")
+    one = {**replica("MASTER", command=["true"], **gpu), "tfPort": 2222}
+    return tf_job(one, spelled="replica_specs")

@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 import re
 import sys
-from pathlib import Path
 
 import pytest
 import yaml
 
 from tests.commands import needs_tensorflow, tfrun
-from tests.jobfiles import tfjobs
+from tests.jobfiles import PROGRAMS, tfjobs
 from tests.jobfiles.marathon_group import group
 from tests.jobfiles.tfjobs import replica, tf_job
-
-PROGRAMS = Path(__file__).parents[1] / "jobfiles" / "programs"
 
 TELL = """
 import os, sys
@@ -107,6 +104,24 @@ def test_a_group_of_marathon_runs_with_the_addresses_of_this_run(job_file, tmp_p
     assert done.returncode == 0, done.stderr
     told = {line for line in done.stdout.splitlines() if line.startswith("[worker:")}
     assert told == {f"[worker:{n}] worker {n} of 3, 2 ps" for n in range(3)}
+
+
+@pytest.mark.parametrize("format, name", [("tfjob", "job.yaml"), ("marathon", "group.json")])
+def test_a_run_that_was_written_in_another_format_is_the_same_run(tmp_path, format, name):
+    flags = ("-n", "one", "-w", 2, "--image", "me/train", "--env", "WHO=it's me")
+    done = tfrun(*flags, f"--dry-run={format}", "--", "echo $WHO $TFMESOS_TASK_INDEX")
+    assert done.returncode == 0, done.stderr
+    (tmp_path / name).write_text(done.stdout)
+    done = tfrun(tmp_path / name, "--image", "")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sorted(done.stdout.splitlines()) == [f"[worker:{n}] it's me {n}" for n in (0, 1)]
+
+
+def test_what_the_format_has_no_word_for_is_named_by_its_flag():
+    done = tfrun("-w", 1, "-n", "a", "--hang-timeout", 5, "--dry-run=marathon", "--", "x")
+    assert (done.returncode, done.stdout) == (2, "")
+    problem = "--hang-timeout cannot be said in a Marathon group: leave it out"
+    assert done.stderr == f"tfrun: {problem}\n"
 
 
 def test_a_container_without_a_command_needs_one_by_name(job_file):

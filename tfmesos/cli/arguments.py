@@ -13,10 +13,10 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, cast
 
 from ..command_line import CommandLine
-from ..config.setting import GROUPS, SCREEN, TASKS, Setting
+from ..config.setting import GROUPS, SCREEN, TASKS, Setting, one_of
 from ..config.settings import SETTINGS
 from ..errors import SpecError
-from ..jobfiles import ENDINGS
+from ..jobfiles import ENDINGS, WRITTEN
 from ..jobfiles.translation import JobFileError
 from ..text import suggestion
 from ..version import __version__
@@ -45,6 +45,17 @@ examples:
     tfrun --chief -w 3 --logs chief -- python train.py
 """
 
+_FORMAT = Setting(
+    "start nothing, and print what would be sent to Mesos (mesos), or the run as a TFJob of "
+    "Kubeflow (tfjob) or as a Marathon group (marathon); mesos if no FORMAT is given",
+    ("--dry-run",),
+    SCREEN,
+    "FORMAT",
+    implied="mesos",
+    check=one_of("mesos", *WRITTEN),
+    field="dry_run",
+)
+
 # What only the command line knows.
 _OWN_FLAGS = (
     Setting(
@@ -62,13 +73,7 @@ _OWN_FLAGS = (
         "NUMBERS",
         field="worker_logs",
     ),
-    Setting(
-        "print what would be sent to Mesos, send nothing",
-        ("--dry-run",),
-        SCREEN,
-        field="dry_run",
-        kind=bool,
-    ),
+    _FORMAT,
     Setting(
         "go on in the background when all tasks run, and print the id of the run: see tfrun list",
         ("--detach",),
@@ -147,6 +152,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         parser.error(_unknown(unknown[0].partition("=")[0]))
     if args.cmd[:1] == ["--"]:
         del args.cmd[0]
+    _FORMAT.verify(args.dry_run)
     return args
 
 

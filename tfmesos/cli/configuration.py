@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 
 def config_of(args: argparse.Namespace, file: JobFile | None) -> LaunchConfig:
     """What is to run: a flag wins over the file, and that over the environment."""
-    document = file.document if file else {"jobs": {}}
     try:
-        asked = _asked_for(args, document)
+        asked = asked_for(args, file)
         jobs, settings = jobs_and_settings(file.completed(asked) if file else asked)
         config = make_config(jobs, **cast("Settings", settings))
     except SpecError as error:
@@ -41,7 +40,9 @@ def job_file_of(args: argparse.Namespace) -> JobFile | None:
     return JobFile(args.job_file)
 
 
-def _asked_for(args: argparse.Namespace, document: Document) -> Document:
+def asked_for(args: argparse.Namespace, file: JobFile | None) -> Document:
+    """The run as a document."""
+    document = file.document if file else {"jobs": {}}
     changes: Document = {**settings_of(args), "jobs": job_changes(args, document["jobs"])}
     if args.cmd:
         changes["cmd"] = args.cmd[0] if len(args.cmd) == 1 else args.cmd

@@ -1,16 +1,36 @@
-"""What a run would send to Mesos, for ``tfrun --dry-run``."""
+"""What a run would send to Mesos, or its document in another format: ``tfrun --dry-run``."""
 
 from __future__ import annotations
 
+import json
+import socket
 from collections.abc import Iterator
 
 from ..config.job import Resources
 from ..config.launch import LaunchConfig
 from ..config.secret import without_password
+from ..errors import SpecError
+from ..jobfiles.translation import Document, JobFileError
 from ..json_types import Json
 from ..launcher.messages import runner_command, stub_settings
 from ..mesos.offers import Seat
 from ..mesos.task_info import framework_info, task_info
+
+
+def text_of_preview(config: LaunchConfig) -> str:
+    return json.dumps(preview(config, socket.gethostname()), indent=2) + "\n"
+
+
+def written(document: Document, format: str) -> str:
+    """The run in a foreign format; what that has no word for is named by its flag."""
+    from ..jobfiles import formats
+
+    try:
+        return formats.written(document, format)
+    except JobFileError as error:
+        if len(error.key) == 1:
+            raise SpecError(None, error.field, error.problem) from None
+        raise
 
 
 def preview(config: LaunchConfig, hostname: str) -> Json:

@@ -3,4 +3,5 @@
 Pure: what a file holds comes in as bytes, and what is wrong with it is said of a key.
 """
 
+WRITTEN = ("tfjob", "marathon")  # the foreign formats that a run can be written in
 ENDINGS = (".yaml", ".yml", ".toml", ".json")  # of the names of job files

@@ -43,6 +43,8 @@ def at(key: Key, make: Callable[..., T], *values: Any) -> T:
 
 def name_of(document: Document, pattern: str, words: str) -> str:
     name = document.get("name")
+    if name is None:
+        raise JobFileError(("name",), f"is missing: it must be {words}")
     if not isinstance(name, str) or not re.fullmatch(pattern, name):
         raise JobFileError(("name",), f"must be {words}, got {name!r}")
     return name

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, Protocol
 
 from . import marathon, tfjob
 from .native import checked
 from .reading import Tree
-from .translation import JobFileError, Translation
+from .translation import Document, JobFileError, Translation
 
 
 class Format(Protocol):
@@ -19,6 +20,19 @@ class Format(Protocol):
 
 
 FOREIGN: tuple[Format, ...] = (tfjob, marathon)  # asked in turn
+
+
+def written(document: Document, format: str) -> str:
+    """The document in a foreign format; JobFileError with the key that the format has no word for.
+
+    The document has been checked, with all that flags say.
+    """
+    if format == "marathon":
+        return json.dumps(marathon.from_ours(document), indent=2) + "\n"
+    import yaml
+
+    tree = tfjob.from_ours(document)
+    return yaml.safe_dump(tree, sort_keys=False, allow_unicode=True, width=100)
 
 
 def translate(tree: Tree) -> Translation:

@@ -17,7 +17,8 @@ class ImageCommand(Record):
     """What an image says about the command that runs in it."""
 
     entry_point: tuple[str, ...]
-    arguments: tuple[str, ...]  # unless others are given
+    arguments: tuple[str, ...] = ()  # unless others are given
+    directory: str = ""  # where it runs
 
     def with_arguments(self, given: Sequence[str]) -> list[str]:
         return [*self.entry_point, *(given or self.arguments)]
@@ -44,14 +45,15 @@ def _image_of(name: str, job: Document, document: Document) -> str:
 
 
 def filled_in(document: Document, commands: Mapping[str, ImageCommand]) -> Document:
-    """The document with the commands of these jobs."""
+    """The document with the commands of these jobs, and where they run."""
     jobs = dict(document["jobs"])
     for name, command in commands.items():
         job = {field: value for field, value in jobs[name].items() if field != "args"}
         if not (cmd := command.with_arguments(jobs[name]["args"] or ())):
             problem = f"is missing, and its image has none: {NAME_IT}"
             raise SpecError(name, "args", problem)
-        jobs[name] = {**job, "cmd": cmd}
+        directory = {} if document.get("cwd") else {"cwd": command.directory or None}
+        jobs[name] = {**directory, **job, "cmd": cmd}
     return {**document, "jobs": jobs}
 
 

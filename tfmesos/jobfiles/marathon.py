@@ -105,7 +105,7 @@ def _command(job: str, index: int, app: App, cluster: Cluster) -> Document:
     if app.template is not None and rendered(app.template, cluster, job, index) == now:
         return app.template
     if isinstance(app.words, str) and (log_dir := tensorboard.log_dir_of(app.words)):
-        return {"cmd": tensorboard.command(log_dir)}
+        return {"cmd": tensorboard.command(log_dir), "port": tensorboard.PORT}
     return {field: with_placeholders(words) for field, words in now.items()}
 
 

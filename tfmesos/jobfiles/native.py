@@ -66,7 +66,8 @@ def _with_known_keys(
 def changed(document: Document, changes: Document) -> Document:
     """The document with *changes*, which win: jobs field by field, env and secrets by name."""
     result = {**document, **{k: v for k, v in changes.items() if v is not None}}
-    jobs, other = document["jobs"], changes.get("jobs", {})
+    jobs = {name: _without(job, changes) for name, job in document["jobs"].items()}
+    other = changes.get("jobs", {})
     names = dict.fromkeys([*jobs, *other])
     result["jobs"] = {name: {**jobs.get(name, {}), **other.get(name, {})} for name in names}
     for field in _MERGED:
@@ -75,6 +76,17 @@ def changed(document: Document, changes: Document) -> Document:
     for field in _ADDED:
         if isinstance(document.get(field), list) and changes.get(field):
             result[field] = [*document[field], *changes[field]]
+    return result
+
+
+def _without(job: Document, changes: Document) -> Document:
+    """A job without what is now said of the whole run."""
+    of_run = {field for field, value in changes.items() if value is not None}
+    kept = ("jobs", "cmd", *_ADDED)
+    result = {field: value for field, value in job.items() if field in kept or field not in of_run}
+    for field in _MERGED:
+        if field in job and field in of_run:
+            result[field] = {n: v for n, v in job[field].items() if n not in changes[field]}
     return result
 
 

@@ -8,6 +8,7 @@ import shlex
 from .translation import Document
 
 JOB = "tensorboard"
+PORT = 6006  # where people look for it
 EVERY_FAILURE: Document = {
     "restart_policy": "task",
     "restarts": "unlimited",

@@ -161,7 +161,7 @@ def _board(part: Part) -> Replica:
     part.warn(serviceType="has no meaning here: TensorBoard says at its start where it is")
     mounts, scratch = mounts_of(part, volumes_of(part))
     part.close()
-    fields = tensorboard.job(log_dir)
+    fields = {**tensorboard.job(log_dir), "port": tensorboard.PORT}
     return Replica(tensorboard.JOB, 1, Pod(fields, mounts, scratch), part.key)
 
 

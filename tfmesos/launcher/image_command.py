@@ -30,7 +30,8 @@ def _inspect(job: str, image: str) -> ImageCommand:
     except (OSError, ValueError, LookupError, subprocess.SubprocessError) as error:
         why = f"that of {image} cannot be read by Docker on this machine: {_reason(error)}"
         raise SpecError(job, "args", f"is missing, and {why}: {NAME_IT}") from None
-    return ImageCommand(tuple(config.get("Entrypoint") or ()), tuple(config.get("Cmd") or ()))
+    entry_point, arguments = (tuple(config.get(key) or ()) for key in ("Entrypoint", "Cmd"))
+    return ImageCommand(entry_point, arguments, str(config.get("WorkingDir") or ""))
 
 
 def _config_of(image: str) -> dict[str, Any]:

@@ -1,0 +1,43 @@
+"""Files of TfJob and Marathon on a genuine Mesos, their tasks spread over three agents."""
+
+from __future__ import annotations
+
+import json
+import sys
+from importlib.util import find_spec
+
+import pytest
+import yaml
+
+from tests.commands import tfrun
+from tests.jobfiles import PROGRAMS, tfjobs
+from tests.jobfiles.marathon_group import group
+
+if find_spec("tensorflow") is None:
+    pytest.skip("the programs need TensorFlow: pip install tensorflow", allow_module_level=True)
+
+
+@pytest.fixture
+def master(mesos):
+    mesos.start_master()
+    for number in (1, 2, 3):
+        mesos.start_agent(f"node-{number}", "cpus:2;mem:2048")
+    mesos.master.wait_for("node-1", "node-2", "node-3")
+    return mesos.master.address
+
+
+def test_a_tf_job_of_the_first_version_runs(master, tmp_path):
+    file = tmp_path / "job.yaml"
+    file.write_text(yaml.safe_dump(tfjobs.example_job()))
+    done = tfrun(file, "-m", master, "--image", "", "--", sys.executable, PROGRAMS / "smoke.py")
+    assert done.returncode == 0, done.stderr
+    assert "[master:0] 4 tasks: 10" in done.stdout.splitlines()
+
+
+def test_a_marathon_group_runs_without_a_marathon(master, tmp_path):
+    file = tmp_path / "group.json"
+    file.write_text(json.dumps(group(workers=2, servers=1, tensorboard=False, mem=1024)))
+    done = tfrun(file, "-m", master, "--", sys.executable, PROGRAMS / "replica.py")
+    assert done.returncode == 0, done.stderr
+    told = {line for line in done.stdout.splitlines() if " in /train" in line}
+    assert told == {f"[worker:{n}] worker {n}: 2 in /train" for n in (0, 1)}
