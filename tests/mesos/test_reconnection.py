@@ -37,7 +37,7 @@ def test_a_master_is_not_lost_because_this_process_was_stopped():
             async with Launcher(master.url).running() as launcher:
                 await launcher.next("SUBSCRIBED")
                 assert await launcher.client.revive()  # by then it listens again
-                time.sleep(0.6)  # noqa: ASYNC251 -- as a SIGSTOP would; the clock goes on
+                time.sleep(1.2)  # noqa: ASYNC251 -- as a SIGSTOP would; the clock goes on
                 master.send({"type": "RESCIND"})
                 assert (await launcher.events.get())["type"] == "RESCIND"
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urljoin, urlsplit
 
+from ..awake_timeout import awake_timeout
 from ..errors import FrameError, MasterError, SpecError
 from ..http.client import ConnectTimeout, Response
 from ..http.connection import HttpError
@@ -76,7 +77,7 @@ async def words_of(response: Response) -> str:
 async def receive(response: Response, silence: float) -> bytes:
     """What the stream brings next; b"" at its clean end."""
     try:
-        async with asyncio.timeout(silence):
+        async with awake_timeout(silence):
             return await response.read()
     except TimeoutError:
         raise Unreachable(f"nothing from the master for {silence:g} s") from None

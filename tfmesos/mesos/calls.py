@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from ..awake_timeout import awake_timeout
 from ..http.client import Response, Session
 from ..http.connection import HttpError
 from .answers import Unreachable, base_of, reason_of, words_of
@@ -79,7 +80,7 @@ class Calls:
         """
         try:
             async with (
-                asyncio.timeout(self._timeout),
+                awake_timeout(self._timeout),
                 await self._session.ask("GET", self.base + path) as response,
             ):
                 if response.status == 200:
@@ -104,7 +105,7 @@ class Calls:
         log.debug("calling %s", call.type)
         headers = {"Mesos-Stream-Id": self._stream.headers["mesos-stream-id"]}
         async with (
-            asyncio.timeout(self._timeout),
+            awake_timeout(self._timeout),
             await self._session.ask("POST", self._stream.url, call.payload, headers) as response,
         ):
             if response.status in (200, 202):

@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+from ..awake_timeout import awake_timeout
 from ..config.secret import Secret
 from ..errors import MasterError
 from ..http.client import Response, Session
@@ -237,7 +238,7 @@ class MesosClient:
         log.debug("SUBSCRIBE at %s", base_of(url))
         body = call_json.subscribe(self._info, self.framework_id)
         try:
-            async with asyncio.timeout(limit):
+            async with awake_timeout(limit):
                 response = await session.ask("POST", url, body)
         except (HttpError, OSError) as error:
             way_to = self._masters.way_to

@@ -12,8 +12,6 @@ from .answers import NotMesos, Unreachable, event_of, receive
 from .calls import Calls
 from .recordio import RecordDecoder
 
-SECOND_CHANCE = 1.0  # seconds
-
 
 class Lost(Exception):
     """There was a subscription, for *lived* seconds, and it ended."""
@@ -64,27 +62,12 @@ class Subscription:
         """Why the stream of events ended."""
         decoder = RecordDecoder()
         try:
-            while data := await self._hear():
+            while data := await receive(self._response, self._silence):
                 for record in decoder.feed(data):
                     self._take(event_of(record), self)
         except (Unreachable, MasterError, FrameError) as error:
             return error
         return None if is_end_wanted() else Unreachable("the master ended the stream")
-
-    async def _hear(self) -> bytes:
-        """What the stream brings next.
-
-        A time that is over may have passed while this process was stopped: what came meanwhile
-        is there, and an embedded master, which was stopped with us, soon speaks.
-        """
-        clock = asyncio.get_running_loop().time
-        end = clock() + self._silence
-        try:
-            return await receive(self._response, self._silence)
-        except Unreachable:
-            if clock() < end:  # it was no silence
-                raise
-            return await receive(self._response, min(self._silence, SECOND_CHANCE))
 
     def _explained(self, ending: Exception, lived: float) -> Exception:
         if isinstance(ending, MasterError):
