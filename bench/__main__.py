@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from bench import in_graph, output, plots, programs, scale, startup, teardown
+from bench import in_graph, output, plots, programs, scale, ship, startup, teardown
 from bench.timing import Result
 
 
@@ -25,6 +25,7 @@ BENCHMARKS = {
     "tensorflow": Benchmark(startup.run_tensorflow, {"sizes": [1]}),
     "in-graph": Benchmark(in_graph.run, {}),
     "scale": Benchmark(scale.run, {"sizes": [10]}),
+    "ship": Benchmark(ship.run, {"sizes": [1], "here": 1, "simulated": 10}),
     "output": Benchmark(output.run, {"sizes": [1], "lines": 20_000}),
     "teardown": Benchmark(teardown.run, {"sizes": [1]}),
 }

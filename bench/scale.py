@@ -33,6 +33,12 @@ def run(sizes: Sequence[int] = SIZES, times: int = 1) -> Result:
 
 
 def _measure(tasks: int) -> Measured:
+    measured, told = simulate(tasks, [])
+    return {**measured, "messages": told["calls"] + told["events"] + told["frames"]}
+
+
+def simulate(tasks: int, flags: list[str]) -> tuple[Measured, dict[str, float]]:
+    """A run with these *flags* on a simulated Mesos, and what that one tells of it."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
     pipe = subprocess.PIPE
     command = [sys.executable, "-m", "bench.simulated", str(tasks)]
@@ -40,11 +46,10 @@ def _measure(tasks: int) -> Measured:
         assert mesos.stdin and mesos.stdout
         address = f"127.0.0.1:{mesos.stdout.readline().strip()}"
         try:
-            measured = _launch(programs.tfrun(tasks, "true", flags=["-m", address]))
+            measured = _launch(programs.tfrun(tasks, "true", flags=["-m", address, *flags]))
         finally:
             mesos.stdin.close()
-        messages = sum(json.loads(mesos.stdout.read()).values())
-    return {**measured, "messages": messages}
+        return measured, json.loads(mesos.stdout.read())
 
 
 def _launch(argv: list[str]) -> Measured:

@@ -2,7 +2,8 @@
 
 Run as a process of its own, so that what the launcher costs can be told apart. It offers every
 agent once, takes what is launched as running, and lets each task register with the launcher,
-be ready, and end well when all are ready.
+be ready, and end well when all are ready. What is shipped is fetched and thrown away by all but
+the first of them, which sees how soon the launcher answers meanwhile.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import asyncio
 import json
 import os
 import sys
+import time
 from collections.abc import AsyncGenerator
 from typing import Any
 
@@ -21,6 +23,7 @@ from tfmesos.node.address import split_address
 from tfmesos.node.handshake import NONCE_BYTES, STUB_SETTINGS, RunnerHandshake
 
 Json = dict[str, Any]
+ASK_EVERY = 0.02  # seconds
 WHOLE = 4096  # bytes; a longer frame can only be the start, and is not read
 
 
@@ -31,7 +34,7 @@ class Mesos:
         self._tasks = 0
         self._runners: list[Runner] = []
         self._ready: list[Runner] = []
-        self.counts = {"calls": 0, "events": 0, "frames": 0}
+        self.counts = {"calls": 0, "events": 0, "frames": 0, "slowest answer": 0.0}
 
     async def scheduler(self, request: Request) -> Answer:
         call = json.loads(await request.body(2**30))
@@ -61,7 +64,7 @@ class Mesos:
         variables = info["command"]["environment"]["variables"]
         environment = {variable["name"]: variable["value"] for variable in variables}
         words = environment["TFMESOS_RUNNER"].split()
-        settings = dict(zip(STUB_SETTINGS, words, strict=True))
+        settings = dict(zip(STUB_SETTINGS, words, strict=False))  # the last one is of TLS
         secret = bytes.fromhex(environment["TFMESOS_SECRET"])
         runner = Runner(self, info["task_id"], settings, secret, self._tasks)
         self._runners.append(runner)
@@ -95,6 +98,8 @@ class Runner(asyncio.Protocol):
         self._handshake = RunnerHandshake(secret, settings["run"], settings["task"], nonce)
         self._buffer = bytearray()
         self._is_welcome = False
+        self._missing = 0  # bytes of what is shipped
+        self._asked_at = 0.0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.WriteTransport)
@@ -117,7 +122,34 @@ class Runner(asyncio.Protocol):
                 return
             body = bytes(self._buffer[4:end])
             del self._buffer[:end]
-            self._take({"type": "start"} if len(body) > WHOLE else json.loads(body))
+            if body[:1] == b"\0":
+                self._fetched(len(body) - 1)
+            else:
+                self._take({"type": "start"} if len(body) > WHOLE else json.loads(body))
+
+    def _fetched(self, size: int) -> None:
+        self._missing -= size
+        if not self._missing:
+            self._register()
+
+    def _register(self) -> None:
+        place = {"host": "127.0.0.1", "port": 1024 + self._number % 60000}
+        self.send({"type": "register", "pid": 1, "python": "3.11", **place})
+
+    def _ask(self) -> None:
+        """See how long it takes until the launcher acknowledges a sign of life."""
+        if self._is_welcome:
+            self._asked_at = time.perf_counter()
+            self.beat()
+
+    def _answered(self) -> None:
+        if self._asked_at:
+            seconds = time.perf_counter() - self._asked_at
+            self._mesos.counts["slowest answer"] = max(
+                seconds, self._mesos.counts["slowest answer"]
+            )
+            self._asked_at = 0.0
+            asyncio.get_running_loop().call_later(ASK_EVERY, self._ask)
 
     def _take(self, message: Json) -> None:
         self._mesos.counts["frames"] += 1
@@ -126,8 +158,15 @@ class Runner(asyncio.Protocol):
             self.send({**self._handshake.feed(message), "received": 0})
         elif kind == "welcome":
             self._is_welcome = True
-            place = {"host": "127.0.0.1", "port": 1024 + self._number % 60000}
-            self.send({"type": "register", "pid": 1, "python": "3.11", **place})
+            pack = message["settings"]["packs"].get("ship")
+            if pack and self._number > 1:
+                self._missing = pack["size"]
+                self.send({"type": "fetch", "pack": "ship", "at": 0})
+            else:
+                self._register()
+                self._ask() if pack else None
+        elif kind == "ack":
+            self._answered()
         elif kind == "start":
             self.send({"type": "ready"})
             self._mesos.ready(self)
