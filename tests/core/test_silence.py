@@ -42,6 +42,15 @@ def test_those_that_are_silent_long_enough_share_a_word():
     assert silence.tick(DUE) == notice(words)
 
 
+def test_one_that_was_named_is_not_named_again_with_another_that_is_due_first():
+    first, second, silence = hangs()
+    silence.heard(first, 0.5, 0.5)
+    assert silence.tick(DUE) == notice("worker:0: no output for 5 min, still running on host-0")
+    silence.heard(second, 0.5, 60.5)
+    words = "worker:1: no output for 5 min, still running on host-1"
+    assert silence.tick(60.0 + DUE) == notice(words)
+
+
 def test_one_that_fell_silent_later_is_named_later():
     first, second, silence = hangs()
     silence.heard(first, 0.5, 0.5)

@@ -60,6 +60,13 @@ def test_what_is_no_json_is_named():
     assert refusal(wire.decode, b"{").startswith("a frame that is not JSON: ")
 
 
+@pytest.mark.parametrize("data", [b"", b"a", b"\0b", b"{}"])
+def test_a_piece_of_files_is_framed_as_written_down(data):
+    framed = wire.encode_piece(data)
+    assert framed == bytes([0, 0, 0, 1 + len(data), 0]) + data
+    assert list(wire.FrameDecoder().feed(framed)) == [{"type": "piece", "data": data}]
+
+
 def test_a_field_has_its_kind():
     message = {"type": "x", "n": 5, "yes": True, "s": "text"}
     assert wire.field(message, "n", int) == 5
@@ -95,8 +102,8 @@ def launcher_side(runner=""):
     return LauncherHandshake("run", THEIRS, secret_of, runner), asked
 
 
-def runner_side(again=False):
-    return RunnerHandshake(SECRET, "run", "task", OURS, again)
+def runner_side(**again):
+    return RunnerHandshake(SECRET, "run", "task", OURS, **again)
 
 
 def test_the_words_of_a_handshake_are_as_written_down():
