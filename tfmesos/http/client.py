@@ -11,7 +11,6 @@ import ipaddress
 import socket
 from collections.abc import Mapping
 from functools import cache
-from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Self
 from urllib.parse import urlsplit
 
@@ -57,12 +56,7 @@ class Session:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         for connection in self._open:
             connection.stream.abort()
         for connection in self._open:
@@ -176,12 +170,7 @@ class Response:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._is_complete:
             self._session.done_with(self._place, self._connection)
         else:

@@ -8,7 +8,6 @@ import uuid
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
-from types import TracebackType
 
 from ..acceptor import BACKLOG, Acceptor
 from ..http.server import Server
@@ -120,12 +119,7 @@ class LocalMesos:
             self._stack = self._stack.pop_all()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._stack.aclose()
 
     def hurry(self) -> None:
