@@ -77,8 +77,9 @@ def test_the_flags_in_the_command_of_a_shell_get_placeholders_too():
 
 
 def test_an_app_with_several_instances_is_a_job_of_that_many_tasks():
-    jobs = to_ours(of(an_app(), an_app(id="my-helper", instances=3))).document["jobs"]
-    assert jobs["my_helper"]["num"] == 3
+    several = an_app(id="my-helper", instances=3, constraints=[["hostname", "UNIQUE"]])
+    job = to_ours(of(an_app(), several)).document["jobs"]["my_helper"]
+    assert job["num"] == 3 and job["constraints"] == ["hostname:UNIQUE"]
 
 
 def test_what_an_app_says_of_its_container_is_honoured():
@@ -153,7 +154,10 @@ DOCKER = {"image": "x"}
         (of(an_app(), an_app(id="worker-1", instances=2)), "apps[1].instances must be 1: each"),
         (of(an_app(cmd="x --worker_hosts a:1,b:2")), "apps[0] names 2 addresses in --worker_hosts"),
         (of(an_app(cmd="x --task_index x")), "apps[0] has a --task_index that is no number: 'x'"),
-        (of(an_app(user="a"), an_app(id="ps", user="b")), "apps[1] has another user than the"),
+        (of(an_app(user="a"), an_app(id="ps")), "apps[1] has another user than worker-0: None"),
+        (of(an_app(container={"docker": DOCKER}), an_app(id="ps", cmd="x"),
+            an_app(id="w2", container={"type": "DOCKER", "docker": DOCKER})),
+         "apps[2] has another containerizer_type than worker-0: 'DOCKER'"),
         (of(an_app(constraints=["x"])), "apps[0].constraints[0] must be a list of texts, got 'x'"),
     ],
 )  # fmt: skip

@@ -273,7 +273,12 @@ def test_what_has_no_meaning_here_is_named_once_each():
     tree = new(
         Worker=typed(
             policy="Always",
-            pod={"nodeSelector": {"gpu": "a100"}, "hostNetwork": True, "tolerations": []},
+            pod={
+                "nodeSelector": {"gpu": "a100"},
+                "hostNetwork": True,
+                "tolerations": [],
+                "restartPolicy": "OnFailure",
+            },
             livenessProbe={"exec": {}},
             ports=[{"containerPort": 8080}],
         )
@@ -284,6 +289,7 @@ def test_what_has_no_meaning_here_is_named_once_each():
         "spec.tfReplicaSpecs.Worker.template.spec.nodeSelector",
         "spec.tfReplicaSpecs.Worker.template.spec.containers[0].ports[0].containerPort",
         "spec.tfReplicaSpecs.Worker.template.spec.containers[0].livenessProbe",
+        "spec.tfReplicaSpecs.Worker.template",
         "spec.tfReplicaSpecs.Worker.restartPolicy",
     ]
 

@@ -10,6 +10,12 @@ from typing import Any
 
 from .translation import Document, JobFileError, Key
 
+EVERY_FAILURE: Document = {
+    "restart_policy": "task",
+    "restarts": "unlimited",
+    "retry_codes": "1-255",
+}
+
 Jobs = Mapping[str, Document]
 Mounts = Mapping[str, str]  # path in the container -> HOST:CONTAINER[:ro]
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import tensorboard
-from .common import take_fields, take_variables, volumes_of
+from .common import EVERY_FAILURE, take_fields, take_variables, volumes_of
 from .marathon_app import App, read_app
 from .marathon_command import Cluster, address, flags_in, rendered, with_placeholders
 from .marathon_export import from_ours
@@ -46,7 +46,7 @@ def to_ours(tree: dict[str, Any]) -> Translation:
         **volumes_of([(app.key, app.mounts) for app in apps], remarks),
         **_settings(apps),
         **({"name": "-".join(reversed(name.split("/")))} if name else {}),
-        **tensorboard.EVERY_FAILURE,  # Marathon keeps apps alive
+        **EVERY_FAILURE,  # Marathon keeps apps alive
         "jobs": jobs,
     }
     return Translation(document, tuple(dict.fromkeys(remarks)), _origins(tasks, shared))
@@ -91,7 +91,7 @@ def _fields(job: str, apps: Sequence[App], cluster: Cluster) -> Document:
     commands = [_command(job, index, app, cluster) for index, app in enumerate(apps)]
     for app, command in zip(apps, commands, strict=True):
         theirs, ours = {**app.fields, **command}, {**apps[0].fields, **commands[0]}
-        for field in theirs.keys() | ours.keys():
+        for field in sorted(theirs.keys() | ours.keys()):
             if theirs.get(field) != ours.get(field):
                 problem = f"differs from {apps[0].id} in {field}: the tasks of a job are alike"
                 raise JobFileError(app.key, problem)
@@ -121,24 +121,25 @@ def _check_hosts(tasks: Tasks) -> None:
 
 
 def _settings(apps: Sequence[App]) -> Document:
-    """What an app says of the whole run; all must say the same of its user."""
-    settings: Document = {}
-    for app in apps:
-        for field, value in app.settings.items():
-            if settings.setdefault(field, value) != value:
-                raise JobFileError(app.key, f"has another {field} than the other apps: {value!r}")
-    return settings
+    """What an app says of the whole run; all must have the same user, all images one type."""
+    images = [app for app in apps if app.settings["containerizer_type"]]
+    for field, concerned in (("user", apps), ("containerizer_type", images)):
+        for app in concerned:
+            if app.settings[field] != concerned[0].settings[field]:
+                problem = f"has another {field} than {concerned[0].id}: {app.settings[field]!r}"
+                raise JobFileError(app.key, problem)
+    settings: Document = {"user": apps[0].settings["user"]}
+    if any(app.settings["containerizer_type"] == "DOCKER" for app in images):
+        settings["containerizer_type"] = "DOCKER"  # the other one is the default
+    settings["force_pull_image"] = any(app.settings["force_pull_image"] for app in apps)
+    return {field: value for field, value in settings.items() if value}
 
 
 def _origins(tasks: Tasks, shared: Document) -> dict[Key, Key]:
     origins: dict[Key, Key] = {("name",): ("id",)}
     for job, (app, *_) in reversed(list(tasks.items())):
-        words = {"cmd": "cmd", "args": "args"}
-        for field in ("cpus", "mem", "disk", "gpus", "env", "constraints", *words):
-            key = (*app.key, field)
-            origins[(field,) if field in shared else ("jobs", job, field)] = key
-        origins[("image",) if "image" in shared else ("jobs", job, "image")] = (
-            *app.key,
-            "container",
-        )
+        for field in ("cpus", "mem", "disk", "gpus", "env", "constraints", "cmd", "args"):
+            origins[("jobs", job, field)] = (*app.key, field)
+        image: Key = ("image",) if "image" in shared else ("jobs", job, "image")
+        origins[image] = (*app.key, "container")
     return origins

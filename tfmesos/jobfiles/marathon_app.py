@@ -13,8 +13,7 @@ from .translation import Document, JobFileError, Key
 _OF_MARATHON = "is about Marathon and has no meaning here"
 _BACK_OFF = "has no meaning here: a failed task is started again after 1, 2, 4 ... 30 s"
 _SET_BY_MARATHON = re.compile(r"\$\{?((?:PORT\w*|HOST|MARATHON_\w+)\b)")
-# Between the apps of one job, which have one instance each, these say nothing.
-_ABOUT_INSTANCES = ("UNIQUE", "GROUP_BY", "MAX_PER", "CLUSTER")
+_ABOUT_SEVERAL = (["UNIQUE"], ["GROUP_BY"], ["MAX_PER"])
 
 
 class App(Record):
@@ -42,10 +41,10 @@ def read_app(part: Part) -> App:
         "disk": part.number("disk"),
         "gpus": part.whole("gpus"),
         "env": _environment(part),
-        "constraints": _constraints(part),
+        "constraints": _constraints(part, instances or 1),
     }
     labels = part.values("labels")
-    template = template_of(labels.pop(LABEL, None))
+    template = template_of(labels.pop(LABEL, ""))
     if labels:
         part.remark("labels", "have no meaning here")
     port = _port(part)
@@ -60,7 +59,7 @@ def read_app(part: Part) -> App:
         {field: value for field, value in fields.items() if value},
         mounts,
         port,
-        {field: value for field, value in settings.items() if value},
+        settings,
     )
 
 
@@ -90,7 +89,7 @@ def _container(part: Part, settings: Document) -> tuple[str | None, dict[str, st
         if (network := place.text("network") or "HOST") != "HOST":
             place.fail("network", f"must be HOST, the network of the node, got {network!r}")
     settings["force_pull_image"] = docker.flag("forcePullImage")
-    settings["containerizer_type"] = "DOCKER" if kind == "DOCKER" and image else None
+    settings["containerizer_type"] = kind if image else None
     docker.refuse(
         parameters="cannot be passed to Docker",
         privileged="cannot be had",
@@ -129,11 +128,12 @@ def _environment(part: Part) -> dict[str, str]:
     return {name: value for name, value in env.items() if name != "TF_CONFIG"}
 
 
-def _constraints(part: Part) -> list[str]:
+def _constraints(part: Part, instances: int) -> list[str]:
     found = []
     for index, one in enumerate(part.lists("constraints")):
         text = ":".join(one)
-        if len(one) > 1 and one[1] in _ABOUT_INSTANCES and not (one[1] == "CLUSTER" and one[2:]):
+        is_about_several = text.endswith(":CLUSTER") or one[1:2] in _ABOUT_SEVERAL
+        if is_about_several and instances == 1:
             key = f"constraints[{index}]"
             part.remark(key, f"{text} says nothing of an app with one instance")
         else:

@@ -53,14 +53,24 @@ def _filled(text: str, values: Mapping[str, str]) -> str:
     return _PLACEHOLDER.sub(lambda found: values.get(found[1] or found[2], found[0]), text)
 
 
-def template_of(label: str | None) -> Document | None:
+def template_of(label: Any) -> Document | None:
     """What the label of an app holds, if it is ours."""
     try:
-        found = json.loads(label or "")
-    except ValueError:
+        found = json.loads(label) if isinstance(label, str) else None
+    except (ValueError, RecursionError):
         return None
-    is_ours = isinstance(found, dict) and found.keys() <= {"cmd", "args", "serve"}
+    is_ours = isinstance(found, dict) and all(_is_of_ours(*one) for one in found.items())
     return found if is_ours else None
+
+
+def _is_of_ours(name: str, value: Any) -> bool:
+    is_list = isinstance(value, list) and all(isinstance(word, str) for word in value)
+    match name:
+        case "cmd":
+            return bool(value) and (is_list or isinstance(value, str))
+        case "args":
+            return is_list
+    return name == "serve" and value is True
 
 
 def flags_in(words: Words | None) -> dict[str, str]:

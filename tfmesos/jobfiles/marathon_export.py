@@ -150,12 +150,13 @@ def _container(document: Document, fields: Document) -> Document:
 
 def _constraints(document: Document, job: str, fields: Document) -> list[list[str]]:
     """Those of the run that are for this job, and its own."""
+    key = ("jobs", job, "constraints")
     of_run = [
         (("constraints", n), *at(("constraints", n), parse_for_job, text))
         for n, text in enumerate(document.get("constraints") or ())
     ]
     own = [
-        (("jobs", job, "constraints", n), job, at(("constraints", n), parse_constraint, text))
+        ((*key, n), job, at((*key, n), parse_constraint, text))
         for n, text in enumerate(fields.get("constraints") or ())
     ]
     return [_constraint(key, one) for key, name, one in [*own, *of_run] if name in (None, job)]

@@ -21,7 +21,7 @@ class Part:
         if not isinstance(value, Mapping):
             raise JobFileError(key, f"must hold keys with values, got {_shown(value)}")
         self.key, self.remarks = key, remarks
-        self._left = {name: one for name, one in value.items() if one is not None}
+        self._left = {str(name): one for name, one in value.items() if one is not None}
         self._known: list[str] = []
 
     def __contains__(self, name: str) -> bool:

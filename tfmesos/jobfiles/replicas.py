@@ -107,6 +107,8 @@ def _origins(replicas: Sequence[Replica], shared: Document) -> dict[Key, Key]:
         origins[("jobs", one.job, "num")] = (*one.key, "replicas")
         for field, key in (one.pod.origins if one.pod else {}).items():
             origins[(field,) if field in shared else ("jobs", one.job, field)] = key
+        if "port" in one.more:
+            origins[("jobs", one.job, "port")] = (*one.key, "tfPort")
     return origins
 
 

@@ -5,15 +5,11 @@ from __future__ import annotations
 import re
 import shlex
 
+from .common import EVERY_FAILURE
 from .translation import Document
 
 JOB = "tensorboard"
 PORT = 6006  # where people look for it
-EVERY_FAILURE: Document = {
-    "restart_policy": "task",
-    "restarts": "unlimited",
-    "retry_codes": "1-255",
-}
 
 
 def command(log_dir: str) -> str:

@@ -90,6 +90,9 @@ def _replica(part: Part, name: str, limit: int | None) -> Replica:
     part.close()
     if pod is None:
         part.fail("template", "must have a container named tensorflow")
+    if pod.restart_policy:
+        reason = "restartPolicy has no meaning here: that of the replicas counts"
+        part.remark("template", reason)
     if policy == "Always":
         part.remark("restartPolicy", "Always: a task that ends with 0 is not started again")
     more = restarts(policy, limit, part.key_of("restartPolicy"))

@@ -20,9 +20,10 @@ if flags.job_name == "ps":
 with tf.Graph().as_default():
     with tf.device("/job:ps/task:0"):
         total = tf.compat.v1.get_variable("total", [], initializer=tf.zeros_initializer())
+        add = total.assign_add(1, use_locking=True)
     is_chief = flags.task_index == 0
     with tf.compat.v1.train.MonitoredTrainingSession(server.target, is_chief=is_chief) as session:
-        session.run(total.assign_add(1, use_locking=True))
+        session.run(add)
         while session.run(total) < len(flags.worker_hosts):
             pass
         print(f"worker {flags.task_index}: {session.run(total):g} in {flags.train_dir}", flush=True)

@@ -29,7 +29,8 @@ def master(mesos):
 def test_a_tf_job_of_the_first_version_runs(master, tmp_path):
     file = tmp_path / "job.yaml"
     file.write_text(yaml.safe_dump(tfjobs.example_job()))
-    done = tfrun(file, "-m", master, "--image", "", "--", sys.executable, PROGRAMS / "smoke.py")
+    flags = ("-m", master, "--image", "", "--restart-policy", "never")
+    done = tfrun(file, *flags, "--", sys.executable, PROGRAMS / "smoke.py")
     assert done.returncode == 0, done.stderr
     assert "[master:0] 4 tasks: 10" in done.stdout.splitlines()
 
@@ -37,7 +38,8 @@ def test_a_tf_job_of_the_first_version_runs(master, tmp_path):
 def test_a_marathon_group_runs_without_a_marathon(master, tmp_path):
     file = tmp_path / "group.json"
     file.write_text(json.dumps(group(workers=2, servers=1, tensorboard=False, mem=1024)))
-    done = tfrun(file, "-m", master, "--", sys.executable, PROGRAMS / "replica.py")
+    once = ("--restart-policy", "never")
+    done = tfrun(file, "-m", master, *once, "--", sys.executable, PROGRAMS / "replica.py")
     assert done.returncode == 0, done.stderr
     told = {line for line in done.stdout.splitlines() if " in /train" in line}
     assert told == {f"[worker:{n}] worker {n}: 2 in /train" for n in (0, 1)}
