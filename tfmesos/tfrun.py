@@ -173,14 +173,17 @@ def _complain(text: str, code: int) -> int:
 
 
 def _dry_run(config: LaunchConfig, args: argparse.Namespace, file: JobFile | None) -> int:
-    from .cli.configuration import asked_for
-    from .cli.dry_run import text_of_preview, written
+    from .cli.configuration import asked_for, located
+    from .cli.dry_run import shown
+    from .errors import SpecError
 
     for warning in config.warnings:
         _complain(warning, 0)
-    if args.dry_run == "mesos":
-        return _show(text_of_preview(config))
-    return _show(written(asked_for(args, file), args.dry_run))
+    try:
+        text = shown(args.dry_run, config, asked_for(args, file))
+    except SpecError as error:  # this format has no word for it
+        raise located(error, args, file) from None
+    return _show(text)
 
 
 def _show(text: str) -> int:

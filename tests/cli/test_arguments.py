@@ -6,6 +6,7 @@ import pytest
 
 from tfmesos.cli.arguments import FLAGS, build_parser, in_flags, parse, settings_of
 from tfmesos.cli.configuration import config_of
+from tfmesos.config.job import Job
 from tfmesos.config.settings import SETTINGS
 from tfmesos.errors import SpecError
 
@@ -125,3 +126,45 @@ def test_an_error_names_the_flag_of_the_field(flag):
 def test_an_error_of_one_job_names_the_flag_for_all():
     error = SpecError("worker", "constraints", "are wrong")
     assert in_flags(error) == "--constraint are wrong"
+
+
+def test_a_job_of_any_name_has_a_number_and_resources():
+    args = parse(
+        ["-w", "1", "--job", "board=1", "--job", "gpu=2:gpus=1,mem=2G,cpus=0.5", "--", "x"]
+    )
+    assert [repr(job) for job in config_of(args, None).jobs] == [
+        "Job('worker', 1, cmd='x')",
+        "Job('board', 1, cmd='x')",
+        "Job('gpu', 2, cpus=0.5, mem=2048.0, gpus=1, cmd='x')",
+    ]
+
+
+def test_a_job_by_name_changes_one_of_the_usual_flags():
+    args = parse(["-w", "1", "-Cw", "2", "--job", "worker=3:mem=64", "--", "x"])
+    assert config_of(args, None).jobs == (Job("worker", 3, cpus=2, mem=64, cmd="x"),)
+
+
+@pytest.mark.parametrize(
+    "text, problem",
+    [
+        ("worker", "must be NAME=COUNT[:cpus=..,mem=..], got 'worker'"),
+        ("=2", "must be NAME=COUNT"),
+        ("a=-1", "must be NAME=COUNT"),
+        ("a=2:mm=5", "knows cpus, gpus, mem, disk, not 'mm=5' in 'a=2:mm=5': did you mean mem?"),
+        ("a=2:mem", "knows cpus, gpus, mem, disk, not 'mem' in 'a=2:mem'"),
+        ("a=2:cpus=x", "cpus must be a number, got 'x' in 'a=2:cpus=x'"),
+    ],
+)
+def test_a_wrong_job_is_named(text, problem):
+    args = parse(["--job", text, "--", "x"])
+    with pytest.raises(SpecError) as caught:
+        config_of(args, None)
+    assert in_flags(caught.value).startswith(f"--job {problem}")
+
+
+def test_a_dry_run_has_a_format_only_after_an_equals_sign():
+    assert parse(["-w", "1", "--dry-run", "--", "x"]).dry_run == "words"
+    assert parse(["--dry-run", "-w", "1", "yaml"]).cmd == ["yaml"]
+    assert parse(["--dry-run=yaml", "-w", "1", "x", "--dry-run"]).cmd == ["x", "--dry-run"]
+    with pytest.raises(SpecError, match=r"^dry_run must be one of words, yaml, mesos, \w+"):
+        parse(["--dry-run=foo", "-w", "1", "x"])

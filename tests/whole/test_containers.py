@@ -23,6 +23,6 @@ REPLICA = (
 )
 def test_the_replica_commands_of_the_readme_ask_for_their_containers(name, flags):
     env = {**IN_THE_IMAGE, "LOGNAME": "me"}
-    done = tfrun(*flags, "-n", "readme", "--dry-run", *REPLICA, env=env)
+    done = tfrun(*flags, "-n", "readme", "--dry-run=mesos", *REPLICA, env=env)
     assert done.returncode == 0, done.stderr
     assert_golden(name, in_short(json.loads(done.stdout)))

@@ -20,7 +20,19 @@ from tfmesos.version import __version__
 
 def test_dry_run_prints_what_would_be_sent_and_keeps_the_secret():
     done = tfrun(
-        *("-w", 1, "-s", 1, "--image", "me/train", "-C", "docker", "-V", "/a:/b:ro", "--dry-run"),
+        *(
+            "-w",
+            1,
+            "-s",
+            1,
+            "--image",
+            "me/train",
+            "-C",
+            "docker",
+            "-V",
+            "/a:/b:ro",
+            "--dry-run=mesos",
+        ),
         *("-m", "mesos-master", "-f", "-r", "ml", "-n", "my run", "--", "python", "x.py"),
     )
     assert done.returncode == 0
@@ -61,9 +73,8 @@ def test_a_signal_ends_the_run_in_good_order(number, code):
 
 
 def test_a_dry_run_that_nobody_reads_is_no_fault():
-    script = (
-        f"{sys.executable} -m tfmesos --dry-run -w 200 -- true | head -1; exit ${{PIPESTATUS[0]}}"
-    )
+    dry_run = f"{sys.executable} -m tfmesos --dry-run=mesos -w 200 -- true"
+    script = f"{dry_run} | head -1; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=environment())
     assert (done.returncode, done.stderr) == (141, "")
 

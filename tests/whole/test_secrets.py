@@ -83,9 +83,11 @@ def test_no_bytes_in_any_flag_are_a_fault(flag, value):
 
 def test_the_password_of_a_zookeeper_is_in_no_request_and_no_dry_run():
     master = "zk://me:hush-zk@127.0.0.1:1/mesos"
-    done = tfrun("-v", "-w", 1, "-m", master, "--dry-run", "--", "true")
+    done = tfrun("-v", "-w", 1, "-m", master, "--dry-run=mesos", "--", "true")
     assert json.loads(done.stdout)["master"] == "zk://***@127.0.0.1:1/mesos"
-    assert_hidden(done.stdout + done.stderr, "me:hush-zk")
+    words = tfrun("-v", "-w", 1, "-m", master, "--dry-run", "--", "true")
+    assert "master: zk://***@127.0.0.1:1/mesos" in words.stdout
+    assert_hidden(done.stdout + done.stderr + words.stdout + words.stderr, "me:hush-zk")
 
 
 # Runs tfrun with a call that fails, and tells the secrets that this call holds.

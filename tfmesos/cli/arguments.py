@@ -46,13 +46,14 @@ examples:
 """
 
 _FORMAT = Setting(
-    "start nothing, and print what would be sent to Mesos (mesos), or the run as a TFJob of "
-    "Kubeflow (tfjob) or as a Marathon group (marathon); mesos if no FORMAT is given",
+    "start nothing, and print what would run: in words and as a job file, or as the latter alone "
+    "(yaml), a TFJob of Kubeflow (tfjob), a Marathon group (marathon), or what would be sent to "
+    "Mesos (mesos)",
     ("--dry-run",),
     SCREEN,
     "FORMAT",
-    implied="mesos",
-    check=one_of("mesos", *WRITTEN),
+    implied="words",
+    check=one_of("words", "yaml", "mesos", *WRITTEN),
     field="dry_run",
 )
 

@@ -26,9 +26,7 @@ def config_of(args: argparse.Namespace, file: JobFile | None) -> LaunchConfig:
         jobs, settings = jobs_and_settings(file.completed(asked) if file else asked)
         config = make_config(jobs, **cast("Settings", settings))
     except SpecError as error:
-        if file is None or _is_by_flag(args, error):
-            raise
-        raise file.located(error) from None
+        raise located(error, args, file) from None
     return config.but(warnings=(*config.warnings, *file.remarks)) if file else config
 
 
@@ -40,8 +38,13 @@ def job_file_of(args: argparse.Namespace) -> JobFile | None:
     return JobFile(args.job_file)
 
 
+def located(error: SpecError, args: argparse.Namespace, file: JobFile | None) -> SpecError:
+    """The error with the line of the file, if that and no flag is to blame."""
+    return error if file is None or _is_by_flag(args, error) else file.located(error)
+
+
 def asked_for(args: argparse.Namespace, file: JobFile | None) -> Document:
-    """The run as a document."""
+    """The document of the file, with what the flags change of it."""
     document = file.document if file else {"jobs": {}}
     changes: Document = {**settings_of(args), "jobs": job_changes(args, document["jobs"])}
     if args.cmd:
@@ -74,5 +77,7 @@ def _is_by_flag(args: argparse.Namespace, error: SpecError) -> bool:
     if error.field == "cmd":
         return bool(args.cmd)
     places = {destination(flag) for flag in FLAGS if flag.field == error.field}
+    if any(text.startswith(f"{error.job}=") for text in args.job or ()):
+        return True
     own = f"{error.job}_{error.field}"
     return any(getattr(args, place, None) is not None for place in places & {own, error.field})

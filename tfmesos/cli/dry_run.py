@@ -1,27 +1,51 @@
-"""What a run would send to Mesos, or its document in another format: ``tfrun --dry-run``."""
+"""What a run would be, for ``tfrun --dry-run``: in words, as a job file, or as Mesos is told it."""
 
 from __future__ import annotations
 
 import json
+import os
 import socket
 from collections.abc import Iterator
 
 from ..config.job import Resources
 from ..config.launch import LaunchConfig
 from ..config.secret import without_password
+from ..config.settings import DEFAULTS, SETTINGS
 from ..errors import SpecError
+from ..jobfiles import WRITTEN
 from ..jobfiles.translation import Document, JobFileError
 from ..json_types import Json
 from ..launcher.messages import runner_command, stub_settings
 from ..mesos.offers import Seat
 from ..mesos.task_info import framework_info, task_info
+from .description import description
 
 
-def text_of_preview(config: LaunchConfig) -> str:
-    return json.dumps(preview(config, socket.gethostname()), indent=2) + "\n"
+def shown(form: str, config: LaunchConfig, document: Document) -> str:
+    """The run as its user wants to see it; *document* says what was asked for."""
+    if form == "mesos":
+        return json.dumps(preview(config, socket.gethostname()), indent=2) + "\n"
+    if form in WRITTEN:
+        return _written(document, form)
+    from ..jobfiles.writing import yaml_of
+
+    words = "".join(f"# {line}\n" for line in description(config)) if form == "words" else ""
+    return words + yaml_of(_whole(document))
 
 
-def written(document: Document, format: str) -> str:
+def _whole(document: Document) -> Document:
+    """With what the environment says, and without a password; the usual keys first."""
+    asked = {name: value for name, value in document.items() if value not in (None, {}, [])}
+    found = {one.field: one.choose(asked.get(one.field), os.environ) for one in SETTINGS}
+    said = {field: value for field, value in found.items() if value != DEFAULTS[field]}
+    document = {**asked, **said}
+    if "master" in document:
+        document["master"] = without_password(document["master"])
+    first = [name for name in ("name", "master", "image", "cmd", "jobs") if name in document]
+    return {name: document[name] for name in [*first, *document]}
+
+
+def _written(document: Document, format: str) -> str:
     """The run in a foreign format; what that has no word for is named by its flag."""
     from ..jobfiles import formats
 

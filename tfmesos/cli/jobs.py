@@ -9,6 +9,7 @@ from ..config.job import DEFAULT_CPUS, DEFAULT_MEM
 from ..config.setting import RESOURCES, TASKS, Setting, Size
 from ..errors import SpecError
 from ..jobfiles.translation import Document
+from ..text import suggestion
 
 # Job, its name in flags, its letter in short ones, what help calls a task of it.
 _ROLES = (
@@ -58,6 +59,14 @@ def _amounts() -> Iterator[Setting]:
 JOB_FLAGS = (
     *_numbers(),
     Setting(
+        "a job of any name, and how many tasks it has",
+        ("--job",),
+        TASKS,
+        "NAME=N[:cpus=N,mem=SIZE,...]",
+        is_repeatable=True,
+        field="job",
+    ),
+    Setting(
         "jobs that run a bare TensorFlow server instead of the command, such as ps,worker",
         ("--serve",),
         TASKS,
@@ -82,8 +91,40 @@ def job_changes(args: argparse.Namespace, jobs: Mapping[str, Document]) -> dict[
         if name in jobs:
             changes[name] = fields
         elif fields.get("num"):
-            changes[name] = fields if name == "ps" else {**like_worker, **fields}
+            changes[name] = fields if name == "ps" else {**fields, **like_worker, **fields}
+    for text in args.job or ():
+        name, fields = _parse_job(text)
+        changes[name] = {**changes.get(name, {}), **fields}
     return _with_servers(args.serve or "", jobs, changes)
+
+
+def _parse_job(text: str) -> tuple[str, Document]:
+    """Name and fields of ``NAME=COUNT[:cpus=N,mem=SIZE,...]``."""
+    head, _, amounts = text.partition(":")
+    name, equals, num = head.partition("=")
+    if not equals or not name or not (num.isascii() and num.isdigit() and len(num) < 10):
+        raise SpecError(None, "job", f"must be NAME=COUNT[:cpus=..,mem=..], got {text!r}")
+    return name, {"num": int(num), **dict(_parse_amount(a, text) for a in _parts(amounts))}
+
+
+def _parts(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _parse_amount(part: str, text: str) -> tuple[str, float | str]:
+    known = [field for field, *_ in _AMOUNTS]
+    field, equals, value = part.partition("=")
+    if field not in known or not equals:
+        problem = f"knows {', '.join(known)}, not {part!r} in {text!r}"
+        raise SpecError(None, "job", f"{problem}{suggestion(field, known)}")
+    if field in ("mem", "disk"):
+        return field, value
+    try:
+        return field, float(value)
+    except ValueError:
+        raise SpecError(
+            None, "job", f"{field} must be a number, got {value!r} in {text!r}"
+        ) from None
 
 
 def _is_no_server(role: tuple[str, ...]) -> bool:
@@ -105,7 +146,7 @@ def _with_servers(
     text: str, jobs: Mapping[str, Document], changes: dict[str, Document]
 ) -> dict[str, Document]:
     """With the jobs of --serve: they run the stock server instead of the command."""
-    served = {name.strip() for name in text.split(",") if name.strip()}
+    served = set(_parts(text))
     there = list(dict.fromkeys([*jobs, *changes]))
     for name in sorted(served):
         if name not in there:

@@ -29,10 +29,9 @@ def written(document: Document, format: str) -> str:
     """
     if format == "marathon":
         return json.dumps(marathon.from_ours(document), indent=2) + "\n"
-    import yaml
+    from .writing import yaml_of
 
-    tree = tfjob.from_ours(document)
-    return yaml.safe_dump(tree, sort_keys=False, allow_unicode=True, width=100)
+    return yaml_of(tfjob.from_ours(document))
 
 
 def translate(tree: Tree) -> Translation:

@@ -29,10 +29,7 @@ class _Loader(yaml.SafeLoader):
     """Without the words of YAML 1.1; those of 1.2 are added below."""
 
 
-_Loader.yaml_implicit_resolvers = {}
-
-
-for _kind, _pattern, _first in (
+_WORDS = (
     ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
     ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
     ("int", r"[-+]?(?:0|[1-9][0-9]{0,17})", list("-+0123456789")),
@@ -42,8 +39,17 @@ for _kind, _pattern, _first in (
         list("-+.0123456789"),
     ),
     ("merge", "<<", ["<"]),
-):
-    _Loader.add_implicit_resolver(_TAG + _kind, re.compile(rf"(?:{_pattern})\Z"), _first)
+)
+
+
+def add_words(kind: type[yaml.SafeLoader | yaml.SafeDumper]) -> None:
+    """Let it tell the words of YAML 1.2 that are no texts."""
+    for name, pattern, first in _WORDS:
+        kind.add_implicit_resolver(_TAG + name, re.compile(rf"(?:{pattern})\Z"), first)
+
+
+_Loader.yaml_implicit_resolvers = {}
+add_words(_Loader)
 
 
 def parse(text: str) -> tuple[Any, dict[Key, int]]:

@@ -131,7 +131,7 @@ def test_what_a_user_brings_to_the_tasks_is_neither_told_nor_listed_nor_kept(mas
         f"TOKEN={token}",
     )
     secret = ("--secret", f"token={token}", "--secret-env", f"KEY={token}")
-    dry = tfrun(*flags, *secret, "--dry-run", "-w", 1, "--", script)
+    dry = tfrun(*flags, *secret, "--dry-run=mesos", "-w", 1, "--", script)
     with running_tfrun(*flags, *secret, "-w", 1, "--", script) as run:
         lines = read_until(run.stdout, "[worker:0] right", "[worker:0] at ")
         told, listed = told_by(master) + told_to_operators(master), list(process_listing())
