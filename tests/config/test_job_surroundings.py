@@ -6,7 +6,8 @@ import pytest
 
 from tests.builders import an_offer, servers, workers
 from tfmesos.config.job import Job
-from tfmesos.config.launch import LaunchConfig, parse_volumes
+from tfmesos.config.launch import LaunchConfig
+from tfmesos.config.volumes import parse_volumes
 from tfmesos.errors import SpecError
 from tfmesos.launcher.configuration import make_config
 from tfmesos.launcher.messages import prepare_message, runner_command, start_message

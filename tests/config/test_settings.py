@@ -61,6 +61,8 @@ OTHERS = {
     "tf_config": "always",
     "extra_config": {"initializer": "true"},
     "logs": "none",
+    "stop_grace": 60,
+    "stop_signal": "INT",
     "record": False,
     "quiet": True,
     "protocol": "grpc+verbs",

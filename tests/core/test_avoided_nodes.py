@@ -20,7 +20,10 @@ def test_an_agent_where_tasks_keep_failing_is_left_alone_for_a_while_if_there_ar
         run.wait(1)
     todo = run.offer(an_offer("o5", agent="bad"))
     assert only(calls.Launch, todo) == []
-    assert said(todo) == [f"tasks keep failing on host-of-o5: not used for {AVOIDED_FOR - 1:g} s"]
+    assert said(todo) == [
+        f"host-of-o5 is left alone for {AVOIDED_FOR - 1:g} s: "
+        "tasks keep failing there, or were to leave it"
+    ]
     assert said(run.offer(an_offer("o7", agent="bad"))) == []
     assert only(calls.Decline, todo)[0].refuse_seconds == pytest.approx(AVOIDED_FOR - 1)
     assert only(calls.Launch, run.offer(an_offer("o6", agent="other")))

@@ -22,7 +22,7 @@ def test_a_stop_after_a_failure_stays_orderly_until_a_second_one():
     run = Run(workers(2)).up()
     run.exit("worker:0", 7)
     (said,) = run(happened.StopRequested("interrupted", 130))
-    assert said == do.Say("still stopping worker:1; once more ends it at once", "notice")
+    assert said == do.Say("stopping worker:1; once more ends it at once", "notice")
     assert run.outcome is None
     run(happened.StopRequested("interrupted", 130))
     assert run.outcome.exit_code == 7 and run.outcome.unstopped == ("worker:1",)

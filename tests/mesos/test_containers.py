@@ -9,7 +9,8 @@ import pytest
 
 from tests.builders import an_offer, servers, workers
 from tfmesos.cli.dry_run import preview
-from tfmesos.config.launch import LaunchConfig, parse_volumes
+from tfmesos.config.launch import LaunchConfig
+from tfmesos.config.volumes import parse_volumes
 from tfmesos.launcher.configuration import make_config
 from tfmesos.launcher.messages import prepare_message, runner_command, stub_settings
 from tfmesos.mesos.containers import choice, doubtful_gpus

@@ -59,6 +59,23 @@ def test_logs_are_followed_until_the_run_ends(detached):
         assert sorted(rest.splitlines()) == ["[worker:0] stopped", "[worker:1] stopped"]
 
 
+def test_a_task_of_a_run_is_started_again_when_its_owner_wants_it(detached):
+    assert tfrun("restart", detached, "worker:1").returncode == 0
+    with running_tfrun("logs", detached, "worker:1", "-f") as following:
+        lines = [following.stdout.readline() for _ in range(3)]
+    assert lines == ["begun\n", "stopped\n", "begun\n"]
+    tasks = json.loads(tfrun("status", detached, "--json").stdout)["tasks"]
+    assert [(task["name"], task["restarts"]) for task in tasks] == [
+        ("worker:0", 0),
+        ("worker:1", 1),
+    ]
+    wrong = tfrun("restart", detached, "worker:2")
+    assert (wrong.returncode, wrong.stderr) == (
+        2,
+        f"tfrun: run {detached} has no task 'worker:2': there is worker:0, worker:1\n",
+    )
+
+
 def test_ctrl_c_leaves_an_attached_run_alone(detached):
     with running_tfrun("attach", detached) as attached:
         assert "Ctrl-C leaves it running" in attached.stderr.readline()
@@ -69,6 +86,8 @@ def test_ctrl_c_leaves_an_attached_run_alone(detached):
 
 
 def test_the_record_of_a_launcher_that_was_killed_can_be_read_and_says_lost(detached):
+    with running_tfrun("logs", detached, "worker:0", "-f") as following:
+        assert following.stdout.readline() == "begun\n"
     about = json.loads((directory(detached) / "run.json").read_text())
     launcher = psutil.Process(about["launcher"]["pid"])
     launcher.kill()

@@ -87,3 +87,17 @@ def test_closed_standard_streams_do_no_harm(closing, tmp_path):
     script = f"{sys.executable} -m tfmesos -w 1 -- sh -c 'echo x; touch {proof}' {closing}"
     done = subprocess.run(["sh", "-c", script], capture_output=True, env=environment())
     assert done.returncode == 0 and proof.exists()
+
+
+def test_a_task_has_the_time_and_the_signal_it_asked_for_to_end(tmp_path):
+    """A command that ignores everything but SIGINT, and takes longer than usual."""
+    saved = tmp_path / "checkpoint"
+    script = f"trap '' TERM; trap 'sleep 6; echo saved > {saved}; exit 0' INT; echo up; "
+    flags = ("--stop-grace", "2m", "--stop-signal", "INT")
+    with running_tfrun("-w", 1, *flags, "--", script + "while :; do sleep 0.1; done") as run:
+        read_until(run.stdout, "[worker:0] up")
+        run.send_signal(signal.SIGINT)
+        _, err = finish(run)
+    assert saved.read_text() == "saved\n"
+    assert "tfrun: stopping worker:0; once more ends it at once\n" in err
+    assert run.returncode == 130

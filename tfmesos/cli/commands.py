@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..command_line import CommandLine
-from ..errors import TFMesosError
 from ..runs.control import ask
 from ..runs.directory import RunDirectory
 from ..runs.following import Output, Shown
 from ..runs.listing import as_json, list_of, status_of
 from ..runs.prune import KEEP, prune
-from ..runs.store import Store, place
+from ..runs.store import NoSuchRun, Store, place
 from ..sanitize import plain, tidy
 
 LOOK_EVERY = 0.1  # seconds
@@ -64,7 +63,7 @@ def _logs(args: argparse.Namespace) -> int:
 def _task(run: RunDirectory, name: str) -> str:
     there = [f"{job}:{n}" for job, number in run.about["jobs"].items() for n in range(number)]
     if name not in [*there, *run.logged()]:
-        raise TFMesosError(f"run {run.id} has no task {name!r}: there is {', '.join(there[:8])}")
+        raise NoSuchRun(f"run {run.id} has no task {name!r}: there is {', '.join(there[:8])}")
     return name
 
 
@@ -116,6 +115,16 @@ def _stop(args: argparse.Namespace) -> int:
     return 0
 
 
+def _restart(args: argparse.Namespace, elsewhere: bool = False) -> int:
+    run = _store().find(args.id)
+    ask(run, "restart", task=_task(run, args.task), elsewhere=elsewhere)
+    return 0
+
+
+def _replace(args: argparse.Namespace) -> int:
+    return _restart(args, elsewhere=True)
+
+
 def _prune(args: argparse.Namespace) -> int:
     gone = prune(_store(), time.time(), keep=args.keep)
     print(f"{len(gone)} runs removed", file=sys.stderr)
@@ -124,6 +133,8 @@ def _prune(args: argparse.Namespace) -> int:
 
 _RUN = (("id",), {"nargs": "?", "metavar": "ID", "help": "of the run: its first letters will do"})
 _THE_RUN = (("id",), {"metavar": "ID", "help": "of the run: its first letters will do"})
+
+_THE_TASK = (("task",), {"metavar": "TASK", "help": "such as worker:0"})
 
 Argument = tuple[tuple[str, ...], dict[str, Any]]
 Row = tuple[Callable[[argparse.Namespace], int], str, tuple[Argument, ...]]
@@ -148,6 +159,8 @@ COMMANDS: dict[str, Row] = {
     "attach": (_attach, "show its output from now on; Ctrl-C leaves it running", (_RUN,)),
     "wait": (_wait, "wait for its end, and exit with its code", (_THE_RUN,)),
     "stop": (_stop, "end all its tasks", (_THE_RUN,)),
+    "restart": (_restart, "end a task and start it again at its place", (_THE_RUN, _THE_TASK)),
+    "replace": (_replace, "end a task and start it again on another node", (_THE_RUN, _THE_TASK)),
     "prune": (
         _prune,
         "remove the records of old runs",

@@ -7,6 +7,7 @@ from .setting import FAILURES, UNLIMITED, Seconds, Setting, Text, above_zero, ho
 
 DEFAULT_RESTARTS = 3
 DEFAULT_POLICY = "never"
+DEFAULT_GRACE = 5.0  # seconds
 DEFAULT_CODES = (130, 137, 143)  # ended by SIGINT, SIGKILL, SIGTERM: from outside
 policy_word = one_of("never", "task", "all")
 
@@ -67,6 +68,29 @@ class FailureSettings(TypedDict, total=False):
             FAILURES,
             "CODES",
             default=DEFAULT_CODES,
+        ),
+    ]
+    stop_grace: Annotated[
+        Seconds,
+        Setting(
+            "how long a task may take to end when it is told to (seconds, or as in 5m), before it "
+            "is killed: time to write a checkpoint",
+            ("--stop-grace",),
+            FAILURES,
+            "TIME",
+            default_words=f"{DEFAULT_GRACE:g}",
+            check=above_zero,
+        ),
+    ]
+    stop_signal: Annotated[
+        Text,
+        Setting(
+            "what tells a task to end: TERM, or INT as Ctrl-C does",
+            ("--stop-signal",),
+            FAILURES,
+            "SIGNAL",
+            default="TERM",
+            check=one_of("TERM", "INT"),
         ),
     ]
     hang_timeout: Annotated[

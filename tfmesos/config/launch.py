@@ -7,10 +7,11 @@ the flag.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ..errors import SpecError
 from ..record import NOTHING, Record
+from .failures import DEFAULT_GRACE
 from .job import Job, Task
 from .jobs import tasks_of
 from .restarts import USUAL_RESTARTS, RestartPolicy
@@ -18,6 +19,7 @@ from .secret import Secret, TaskSecrets
 from .settings import DEFAULTS
 from .shipping import Ship
 from .sizes import large_environment, long_argument, wrong_name
+from .volumes import Volume
 
 _NO_TEXT = re.compile("[\ud800-\udfff]")  # what Python makes of bytes that are not UTF-8
 # These reach a task as they are, bytes that are no text included: only our own link has them.
@@ -32,37 +34,6 @@ _MAY_BE_BYTES = {
     "secrets",
     "ship",
 }
-
-
-class Volume(Record):
-    """A directory of the node, shown to the task at another (or the same) place."""
-
-    host: str
-    container: str
-    read_only: bool = False
-
-    @classmethod
-    def parse(cls, text: str) -> Volume:
-        parts = text.split(":")
-        if len(parts) not in (2, 3) or (len(parts) == 3 and parts[2] not in ("ro", "rw")):
-            raise SpecError(None, "volumes", f"must be HOST:CONTAINER[:ro|rw], got {text!r}")
-        volume = cls(parts[0], parts[1], parts[2:] == ["ro"])
-        for path in (volume.host, volume.container):
-            if not path.startswith("/"):
-                raise SpecError(
-                    None, "volumes", f"must name absolute paths, got {path!r} in {text!r}"
-                )
-        return volume
-
-
-def parse_volumes(volumes: Mapping[str, str] | Iterable[str | Volume]) -> tuple[Volume, ...]:
-    """Volumes as TFMesos's dict of host path to container path, or as HOST:CONTAINER texts."""
-    if isinstance(volumes, str) or not isinstance(volumes, Iterable):
-        problem = f"must be a dict or a list of HOST:CONTAINER[:ro|rw], got {volumes!r}"
-        raise SpecError(None, "volumes", problem)
-    if isinstance(volumes, Mapping):
-        volumes = [f"{host}:{container}" for host, container in volumes.items()]
-    return tuple(v if isinstance(v, Volume) else Volume.parse(v) for v in volumes)
 
 
 class TaskChoice(Record):
@@ -164,6 +135,8 @@ class LaunchConfig(Record):
     success: TaskChoice | None = None  # who decides about it, if it was said
     run_timeout: float | None = None  # seconds
     hang_timeout: float | None = None  # seconds of silence of every task that end the run
+    stop_grace: float | None = None  # seconds from the signal below to SIGKILL, if it was said
+    stop_signal: str = DEFAULTS["stop_signal"]
     advertise: tuple[str, int] | None = None
     tf_config: str = DEFAULTS[
         "tf_config"
@@ -300,6 +273,11 @@ class LaunchConfig(Record):
         """The task that leads: the chief's, else worker 0, else the first of all."""
         first = {task.type: task for task in reversed(self.tasks) if task.number == 0}
         return first.get("chief") or first.get("worker") or self.tasks[0]
+
+    @property
+    def kill_grace(self) -> float:
+        """Seconds that a task has to end when it is told to."""
+        return DEFAULT_GRACE if self.stop_grace is None else self.stop_grace
 
     @property
     def has_servers(self) -> bool:

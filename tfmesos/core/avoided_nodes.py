@@ -16,9 +16,9 @@ class AvoidedNodes:
     def worked(self, node: str) -> None:
         self._failures.pop(node, None)
 
-    def failed(self, node: str, now: float) -> None:
-        """Note that a task did not start there."""
+    def failed(self, node: str, now: float, *, at_once: bool = False) -> None:
+        """Note that a task did not start there, or that one shall leave it *at_once*."""
         self._failures[node] += 1
-        if self._failures[node] >= KEEPS_FAILING:
+        if at_once or self._failures[node] >= KEEPS_FAILING:
             del self._failures[node]
             self.until[node] = now + AVOIDED_FOR

@@ -34,6 +34,11 @@ class End(Record):
     was_stopped: bool = False  # by us
     is_reported: bool = False  # by its runner, who knows best
 
+    @property
+    def is_good(self) -> bool:
+        """A server serves until it is stopped; no end of it is good."""
+        return self.code == 0 and self.member.task.job.cmd is not None
+
     def sentence(self, had_started: bool) -> str:
         when = "" if had_started else " before the cluster started"
         return f"{self.member.task.name} on {self.member.hostname} {self.reason}{when}"

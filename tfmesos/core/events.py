@@ -164,6 +164,13 @@ class StopRequested(Event):
     exit_code: int
 
 
+class RestartRequested(Event):
+    """Its owner wants this task to be ended and started again, at its place or elsewhere."""
+
+    task_id: str
+    elsewhere: bool
+
+
 class Ticked(Record):
     """A deadline has come; every decider is told."""
 

@@ -26,7 +26,7 @@ from .node_warning import node_warning
 from .outcome import Ending, Outcome
 from .phases import Phase
 from .restarts import Restart, Restarts
-from .stopping import Stopping
+from .stopping import KILL_GRACE, Stopping
 from .success import Success
 from .tasks import Member, Stage, Tasks
 from .time_limit import TimeLimit
@@ -46,6 +46,7 @@ class Lifecycle:
         success: TaskChoice | None = None,
         restarts: RestartPolicy = USUAL_RESTARTS,
         hang_timeout: float | None = None,
+        stop_grace: float = KILL_GRACE,
         nodes_alike: bool = False,
         has_finalizer: bool = False,
         local: tuple[Task, str, str] | None = None,  # a task beside us, its id and address
@@ -55,7 +56,7 @@ class Lifecycle:
             self.members.add_local(*local)
         self.phase = Phase.STARTING
         self._cluster = Cluster(self.members)
-        self._stopping = Stopping(self.members, now, has_finalizer)
+        self._stopping = Stopping(self.members, now, has_finalizer, stop_grace)
         self._endings = Endings(self.members, nodes_alike)
         self._restarts = Restarts(restarts)
         self._avoided_nodes = AvoidedNodes()
@@ -69,10 +70,13 @@ class Lifecycle:
             (lambda: self._restarts.deadline, self._launch_again),
             (lambda: self._wait.deadline if self._is_waited_for else None, self._tick_wait),
             (lambda: self._endings.deadline, self._tick_endings),
-            (self._success_deadline, lambda now: self._stop(Outcome(), now)),
+            (lambda: self._success.deadline_in(self.phase), lambda now: self._stop(Outcome(), now)),
             (lambda: self._hangs.deadline, self._tick_hangs),
-            (lambda: self._time_limit.deadline_in(self.phase), self._tick_time_limit),
-            (self._stop_deadline, self._tick_stopping),
+            (
+                lambda: self._time_limit.deadline_in(self.phase),
+                lambda now: self._stop(Outcome(error=self._time_limit.error()), now),
+            ),
+            (lambda: self._stopping.deadline_in(self.phase), self._tick_stopping),
         )
 
     @property
@@ -88,8 +92,7 @@ class Lifecycle:
             case happened.EngineReady():
                 return self._engine_ready(now)
             case happened.EngineTrouble(text):
-                self._wait.trouble = text
-                return [do.Say(text, "notice")]
+                return [self._wait.note_trouble(text)]
             case happened.EngineGaveUp(error):
                 return self._engine_gave_up(error, now)
             case happened.TasksPlaced(places):
@@ -113,6 +116,8 @@ class Lifecycle:
                 if member := self.members.live(task_id):
                     self._hangs.heard(member, seconds, now)
                 return []
+            case happened.RestartRequested(task_id, elsewhere):
+                return self._restart_requested(task_id, elsewhere)
             case happened.StopRequested(reason, exit_code):
                 return self._stop_requested(reason, exit_code, now)
             case happened.Ticked(is_output_held):
@@ -225,8 +230,7 @@ class Lifecycle:
             return self._finish_when_stopped(now)
         if self.phase is Phase.RESTARTING:
             return self._start_again_when_stopped(now)
-        # A server serves until it is stopped.
-        if had_started and end.code == 0 and member.task.job.cmd is not None:
+        if had_started and end.is_good and not self._restarts.is_requested(member.task_id):
             self._success.ended_well(member.task, self.members, now)
             return self._stop(Outcome(), now) if self._success.is_sure(now) else []
         return self._end_badly(end, had_started, now)
@@ -247,6 +251,12 @@ class Lifecycle:
 
     # Restarts
 
+    def _restart_requested(self, task_id: str, elsewhere: bool) -> list[Action]:
+        if self.phase is not Phase.RUNNING or self.members.why_not_restart(task_id):
+            return []  # it has ended meanwhile
+        self._restarts.request(task_id, elsewhere)
+        return [self._stopping.end_one(task_id, "it is started again")]
+
     def _restart(self, end: End, restart: Restart, had_started: bool, now: float) -> list[Action]:
         member = end.member
         assert member.ending is not None
@@ -255,8 +265,8 @@ class Lifecycle:
             self._restarted.append(member.ending)
         if restart.of_all:
             return [said, *self._restart_all(restart.pause, now)]
-        if (not had_started or end.is_lost) and not end.is_passing:
-            self._avoided_nodes.failed(member.node, now)
+        if restart.elsewhere or ((not had_started or end.is_lost) and not end.is_passing):
+            self._avoided_nodes.failed(member.node, now, at_once=restart.elsewhere)
         member.near = restart.near(end, had_started, now)
         self.members.move(member, Stage.PAUSING)
         self._restarts.schedule(member, now + restart.pause)
@@ -306,12 +316,6 @@ class Lifecycle:
 
     # Ends of the run
 
-    def _tick_time_limit(self, now: float) -> list[Action]:
-        return self._stop(Outcome(error=self._time_limit.error()), now)
-
-    def _success_deadline(self) -> float | None:
-        return self._success.deadline if self.phase is Phase.RUNNING else None
-
     def _engine_gave_up(self, error: TFMesosError, now: float) -> list[Action]:
         if self.phase is Phase.STOPPING:
             return []  # the runners still hear us; the engine's confirmation is not needed
@@ -322,7 +326,7 @@ class Lifecycle:
         if self.phase is Phase.STOPPING:
             return self._finish(now) if self._stopping.is_cut else said
         error = Interrupted(reason, exit_code) if exit_code else None
-        return self._stop(Outcome(error=error), now)
+        return [*said, *self._stop(Outcome(error=error), now)]
 
     def _stop(self, outcome: Outcome, now: float, examine: bool = False) -> list[Action]:
         """The one way down, for success, failure and interruption alike."""
@@ -331,10 +335,6 @@ class Lifecycle:
         self._restarts.cancel()
         todo = self._stopping.begin(str(outcome.error or "the run is over"), now, examine=examine)
         return [*todo, *self._finish_when_stopped(now)]
-
-    def _stop_deadline(self) -> float | None:
-        is_stopping = self.phase in (Phase.STOPPING, Phase.RESTARTING)
-        return self._stopping.over_at if is_stopping else None
 
     def _tick_stopping(self, now: float) -> list[Action]:
         if self.phase is Phase.STOPPING:

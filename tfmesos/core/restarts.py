@@ -24,8 +24,13 @@ class Restart(Record):
     number: int  # 1 for the first; 0 if it does not count
     limit: float
     pause: float  # seconds to wait before it
+    is_requested: bool = False  # by the owner of the run
+    elsewhere: bool = False  # on another node, then
 
     def __str__(self) -> str:
+        if self.is_requested:
+            where = "on another node" if self.elsewhere else "there"
+            return f"starting it again {where}, as its owner wants"
         if not self.number:
             return f"its GPUs are not free yet: trying again in {self.pause:g} s"
         what = "restarting all tasks" if self.of_all else "restarting it"
@@ -35,7 +40,7 @@ class Restart(Record):
 
     def near(self, end: End, had_started: bool, now: float) -> Near | None:
         """Its old place, where the others look for it; not if that is what failed."""
-        if not had_started or end.is_lost:
+        if not had_started or end.is_lost or self.elsewhere:
             return None
         member = end.member
         return Near(member.node, member.port, now + self.pause + OLD_PLACE_ONLY)
@@ -46,14 +51,25 @@ class Restarts:
         self._policy = policy
         self._spent: Counter[str] = Counter()  # by task; under "" those of all tasks
         self._due: dict[Member, float] = {}
+        self._requested: dict[str, bool] = {}  # by the id of the attempt: elsewhere?
         self._passing: dict[str, list[float]] = {}  # by task: when it met what should pass
 
     @property
     def deadline(self) -> float | None:
         return min(self._due.values(), default=None)
 
+    def request(self, task_id: str, elsewhere: bool) -> None:
+        """The next end of this attempt is followed by a restart, whatever the policy says."""
+        self._requested[task_id] = elsewhere
+
+    def is_requested(self, task_id: str) -> bool:
+        return task_id in self._requested
+
     def grant(self, end: End, had_started: bool) -> Restart | None:
         """A restart after this end of a task, or None if it is the end of the run."""
+        if self.is_requested(end.member.task_id):
+            elsewhere = self._requested.pop(end.member.task_id)
+            return Restart(False, 0, self._policy.limit, 0.0, True, elsewhere)
         if end.is_passing and not had_started:
             return self._wait_out(end)
         policy = self._policy_of(end)

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ..config.failures import DEFAULT_GRACE
 from ..text import some
 from .actions import Action, Kill, Refuse, Say, StopPlacing, StopRunner
 from .outcome import Ending, Outcome
+from .phases import Phase
 from .tasks import Tasks
 
-KILL_GRACE = 5.0  # seconds between SIGTERM and SIGKILL, and for the finalizer after that
+KILL_GRACE = DEFAULT_GRACE  # from SIGTERM to SIGKILL, and for the finalizer after that
 HANG_REPORT = 4.0  # seconds more when the tasks are to tell what they are doing
 STOP_MARGIN = 2.0  # seconds for a killed task to be reported, beyond its grace
 
 
 class Stopping:
-    def __init__(self, members: Tasks, now: float, has_finalizer: bool = False) -> None:
-        self._members = members
-        self._takes = KILL_GRACE * (2 if has_finalizer else 1) + STOP_MARGIN  # seconds, at most
+    def __init__(
+        self,
+        members: Tasks,
+        now: float,
+        has_finalizer: bool = False,
+        grace: float = KILL_GRACE,
+    ) -> None:
+        self._members, self._grace = members, grace
+        self._takes = grace * (2 if has_finalizer else 1) + STOP_MARGIN  # seconds, at most
         self._is_requested = self._is_interrupted = False
         self.is_cut = False  # was it requested twice, so that nothing is waited for?
         self._over_from = self._given_up_at = now
@@ -36,18 +44,21 @@ class Stopping:
         for member in self._members:
             if member.has_runner:
                 look = examine and member.task.job.cmd is not None
-                todo.append(StopRunner(member.task_id, KILL_GRACE, reason, look))
+                todo.append(StopRunner(member.task_id, self._grace, reason, look))
             elif member.is_live:
                 todo.append(Kill(member.task_id))
         return todo
+
+    def end_one(self, task_id: str, reason: str) -> StopRunner:
+        return StopRunner(task_id, self._grace, reason)
 
     def request(self, exit_code: int) -> list[Action]:
         """Somebody wants the run to end; its owner has no code, and wants it in good order."""
         self.is_cut = self._is_requested and exit_code != 0
         self._is_requested = True
         self._is_interrupted = self._is_interrupted or exit_code != 0
-        still = Say(f"still {self.summary()}; once more ends it at once", "notice")
-        return [still] if exit_code else []
+        who = self.summary()
+        return [Say(f"{who}; once more ends it at once", "notice")] if exit_code and who else []
 
     def summary(self) -> str:
         """Who is still being stopped, in words; empty if nobody is."""
@@ -70,6 +81,9 @@ class Stopping:
         return (
             max(self._over_from, self._given_up_at) if self._members.any_live else self._over_from
         )
+
+    def deadline_in(self, phase: Phase) -> float | None:
+        return self.over_at if phase in (Phase.STOPPING, Phase.RESTARTING) else None
 
     def is_over(self, now: float) -> bool:
         return now >= self.over_at

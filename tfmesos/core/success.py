@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from ..config.job import DECIDING_TYPES, Task
 from ..config.launch import TaskChoice
+from .phases import Phase
 from .tasks import Member, Stage
 
 MIN_LIFE = 1.0  # seconds a task may run although those that decide have finished
@@ -36,6 +37,9 @@ class Success:
             live = [member for member in members if member.is_live]
             began = [m.ready_at if m.stage is Stage.READY else now for m in live]
             self.deadline = max((at + MIN_LIFE for at in began), default=now)
+
+    def deadline_in(self, phase: Phase) -> float | None:
+        return self.deadline if phase is Phase.RUNNING else None
 
     def is_sure(self, now: float) -> bool:
         return self.deadline is not None and now >= self.deadline

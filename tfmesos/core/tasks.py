@@ -126,6 +126,16 @@ class Tasks:
         """The names of those among the tasks that live."""
         return [member.task.name for member in filter(None, map(self.live, task_ids))]
 
+    def by_name(self, name: str) -> Member | None:
+        return next((member for member in self if member.task.name == name), None)
+
+    def why_not_restart(self, task_id: str) -> str:
+        """What keeps the owner of the run from having it started again; empty if nothing does."""
+        member = self.live(task_id)
+        if member is None or member.stage is not Stage.READY:
+            return "is not running"
+        return "runs beside the launcher, and is not started again" if member.is_local else ""
+
     def still_running(self) -> str:
         """In words."""
         live = [member.task.name for member in self if member.is_live]

@@ -33,6 +33,10 @@ class Wait:
     def is_over(self, now: float) -> bool:
         return self._end_at is not None and now >= self._end_at
 
+    def note_trouble(self, text: str) -> Say:
+        self.trouble = text
+        return Say(text, "notice")
+
     def notice(self, now: float) -> list[Say]:
         """What is waited for: when it changes, and not too often; when it does not, seldom."""
         if now < self._notice_at:

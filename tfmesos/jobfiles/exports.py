@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from ..config.job import DEFAULT_CPUS, DEFAULT_MEM
-from ..config.launch import Volume
 from ..config.restarts import RestartPolicy, parse_codes, parse_limit
 from ..config.units import mebibytes
+from ..config.volumes import Volume
 from ..errors import SpecError
 from .translation import Document, JobFileError, Key
 

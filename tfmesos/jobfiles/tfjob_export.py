@@ -8,8 +8,8 @@ from math import inf
 from typing import Any
 
 from ..config import units
-from ..config.launch import Volume
 from ..config.restarts import parse_codes
+from ..config.volumes import Volume
 from . import quantities
 from .expansion import escaped
 from .exports import (

@@ -18,11 +18,11 @@ from ..config.launch import (
     TaskChoice,
     parse_address,
     parse_extra_config,
-    parse_volumes,
 )
 from ..config.restarts import RestartPolicy, parse_codes, parse_limit
 from ..config.secret import without_password, without_values
 from ..config.settings import merge
+from ..config.volumes import parse_volumes
 from ..errors import SpecError
 from ..mesos.masters import parse as parse_master
 from ..node.address import join_address

@@ -46,6 +46,7 @@ class Beginning(Record):
             "success": config.success,
             "restarts": config.restarts,
             "hang_timeout": config.hang_timeout,
+            "stop_grace": config.kill_grace,
             "has_finalizer": config.finalizer is not None,
             "nodes_alike": config.is_local or config.all_in_images,
             "local": None if chief is None else (chief.task, chief.task_id, chief.address),

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..config.job import Job
-from ..config.launch import LaunchConfig, Volume
+from ..config.launch import LaunchConfig
 from ..config.secret import Secret
+from ..config.volumes import Volume
 from ..errors import ResourcesError, SpecError
 from ..local import LocalMesos, amounts, installed_memory, this_machine
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 
 from ..acceptor import family_of
 from ..config.launch import LaunchConfig
-from ..core.events import TaskExited
+from ..core.events import Event, TaskExited, TaskReady
 from ..errors import SpecError
 from ..json_types import Json
 from ..node import guard, process
@@ -29,6 +29,9 @@ from .chief_ticket import ChiefTicket
 
 _HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 GUARD_GRACE = 2.0  # seconds from SIGTERM to SIGKILL if we are killed
+
+
+Emit = Callable[[Event], object]
 
 
 class LocalChief:
@@ -46,6 +49,7 @@ class LocalChief:
         self._shipped = (config.ship.directory if config.ship else "") or ""
         self._ticket: ChiefTicket | None = None
         self._say = say
+        self._stop_signal = process.STOP_SIGNALS[config.stop_signal]
         self._port = self._hold_port(host)
         self.address = join_address(host, self._port.number)
         self._guard = self._start_guard()
@@ -84,7 +88,13 @@ class LocalChief:
     def is_stopping(self) -> bool:
         return self._stop_grace is not None
 
-    async def run(self, start: Json) -> process.Ending:
+    async def live(self, start: Json, emit: Emit) -> None:
+        """From its start to its end, of which *emit* is told."""
+        emit(TaskReady(self.task_id))
+        code, reason = await self._run(start)
+        emit(TaskExited(self.task_id, code, reason, was_stopped=self.is_stopping))
+
+    async def _run(self, start: Json) -> process.Ending:
         """Initializer, command and finalizer; returns the exit code and what to say of it."""
         if problem := await self._bring_secrets():
             return problem
@@ -126,14 +136,13 @@ class LocalChief:
         self._guard.stdin.write(os.fsencode(f"{directory}\n"))
         self._guard.stdin.flush()
 
-    def stopped_early(self) -> TaskExited:
-        """What there is to tell of it if it was stopped before it started."""
-        reason = "was stopped before it started"
-        return TaskExited(self.task_id, 128 + signal.SIGTERM, reason, was_stopped=True)
-
-    async def stop(self, grace: float) -> None:
+    async def stop(self, grace: float, emit: Emit) -> None:
+        if not self.is_started:
+            code, reason = 128 + signal.SIGTERM, "was stopped before it started"
+            emit(TaskExited(self.task_id, code, reason, was_stopped=True))
+            return
         self._stop_grace = grace if self._stop_grace is None else min(grace, self._stop_grace)
-        process.signal_marked(process.MARK, [self.task_id], signal.SIGTERM)
+        process.signal_marked(process.MARK, [self.task_id], self._stop_signal)
         await asyncio.sleep(grace)
         process.kill_marked(process.MARK, self.task_id)
 

@@ -60,6 +60,8 @@ def runner_settings(config: LaunchConfig, seat: Seat) -> Json:
         "port_is_wish": bool(seat.task.job.port) and not seat.task.job.insists_on_port,
         "env": gpus_of_seat(seat.gpu_ids),
         "grace": runner_grace(config),
+        "stop_grace": config.stop_grace,
+        "stop_signal": config.stop_signal,
         "same_machine": config.is_local,
         "secrets": config.secrets,
     }

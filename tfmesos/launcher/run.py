@@ -117,6 +117,16 @@ class Run:
             self._console.hurry()
         self._events.put_nowait(happened.StopRequested(reason, exit_code))
 
+    def restart(self, name: str, elsewhere: bool) -> str:
+        """Have a task ended and started again; returns what is wrong with that, if anything is."""
+        member = self._lifecycle.members.by_name(name) if self._lifecycle else None
+        if self._lifecycle is None or member is None:
+            return f"there is no task {name!r}"
+        if problem := self._lifecycle.members.why_not_restart(member.task_id):
+            return f"{name} {problem}"
+        self._events.put_nowait(happened.RestartRequested(member.task_id, elsewhere))
+        return ""
+
     @property
     def is_stopped(self) -> bool:
         """Was it told to end before it had?"""
@@ -302,7 +312,8 @@ class Run:
                 self._start(action.but(tasks=action.tasks[:STARTS]))
                 self._side_work.append(self._spawn(self._start_rest(action)))
             case do.StopRunner(task_id, grace) if self._chief and task_id == self._chief.task_id:
-                self._stop_chief(self._chief, grace)
+                stopping = self._chief.stop(grace, self._events.put_nowait)
+                self._side_work.append(self._spawn(stopping))
             case do.StopRunner():
                 self._listener.send(action.task_id, stop_message(action))
             case do.Refuse(task_id):
@@ -331,20 +342,9 @@ class Run:
             if self._chief is not None and task_id == self._chief.task_id:
                 message = start_message(self.config, task, start.cluster)
                 self._chief.is_started = True
-                self._side_work.append(self._spawn(self._run_chief(self._chief, message)))
+                living = self._chief.live(message, self._events.put_nowait)
+                self._side_work.append(self._spawn(living))
             else:
                 remote.append((task_id, task))
         for task_id, frame in start_frames(self.config, remote, start.cluster):
             self._listener.start(task_id, frame)
-
-    def _stop_chief(self, chief: LocalChief, grace: float) -> None:
-        if chief.is_started:
-            self._side_work.append(self._spawn(chief.stop(grace)))
-        else:
-            self._events.put_nowait(chief.stopped_early())
-
-    async def _run_chief(self, chief: LocalChief, message: Json) -> None:
-        self._events.put_nowait(happened.TaskReady(chief.task_id))
-        code, reason = await chief.run(message)
-        ended = happened.TaskExited(chief.task_id, code, reason, was_stopped=chief.is_stopping)
-        self._events.put_nowait(ended)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..config.launch import LaunchConfig, Volume
+from ..config.launch import LaunchConfig
+from ..config.volumes import Volume
 from ..json_types import Json
 from .offers import Seat
 

@@ -28,6 +28,7 @@ MEMORY = 25.0  # seconds, more than it is away, that the last offers tell how th
 UNWANTED = "no task is waiting"
 
 Todo = list[Decline | Suppress | Say]
+LEFT_ALONE = "tasks keep failing there, or were to leave it"
 
 
 class Gang:
@@ -90,9 +91,9 @@ class Gang:
                 continue
             if (offer.agent_id, until) not in self._said_avoided:
                 self._said_avoided.add((offer.agent_id, until))
-                text = f"tasks keep failing on {offer.hostname}: not used for {until - now:.0f} s"
+                text = f"{offer.hostname} is left alone for {until - now:.0f} s: {LEFT_ALONE}"
                 declined.append(Say(text, "warning"))
-            declined.append(Decline((offer.id,), until - now, "tasks keep failing there"))
+            declined.append(Decline((offer.id,), until - now, LEFT_ALONE))
         return usable, declined
 
     def _add(

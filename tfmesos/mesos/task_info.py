@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from ..config.launch import LaunchConfig
 from ..config.secret import Secret
-from ..core.stopping import KILL_GRACE
 from ..json_types import Json
 from .containers import container_info
 from .offers import Seat
@@ -60,7 +59,7 @@ def task_info(config: LaunchConfig, task_id: str, agent_id: str, seat: Seat, com
         "agent_id": {"value": agent_id},
         "resources": list(seat.resources),
         "command": command,
-        "kill_policy": {"grace_period": {"nanoseconds": int(KILL_GRACE * 1e9)}},
+        "kill_policy": {"grace_period": {"nanoseconds": int(config.kill_grace * 1e9)}},
     }
     if container := container_info(config, seat):
         info["container"] = container

@@ -84,10 +84,10 @@ class Child:
     def returncode(self) -> int:
         return self._process.wait()
 
-    def stop(self, grace: float) -> None:
-        """SIGTERM to the whole session now, SIGKILL *grace* seconds later."""
+    def stop(self, grace: float, name: str = "TERM") -> None:
+        """Signal *name* to the whole session now, SIGKILL *grace* seconds later."""
         if grace > 0 and not self.ended:
-            process.signal_sessions([self.pid], signal.SIGTERM)
+            process.signal_sessions([self.pid], process.STOP_SIGNALS[name])
             self._timers.append(self._loop.after(grace, self.kill))
         else:
             self.kill()

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     Ending = tuple[int, str]  # the exit code as a shell counts it, and the words for it
 
 
+STOP_SIGNALS = {"TERM": signal.SIGTERM, "INT": signal.SIGINT}  # what tells a task to end
 MARK = "TFMESOS_TASK_ID"  # in the environment of all that a task starts
 AT_LIMIT = "no more processes are allowed here: see ulimit -u, or the pids limit of the container"
 KILL_TIMEOUT = 2.0  # seconds

@@ -308,7 +308,7 @@ class Runner:
         if self._stop_grace is None or grace < self._stop_grace:
             self._stop_grace = grace
             if self._child is not None:
-                self._child.stop(grace)
+                self._child.stop(grace, self._settings.stop_signal)
 
     def _report_hang(self, child: Child, grace: float) -> None:
         """Say what the command is doing, and stop it then."""

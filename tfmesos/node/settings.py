@@ -43,7 +43,8 @@ class Settings:
         # and so is whoever reads its output.
         self.same_machine = bool(values.get("same_machine"))
         self.grace = float(values.get("grace", timings.RECONNECT_TIMEOUT))
-        self.stop_grace = float(values.get("stop_grace", timings.STOP_GRACE))
+        self.stop_grace = float(values.get("stop_grace") or timings.STOP_GRACE)
+        self.stop_signal = str(values.get("stop_signal") or "TERM")
         self.heartbeat = float(values.get("heartbeat", timings.HEARTBEAT))
         self.silence = float(values.get("silence", timings.SILENCE_TIMEOUT))
 

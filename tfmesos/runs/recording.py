@@ -65,7 +65,8 @@ class Recording:
         """While it is entered, the owner can control *run* from elsewhere."""
         if self._recorder is None:
             return nullcontext()
-        return Control(self._recorder.directory, {"stop": partial(_stop, run)})
+        commands = {"stop": partial(_stop, run), "restart": partial(_restart, run)}
+        return Control(self._recorder.directory, commands)
 
     def ended(self, outcome: Outcome) -> None:
         self._outcome = outcome
@@ -94,3 +95,7 @@ class Recording:
 def _stop(run: Run, request: Json) -> str:
     run.request_stop("stopped by its owner", Interrupted.exit_code)
     return ""
+
+
+def _restart(run: Run, request: Json) -> str:
+    return run.restart(str(request.get("task")), request.get("elsewhere") is True)
