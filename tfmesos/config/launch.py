@@ -202,9 +202,9 @@ class LaunchConfig(Record):
                     raise SpecError(None, field, f"must be UTF-8, got {text!r}")
 
     def _check_ship(self) -> None:
-        if self.ship is not None and self.ship.files and self.local_chief:
+        if self.ship is not None and self.local_chief and (self.ship.files or self.ship.address):
             problem = "cannot be combined with a local chief: it runs where your files are"
-            raise SpecError(None, "ship_files", problem)
+            raise SpecError(None, "ship" if self.ship.address else "ship_files", problem)
         self._check_cwd(None, self.cwd if self.cwd_is_given else None)
         for job in self.jobs:
             self._check_cwd(job.name, job.cwd)

@@ -23,7 +23,7 @@ class ShipSettings(TypedDict, total=False):
         Setting(
             "send this directory to every task and run the command in the copy; a value only "
             "after =, without one it is the current directory. Not what .gitignore and .tfignore "
-            "leave out",
+            "leave out. Or an http(s) address or path of a .py, zip or tar, which is unpacked",
             ("--ship",),
             FILES,
             "[=DIR]",
@@ -61,6 +61,13 @@ class Ship(Record):
     directory: str | None  # of which all is sent that is not left out
     files: tuple[tuple[str, str], ...] = ()  # single ones beside it: where each is, and its name
     limit: int = 0  # bytes, packed
+    address: str | None = None  # of a .py, zip or tar that is fetched in the place of a directory
+
+    @property
+    def addresses(self) -> list[str]:
+        """All that has to be fetched."""
+        code = [self.address] if self.address else []
+        return [*code, *(place for place, _ in self.files if "://" in place)]
 
 
 def parse_ship_file(text: Any) -> tuple[str, str]:

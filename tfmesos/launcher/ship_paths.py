@@ -13,15 +13,27 @@ from ..errors import SpecError
 def ship_of(given: Mapping[str, Any]) -> Ship | None:
     """What the settings ask for; SpecError if it is not there."""
     files = parse_ship_files(given["ship_files"])
-    directory = _directory(given["ship"])
-    if directory is None and not files:
+    address = _address(given["ship"])
+    directory = None if address else _directory(given["ship"])
+    if not address and directory is None and not files:
         return None
     for local, _ in files:
-        if not os.path.isfile(local):
+        if "://" not in local and not os.path.isfile(local):
             what = "is a directory: use ship for it" if os.path.isdir(local) else "is no file"
             raise SpecError(None, "ship_files", f"{local!r} {what}")
     limit = int(given["ship_limit"] * 1024 * 1024)
-    return Ship(directory, tuple((os.path.abspath(local), name) for local, name in files), limit)
+    whole = tuple((_whole(local), name) for local, name in files)
+    return Ship(directory, whole, limit, address)
+
+
+def _address(given: Any) -> str | None:
+    """Of something that is fetched and unpacked, if it is one."""
+    text = os.fspath(given) if given and given is not True else ""
+    return _whole(text) if "://" in text or os.path.isfile(text) else None
+
+
+def _whole(place: str) -> str:
+    return place if "://" in place else os.path.abspath(place)
 
 
 def _directory(given: Any) -> str | None:

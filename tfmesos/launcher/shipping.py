@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
 from ..config.launch import LaunchConfig
+from ..config.secret import without_password
 from ..config.shipping import Ship
 from ..errors import CannotWrite, SpecError
 from ..json_types import Json
@@ -20,6 +21,7 @@ from .ship_progress import ShipProgress
 
 if TYPE_CHECKING:
     from .pack import Pack
+    from .ship_addresses import Fetched
 
 LARGE = 20 * 1024 * 1024  # bytes; what is shipped then is worth a look
 NAMED = 3  # of the largest files
@@ -46,10 +48,12 @@ class Shipment:
 
     async def pack(self, stack: AsyncExitStack, unless_stopped: UnlessStopped) -> None:
         """Have it all ready, until *stack* is left; SpecError or CannotRead if it cannot be."""
-        if self._config.ship is None:
+        ship = self._config.ship
+        if ship is None:
             return
+        fetched = await self._fetch(ship, unless_stopped)
         say, is_given_up = self._console.say, threading.Event()
-        packing = Packing(self._config.ship, not self._config.is_local, is_given_up.is_set)
+        packing = Packing(ship, fetched, not self._config.is_local, is_given_up.is_set)
         soon = asyncio.get_running_loop().call_later(SAID_AFTER, say, "packing the files to ship")
         try:
             pack = await unless_stopped(asyncio.to_thread(packing.pack))
@@ -61,6 +65,18 @@ class Shipment:
         self.packs = {SHIP: pack}
         tasks = self._config.size - self._config.local_chief
         self._progress = ShipProgress(pack.size, tasks)
+
+    async def _fetch(self, ship: Ship, unless_stopped: UnlessStopped) -> Fetched:
+        if not ship.addresses:
+            return {}
+        from .ship_addresses import fetch_all
+
+        text = f"fetching {without_password(', '.join(ship.addresses))}"
+        soon = asyncio.get_running_loop().call_later(SAID_AFTER, self._console.say, text)
+        try:
+            return await unless_stopped(fetch_all(ship))
+        finally:
+            soon.cancel()
 
     def sent(self, task_id: str, at: int) -> None:
         """A task has been sent so many bytes of it."""
@@ -74,26 +90,37 @@ class Shipment:
 class Packing:
     """Goes on in a thread, for a disk may be slow."""
 
-    def __init__(self, ship: Ship, is_deflated: bool, is_given_up: Callable[[], bool]) -> None:
+    def __init__(
+        self, ship: Ship, fetched: Fetched, is_deflated: bool, is_given_up: Callable[[], bool]
+    ) -> None:
         from .tree import Tree
 
-        self._ship, self._is_deflated, self._is_given_up = ship, is_deflated, is_given_up
+        self._ship, self._fetched = ship, fetched
+        self._is_deflated, self._is_given_up = is_deflated, is_given_up
         self._tree = Tree()
 
     def pack(self) -> Pack:
         """The caller has to close it."""
+        if not self._fetched:
+            return self._pack(self._ship)
+        from .ship_addresses import on_disk
+
+        with on_disk(self._ship, self._fetched) as ship:
+            return self._pack(ship)
+
+    def _pack(self, ship: Ship) -> Pack:
         import tempfile
 
         from .pack import Packer, TooLarge
 
-        if self._ship.directory is not None:
-            self._tree.add_directory(self._ship.directory)
-        self._tree.add_files(self._ship.files)
+        if ship.directory is not None:
+            self._tree.add_directory(ship.directory)
+        self._tree.add_files(ship.files)
         try:
             contents = tempfile.TemporaryFile(buffering=0)
         except OSError as error:
             raise CannotWrite(f"no room here for what is shipped: {error.strerror}") from error
-        packer = Packer(contents, self._ship.limit, self._is_deflated, self._is_given_up)
+        packer = Packer(contents, ship.limit, self._is_deflated, self._is_given_up)
         try:
             return packer.pack(self._tree)
         except BaseException as error:

@@ -1,0 +1,165 @@
+"""Archives of others: unpacked in their directory, or refused with the reason."""
+
+from __future__ import annotations
+
+import io
+import stat
+import tarfile
+import zipfile
+
+import pytest
+
+from tfmesos.launcher import archive
+from tfmesos.launcher.archive import BadArchive, unpack
+
+LINK = (stat.S_IFLNK | 0o777) << 16
+
+
+def a_zip(path, members):
+    """*members*: name -> bytes; a text is where a link leads."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, content in members:
+            info = zipfile.ZipInfo(name)
+            info.external_attr = LINK if isinstance(content, str) else 0o755 << 16
+            file.writestr(info, content, zipfile.ZIP_DEFLATED)
+
+
+def a_tar(path, members, mode="w:gz"):
+    with tarfile.open(path, mode) as file:
+        for name, content in members:
+            info = tarfile.TarInfo(name)
+            info.mode = 0o755
+            if isinstance(content, str):
+                info.type, info.linkname, content = tarfile.SYMTYPE, content, b""
+            info.size = len(content)
+            file.addfile(info, io.BytesIO(content))
+
+
+def unpack_at(path, directory):
+    with open(path, "rb") as file:
+        return unpack(file, str(directory))
+
+
+both = pytest.mark.parametrize("make", [a_zip, a_tar])
+
+
+@pytest.fixture
+def unpacked(tmp_path):
+    """Make an archive and unpack it; returns the directory, which must exist by then."""
+
+    def unpacked(make, *members, **more):
+        made, directory = tmp_path / "archive", tmp_path / "out"
+        directory.mkdir()
+        make(made, members, **more)
+        assert unpack_at(made, directory)
+        return directory
+
+    return unpacked
+
+
+def tree(directory):
+    return {str(p.relative_to(directory)) for p in directory.rglob("*")}
+
+
+@both
+def test_files_links_and_rights_are_kept(make, unpacked):
+    out = unpacked(make, ("a/b/run.py", b"1"), ("a/near", "b/run.py"), ("a/b/up", ".."))
+    assert (out / "a/near").read_bytes() == b"1"
+    assert (out / "a/b/up").resolve() == out / "a"
+    assert (out / "a/b/run.py").stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2", "w:xz"])
+def test_a_tar_may_be_compressed_in_the_usual_ways(mode, unpacked):
+    out = unpacked(a_tar, ("x.py", b"1"), mode=mode)
+    assert tree(out) == {"x.py"}
+
+
+@both
+@pytest.mark.parametrize("name", ["../x", "a/../../x", "/x", "a/..", "a\\..\\x"])
+def test_a_name_that_leads_out_is_refused(make, name, unpacked, tmp_path):
+    with pytest.raises(BadArchive, match="which leads out of its directory"):
+        unpacked(make, ("good", b""), (name, b"bad"))
+    assert tree(tmp_path) == {"archive", "out", "out/good"}
+
+
+@both
+@pytest.mark.parametrize(
+    "links",
+    [
+        [("l", "..")],
+        [("l", "/etc/passwd")],
+        [("d/l", "../../x")],
+        [("d/l", ".."), ("out", "d/l/..")],  # looks as if it led to d
+        [("a", "b"), ("b", "..")],
+    ],
+)
+def test_a_link_that_leads_out_is_refused(make, links, unpacked):
+    with pytest.raises(BadArchive, match=r"holds the link '.*', which leads out of it, to"):
+        unpacked(make, ("d/file", b""), *links)
+
+
+@both
+def test_no_file_is_written_through_a_link(make, unpacked, tmp_path):
+    (tmp_path / "victim").mkdir()
+    with pytest.raises(BadArchive):
+        unpacked(make, ("l", "../victim"), ("l/x", b"bad"))
+    assert not list((tmp_path / "victim").iterdir())
+
+
+@both
+def test_a_bomb_is_refused_before_it_fills_the_disk(make, unpacked, monkeypatch, tmp_path):
+    monkeypatch.setattr(archive, "MAX_BYTES", 2 * 2**20)
+    zeros = bytes(2**20)
+    with pytest.raises(BadArchive, match="is larger than 2 MiB when it is unpacked"):
+        unpacked(make, *((f"{n}", zeros) for n in range(9)))
+    assert sum(p.stat().st_size for p in (tmp_path / "out").iterdir()) <= 3 * 2**20
+
+
+def test_a_tar_cannot_claim_a_header_without_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(archive, "MAX_BYTES", 2**20)
+    monkeypatch.setattr(archive, "MAX_MEMBERS", 1)
+    info = tarfile.TarInfo("././@LongLink")
+    info.type, info.size = tarfile.GNUTYPE_LONGNAME, 2**40
+    path = tmp_path / "bomb.tar"
+    path.write_bytes(info.tobuf(tarfile.GNU_FORMAT) + bytes(4 * 2**20))
+    with pytest.raises(BadArchive, match="is larger than 1 MiB when it is unpacked"):
+        unpack_at(path, tmp_path)
+
+
+@both
+def test_too_many_files_are_refused(make, unpacked, monkeypatch):
+    monkeypatch.setattr(archive, "MAX_MEMBERS", 3)
+    with pytest.raises(BadArchive, match="holds more than 3 files"):
+        unpacked(make, *((f"{n}", b"") for n in range(4)))
+
+
+@both
+def test_two_files_of_one_name_are_refused(make, unpacked):
+    with pytest.raises(BadArchive, match="cannot be unpacked: File exists"):
+        unpacked(make, ("x", b"1"), ("./x", b"2"))
+
+
+@pytest.mark.parametrize("kind", [tarfile.FIFOTYPE, tarfile.CHRTYPE, tarfile.LNKTYPE])
+def test_what_is_no_file_is_refused(kind, tmp_path):
+    with tarfile.open(tmp_path / "t.tar", "w") as file:
+        info = tarfile.TarInfo("odd")
+        info.type, info.linkname = kind, "odd"
+        file.addfile(info)
+    with pytest.raises(BadArchive, match="holds 'odd', which is no file, directory or symbolic"):
+        unpack_at(tmp_path / "t.tar", tmp_path)
+
+
+@both
+def test_an_archive_that_was_cut_is_refused(make, tmp_path):
+    path = tmp_path / "cut"
+    make(path, [("x", bytes(range(256)) * 400)])
+    path.write_bytes(path.read_bytes()[:-90])
+    with pytest.raises(BadArchive, match="cannot be unpacked: "):
+        unpack_at(path, tmp_path)
+
+
+def test_what_is_no_archive_is_left_alone(tmp_path):
+    path = tmp_path / "train.py"
+    path.write_text("print(1)")
+    assert unpack_at(path, tmp_path) is False

@@ -1,0 +1,153 @@
+"""Unpack a zip or a tar of somebody else's: nothing gets out of its directory, or fills the disk.
+
+Links are made last, so no file is written through one; then all of them must lead to a place
+below the directory.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import stat
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from typing import IO, Any, NamedTuple
+
+MAX_BYTES = 512 * 1024 * 1024  # unpacked, whatever the archive says
+MAX_MEMBERS = 100_000
+AT_ONCE = 256 * 1024  # bytes that are copied at once
+
+_OPENERS: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZ": bz2.open, b"\xfd7": lzma.open}
+_BROKEN = (
+    *(OSError, EOFError, ValueError, RuntimeError),  # the last one: a zip with a password
+    *(zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError),
+)
+
+
+class BadArchive(Exception):
+    """Why it is not unpacked, to be put after its name."""
+
+
+class _Member(NamedTuple):
+    name: str
+    mode: int  # with the kind of file, as in st_mode
+    content: IO[bytes] | None = None
+    target: str = ""  # of a link
+
+
+def unpack(file: IO[bytes], directory: str) -> bool:
+    """Unpack the archive *file* into *directory*. False if it is none; BadArchive if it is bad."""
+    members = _members(file)
+    if members is None:
+        return False
+    try:
+        _Unpacker(directory).unpack(members)
+    except _BROKEN as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise BadArchive(f"cannot be unpacked: {why}") from None
+    return True
+
+
+def _members(file: IO[bytes]) -> Iterator[_Member] | None:
+    file.seek(0)
+    start = file.read(512)
+    file.seek(0)
+    if start[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
+        return _of_zip(file)
+    if start[:2] in _OPENERS:
+        return _of_tar(_OPENERS[start[:2]](file))
+    return _of_tar(file) if start[257:262] == b"ustar" else None
+
+
+def _of_zip(file: IO[bytes]) -> Iterator[_Member]:
+    with zipfile.ZipFile(file) as archive:
+        for info in archive.infolist():
+            mode = info.external_attr >> 16
+            kind = stat.S_IFMT(mode) or (stat.S_IFDIR if info.is_dir() else stat.S_IFREG)
+            with archive.open(info) as content:
+                is_link = kind == stat.S_IFLNK
+                target = content.read(4096).decode("utf-8", "surrogateescape") if is_link else ""
+                yield _Member(info.filename, kind | stat.S_IMODE(mode), content, target)
+
+
+def _of_tar(file: IO[bytes]) -> Iterator[_Member]:
+    kinds = {tarfile.DIRTYPE: stat.S_IFDIR, tarfile.SYMTYPE: stat.S_IFLNK}
+    kinds |= dict.fromkeys(tarfile.REGULAR_TYPES, stat.S_IFREG)
+    limited: Any = _Limited(file)
+    with tarfile.open(fileobj=limited, mode="r|") as archive:
+        for info in archive:
+            content = archive.extractfile(info) if info.isreg() else None
+            mode = kinds.get(info.type, 0) | stat.S_IMODE(info.mode)
+            yield _Member(info.name, mode, content, info.linkname)
+
+
+class _Limited:
+    """What a tar reads, with an end: a header may claim to be as long as it likes."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self._left = file, MAX_BYTES + MAX_MEMBERS * 1024
+
+    def read(self, size: int) -> bytes:
+        self._left -= size
+        if self._left < 0:
+            raise BadArchive(_too_large())
+        return self._file.read(size)
+
+
+class _Unpacker:
+    def __init__(self, directory: str) -> None:
+        self._root = os.path.realpath(directory)
+        self._room, self._count = MAX_BYTES, 0
+        self._links: dict[str, str] = {}  # path -> target
+
+    def unpack(self, members: Iterator[_Member]) -> None:
+        for member in members:
+            self._count += 1
+            if self._count > MAX_MEMBERS:
+                raise BadArchive(f"holds more than {MAX_MEMBERS:,} files")
+            self._add(member, self._place(member.name))
+        self._make_links()
+
+    def _place(self, name: str) -> str:
+        parts = name.split("/")
+        if name.startswith("/") or ".." in parts or "\\" in name or "\0" in name:
+            raise BadArchive(f"holds {name!r}, which leads out of its directory")
+        return os.path.join(self._root, *parts)
+
+    def _add(self, member: _Member, place: str) -> None:
+        if stat.S_ISDIR(member.mode):
+            os.makedirs(place, exist_ok=True)
+        elif stat.S_ISLNK(member.mode):
+            self._links[place] = member.target
+        elif stat.S_ISREG(member.mode) and member.content is not None:
+            self._write(member, place, member.content)
+        else:
+            raise BadArchive(f"holds {member.name!r}, which is no file, directory or symbolic link")
+
+    def _write(self, member: _Member, place: str, content: IO[bytes]) -> None:
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        with open(place, "xb") as file:
+            while data := content.read(AT_ONCE):
+                self._room -= len(data)
+                if self._room < 0:
+                    raise BadArchive(_too_large())
+                file.write(data)
+            os.fchmod(file.fileno(), 0o755 if member.mode & 0o111 else 0o644)
+
+    def _make_links(self) -> None:
+        for place, target in self._links.items():
+            os.makedirs(os.path.dirname(place), exist_ok=True)
+            os.symlink(target, place)
+        for place, target in self._links.items():
+            end = os.path.realpath(place)
+            if os.path.isabs(target) or os.path.commonpath([end, self._root]) != self._root:
+                name = os.path.relpath(place, self._root)
+                raise BadArchive(f"holds the link {name!r}, which leads out of it, to {target!r}")
+
+
+def _too_large() -> str:
+    return f"is larger than {MAX_BYTES // 2**20} MiB when it is unpacked"
