@@ -129,3 +129,12 @@ def test_other_commands_are_executed_as_they_are():
 def test_texts_that_name_no_directory_are_left_alone():
     value = {"a": ["{{other}}", 1, None, True]}
     assert entry.filled(value, "/logs") == value
+
+
+def test_a_relative_directory_of_hadoop_is_one_in_the_directory_of_the_task(tmp_path):
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "shows.py").write_text(
+        "import os\ndef main(*a): print(os.environ['HADOOP_CONF_DIR'])"
+    )
+    for given, seen in (("conf", f"{tmp_path}/conf"), ("/opt/none", "/opt/none")):
+        assert call(tmp_path, "shows:main", HADOOP_CONF_DIR=given).stdout == f"{seen}\n"

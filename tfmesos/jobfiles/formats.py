@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Protocol
 
-from . import marathon, tfjob
+from . import dcos, marathon, tfjob
 from .native import checked
 from .reading import Tree
 from .translation import Document, JobFileError, Translation
@@ -19,7 +19,7 @@ class Format(Protocol):
     def to_ours(self, tree: dict[str, Any]) -> Translation: ...
 
 
-FOREIGN: tuple[Format, ...] = (tfjob, marathon)  # asked in turn
+FOREIGN: tuple[Format, ...] = (tfjob, marathon, dcos)  # asked in turn
 
 
 def written(document: Document, format: str) -> str:

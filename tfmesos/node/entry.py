@@ -27,6 +27,7 @@ class WrongEntry(Exception):
 
 def main(entry: str) -> None:
     """Call *entry*, ``[DIR/]MODULE:FUNCTION``; what it raises is the end of the task."""
+    _make_absolute("HADOOP_CONF_DIR")  # what was shipped has no place that is known before
     try:
         function = load(entry)
         log_dir = make_log_dir(os.environ)
@@ -39,6 +40,11 @@ def main(entry: str) -> None:
         problem = f"cannot make the log directory {error.filename}: {error.strerror}"
         sys.exit(_complain(problem, NO_LOG_DIR))
     function(server, log_dir, filled(json.loads(os.environ["TFMESOS_CONTEXT"]), log_dir))
+
+
+def _make_absolute(name: str) -> None:
+    if os.path.exists(os.environ.get(name, "")):
+        os.environ[name] = os.path.abspath(os.environ[name])
 
 
 def _complain(problem: str, code: int) -> int:

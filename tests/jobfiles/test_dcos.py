@@ -1,0 +1,275 @@
+"""DC/OS TensorFlow's options.json: each key is honoured, warned of or refused, and none dropped."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tfmesos.jobfiles.dcos import is_mine, to_ours
+from tfmesos.jobfiles.formats import translate
+from tfmesos.jobfiles.reading import read
+from tfmesos.jobfiles.translation import JobFileError
+
+PAGE = Path(__file__).parents[2] / "docs" / "dcos.rst"
+SMALL = {"job_name": "train"}
+
+
+def options(service=SMALL, **sections):
+    return {"service": dict(service), **sections}
+
+
+def ours(service=SMALL, **sections):
+    return to_ours(options(service, **sections)).document
+
+
+def remarks(service=SMALL, **sections):
+    return list(to_ours(options(service, **sections)).remarks)
+
+
+def problem(service=SMALL, **sections):
+    """As the user reads it."""
+    text = json.dumps(options(service, **sections), indent=1)
+    with pytest.raises(JobFileError) as caught:
+        translate(read(text.encode(), "options.json"))
+    return re.sub(r":\d+: ", ": ", str(caught.value))
+
+
+def test_what_the_file_leaves_out_is_as_on_dcos_but_for_user_and_image():
+    usual = {"cpus": 1, "mem": 4096, "disk": 4096}
+    assert ours() == {
+        "name": "tensorflow",
+        "entry": "train:main",
+        "jobs": {
+            "worker": {"num": 1, **usual, "port": 2222},
+            "ps": {"num": 1, **usual, "port": 2223},
+        },
+    }
+    assert remarks() == []
+
+
+def test_a_whole_file_is_taken_over():
+    service = {
+        "name": "/dev/mnist",
+        "user": "nobody",
+        "job_url": "https://example.com/demos/archive/master.zip",
+        "job_path": "demos-master/mnist/",
+        "job_name": "mnist",
+        "job_context": '{"rate": 0.5, "steps": 100}',
+        "shared_filesystem": "hdfs://default/mnist",
+        "use_tensorboard": True,
+        "use_gcs_key_secret": False,
+        "tf_image": "me/tf",
+        "gpu_tf_image": "me/tf-gpu",
+    }
+    disk = {"disk": 10, "disk_type": "ROOT"}
+    made = ours(
+        service,
+        gpu_worker={"count": 2, "gpus": 4, "cpus": 2, "mem": 64, **disk},
+        worker={"count": 3, "cpu": 0.5, "mem": 64, "port": 4000, **disk},
+        parameter_server={"count": 1, "cpus": 0.5, "mem": 64, **disk},
+        tensorboard={"cpus": 0.1, "mem": 32, "port": 6007},
+    )
+    board = made["jobs"].pop("tensorboard")
+    assert made == {
+        "name": "/dev/mnist",
+        "user": "nobody",
+        "image": "me/tf",
+        "ship": "https://example.com/demos/archive/master.zip",
+        "entry": "demos-master/mnist/mnist:main",
+        "context": {"rate": 0.5, "steps": 100},
+        "log_dir": "hdfs://default/mnist",
+        "jobs": {
+            "gpu_worker": {
+                **{"num": 2, "gpus": 4, "cpus": 2, "mem": 64, "disk": 10},
+                **{"task_type": "worker", "image": "me/tf-gpu"},
+            },
+            "worker": {"num": 3, "cpus": 0.5, "mem": 64, "disk": 10, "port": 4000},
+            "ps": {"num": 1, "cpus": 0.5, "mem": 64, "disk": 10, "port": 2223},
+        },
+    }
+    assert (board["num"], board["cpus"], board["mem"], board["port"]) == (1, 0.1, 32, 6007)
+    assert board["cmd"].endswith("--logdir hdfs://default/mnist")
+
+
+def test_the_older_files_say_ps():
+    made = ours(ps={"count": 3, "port": 2224})
+    assert (made["jobs"]["ps"]["num"], made["jobs"]["ps"]["port"]) == (3, 2224)
+
+
+def test_no_task_of_a_section_is_no_job():
+    made = ours(gpu_worker={"count": 1}, worker={"count": 0}, parameter_server={"count": 0})
+    assert list(made["jobs"]) == ["gpu_worker"]
+
+
+def test_a_context_may_be_an_object_too_and_an_empty_one_is_none():
+    assert ours({**SMALL, "job_context": {"a": 1}})["context"] == {"a": 1}
+    assert "context" not in ours({**SMALL, "job_context": " "})
+
+
+def test_names_in_braces_are_filled_in_those_of_the_log_directory_on_the_node():
+    service = {
+        "name": "poets",
+        "job_name": "poets",
+        "job_url": "https://example.com/{{name}}.zip",
+        "job_context": '{"args": ["{{ name }}", "{{shared_filesystem}}/x", "{{other}}"], "n": 5}',
+    }
+    made = to_ours(options(service))
+    assert made.document["ship"] == "https://example.com/poets.zip"
+    args = ["poets", "{{shared_filesystem}}/x", "{{other}}"]
+    assert made.document["context"] == {"args": args, "n": 5}
+    assert list(made.remarks) == ["other is no key of service: {{other}} stays as it is"]
+
+
+def test_the_files_of_hadoop_are_sent_to_every_task():
+    made = ours({**SMALL, "hdfs": {"config_uri": "http://hdfs/v1/endpoints/"}})
+    assert made["env"] == {"HADOOP_CONF_DIR": "hadoop-conf"}
+    assert made["ship_files"] == [
+        "http://hdfs/v1/endpoints/core-site.xml:hadoop-conf/core-site.xml",
+        "http://hdfs/v1/endpoints/hdfs-site.xml:hadoop-conf/hdfs-site.xml",
+    ]
+
+
+KERBEROS = {
+    "enabled": True,
+    "kdc": {"hostname": "kdc.dcos", "port": 2500},
+    "primary": "tensorflow",
+    "realm": "LOCAL",
+    "keytab_secret": "ml/__dcos_base64__tensorflow_keytab",
+}
+
+
+def test_secrets_of_the_store_are_files_of_their_names():
+    service = {**SMALL, "security": {"kerberos": KERBEROS}, "use_gcs_key_secret": True}
+    made = to_ours(options(service))
+    found = {key: made.document[key] for key in ("keytab", "krb5_principal", "gcs_key")}
+    assert found == {
+        "keytab": "tensorflow_keytab",
+        "krb5_principal": "tensorflow@LOCAL",
+        "gcs_key": "gcs_key",
+    }
+    gcs, *kerberos = made.remarks
+    other = "here; the setting {} names another one"
+    assert gcs == f"service.use_gcs_key_secret is the file gcs_key {other.format('gcs_key')}"
+    assert kerberos == [
+        f"service.security.kerberos.{words}"
+        for words in (
+            f"keytab_secret is the file tensorflow_keytab {other.format('keytab')}",
+            "kdc kdc.dcos:2500 must be in krb5.conf of the nodes, or in the setting krb5_conf",
+        )
+    ]
+
+
+def test_kerberos_that_is_not_enabled_asks_for_nothing():
+    made = ours({**SMALL, "security": {"kerberos": {**KERBEROS, "enabled": False}}})
+    assert made == ours()
+
+
+def test_placement_is_a_list_of_constraints():
+    text = "hostname:UNIQUE, rack:LIKE:a|b"
+    made = ours({**SMALL, "placement_constraint": text}, worker={"placement_constraint": text})
+    expected = ["hostname:UNIQUE", "rack:LIKE:a|b"]
+    assert (made["constraints"], made["jobs"]["worker"]["constraints"]) == (expected, expected)
+
+
+@pytest.mark.parametrize(
+    "service, words",
+    [
+        (
+            {"user": "root"},
+            "service.user root is not taken over: the tasks run as you; see the setting user",
+        ),
+        (
+            {"tf_image": "mesosphere/dcos-tensorflow:v1.3"},
+            "service.tf_image has a Python older than 3.8: drop it with an empty image",
+        ),
+        (
+            {"use_tensorboard": True},
+            "service.use_tensorboard needs a shared_filesystem to read: no TensorBoard",
+        ),
+        (
+            {"virtual_network_enabled": True, "virtual_network_name": "dcos"},
+            "service.virtual_network_enabled has no meaning here: "
+            "tasks use the network of their node",
+        ),
+        ({"log_level": "INFO"}, "service.log_level has no meaning here: see the setting logs"),
+        (
+            {"service_account": "me"},
+            "service.service_account has no meaning here: it is for DC/OS itself; "
+            "see the settings principal and token_file",
+        ),
+        (
+            {"security": {"transport_encryption": {"enabled": True}}},
+            "service.security.transport_encryption has no meaning here: "
+            "TensorFlow's servers speak no TLS",
+        ),
+    ],
+)
+def test_what_has_no_meaning_here_is_one_warning(service, words):
+    assert remarks({**SMALL, **service}) == [words]
+
+
+def test_a_disk_of_its_own_is_a_warning_for_each_section():
+    found = remarks(worker={"disk_type": "MOUNT"}, parameter_server={"disk_type": "ROOT"})
+    words = "worker.disk_type MOUNT has no meaning here: disk space is that of the sandbox"
+    assert found == [words]
+
+
+@pytest.mark.parametrize(
+    "service, words",
+    [
+        ({"job_name": ""}, "service.job_name is missing: it is the name of the module that has"),
+        ({"job_name": "a.py b"}, "service.job_name must be the name of a module, without .py, got"),
+        ({"job_path": "../x"}, "service.job_path must be a path within what job_url gives, got "),
+        ({"job_path": "/x"}, "service.job_path must be a path within what job_url gives, got '/x'"),
+        ({"job_context": "{'a': 1}"}, "service.job_context must be a JSON object in a text: Expec"),
+        ({"job_context": "[1]"}, "service.job_context must be a JSON object in a text, got [1]"),
+        ({"job_context": 5}, "service.job_context must be a text, got 5"),
+        ({"job_nam": "x"}, "service.job_nam is unknown here: did you mean job_name?"),
+        ({"gcs_key": "{}"}, "service.gcs_key must not stand in a job file: put the key into a fi"),
+        (
+            {"security": {"kerberos": {"enabled": True, "primary": "me"}}},
+            "service.security.kerberos.realm is missing: a task needs it for its ticket",
+        ),
+        ({"use_tensorboard": "yes"}, "service.use_tensorboard must be true or false, got 'yes'"),
+    ],
+)
+def test_what_is_wrong_is_one_line_with_its_key(service, words):
+    assert problem({**SMALL, **service}).startswith(f"options.json: {words}")
+
+
+@pytest.mark.parametrize(
+    "sections, words",
+    [
+        ({"worker": {"count": "2"}}, "worker.count must be a whole number, got '2'"),
+        ({"worker": {"memory": 5}}, "worker.memory is unknown here: did you mean mem?"),
+        ({"worker": {"count": 0}}, "worker.count and gpu_worker.count are 0: no task calls main()"),
+        ({"tensorboard": {"hots": 1}}, "tensorboard.hots is unknown here"),
+        ({"workers": {}}, "workers is unknown here: did you mean worker?"),
+        ({"worker": {"cpu": 1, "cpus": 1}}, "worker.cpu and cpus are the same: give one of them"),
+        ({"worker": 5}, "worker must be keys with values, got 5"),
+    ],
+)
+def test_a_wrong_section_is_one_line_with_its_key(sections, words):
+    assert problem(**sections).startswith(f"options.json: {words}")
+
+
+def test_only_a_document_with_a_service_and_no_jobs_of_ours_is_one_of_dcos():
+    assert is_mine(options())
+    assert not is_mine({"jobs": {}, "service": {}})
+    assert not is_mine({"service": "x"})
+    assert not is_mine({"jobs": {}})
+
+
+def test_the_page_of_the_documentation_names_every_key():
+    """Every key that a file may have: those that a part was asked for."""
+    page, names = PAGE.read_text(), set()
+    text = Path(to_ours.__code__.co_filename).read_text()
+    names |= set(re.findall(r"\.(?:text|whole|number|flag|part)\(\"(\w+)\"\)", text))
+    names |= set(re.findall(r"^ +(\w+)=", text, re.M))
+    assert len(names) > 30
+    assert {
+        name for name in names if f"``{name}``" not in page and f".{name}``" not in page
+    } == set()

@@ -1,0 +1,124 @@
+"""The jobs of DC/OS TensorFlow's tutorials, from their options.json, on this machine."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import sys
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+
+from tests.bounds import HANG
+from tests.commands import finish, lines, needs_tensorflow, read_until, running_tfrun, tfrun
+from tests.web import hanging_server, web_server
+
+QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3"}
+needs_tensorboard = pytest.mark.skipif(
+    not Path(sys.executable).with_name("tensorboard").exists(),
+    reason="TensorBoard is not installed: pip install tensorboard",
+)
+
+
+@pytest.fixture
+def jobs():
+    pytest.importorskip("numpy", reason="comes with TensorFlow")
+    from tests import dcos_jobs
+
+    return dcos_jobs
+
+
+@pytest.fixture
+def url(jobs):
+    with web_server({"/archive/master.zip": jobs.archive()}) as server:
+        yield f"{server}/archive/master.zip"
+
+
+@needs_tensorflow
+def test_hello_world_runs_on_workers_and_a_ps_without_a_shared_filesystem(jobs, url, tmp_path):
+    context = {"greeting": "to {{name}}"}
+    path = jobs.options_file(tmp_path, "hello_world", url, context=context, shared="")
+    done = tfrun(path, env=QUIET, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert lines(done.stdout) == [
+        f"[worker:{n}] hello from worker {n} of 3 tasks to hello_world" for n in (0, 1)
+    ]
+
+
+@needs_tensorflow
+def test_mnist_learns_and_leaves_summaries_and_checkpoints(jobs, url, tmp_path):
+    context = {"learning_rate": 0.5, "steps": 200}
+    shared = tmp_path / "shared"
+    path = jobs.options_file(tmp_path, "mnist", url, context=context, shared=shared)
+    done = tfrun(path, env=QUIET, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = re.findall(r"worker \d reads (\S+) of the digits", done.stdout)
+    assert len(found) == 2 and min(map(float, found)) >= 0.85
+    assert list(shared.glob("events.out.tfevents.*"))
+    assert (shared / "model.ckpt-200.index").exists()
+
+
+@needs_tensorflow
+def test_the_poets_retrain_their_model_into_the_shared_filesystem(jobs, url, tmp_path):
+    jobs.make_flowers(tmp_path / "flowers")
+    context = jobs.poets_context(tmp_path / "flowers", tmp_path / "models")
+    shared = tmp_path / "shared"
+    path = jobs.options_file(
+        *(tmp_path, "poets", url),
+        context=context,
+        shared=shared,
+        worker={"count": 1, "cpu": 1.0, "cpus": None},
+        parameter_server={"count": 0},
+    )
+    done = tfrun(path, env=QUIET, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "[worker:0] Final test accuracy = 100.0% (N=15)" in done.stdout.splitlines()
+    assert (shared / "retrained_labels.txt").read_text() == "daisy\nrose\ntulip\n"
+    assert (shared / "retrained_graph.pb").stat().st_size > 100
+    assert list((shared / "training_summaries").glob("events.out.tfevents.*"))
+
+
+@needs_tensorflow
+@needs_tensorboard
+def test_a_tensorboard_runs_beside_the_workers_and_ends_with_them(jobs, url, tmp_path):
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    path = jobs.options_file(
+        *(tmp_path, "waiting", url),
+        context={},
+        shared=shared,
+        service={"use_tensorboard": True},
+        worker={"count": 1},
+        parameter_server={"count": 0},
+    )
+    with running_tfrun(path, cwd=tmp_path) as process:
+        said = read_until(process.stderr, "[tensorboard:0] TensorBoard ")[-1]
+        address = re.search(r"http://\S+?:\d+/", said)[0]
+        with urlopen(f"{address}data/environment") as page:
+            assert json.load(page)["data_location"] == str(shared)
+        (shared / "enough").touch()
+        finish(process)
+        assert process.returncode == 0
+
+
+def test_what_cannot_be_fetched_starts_nothing_and_exits_with_66(jobs, tmp_path):
+    with web_server({}) as server:
+        address = f"{server}/none.zip"
+        path = jobs.options_file(tmp_path, "mnist", address, context={}, shared="")
+        done = tfrun(path, cwd=tmp_path)
+    problem = f"tfrun: {address} cannot be fetched: the server says 404 Not Found\n"
+    assert (done.returncode, done.stdout) == (66, "")
+    assert done.stderr.endswith(problem)
+
+
+def test_an_interrupt_ends_the_wait_for_a_server_that_does_not_answer(jobs, tmp_path):
+    with hanging_server() as (url, is_asked):
+        path = jobs.options_file(tmp_path, "mnist", f"{url}/x.zip", context={}, shared="")
+        with running_tfrun(path, cwd=tmp_path) as process:
+            assert is_asked.wait(HANG)
+            process.send_signal(signal.SIGINT)
+            _, errors = finish(process)
+    assert process.returncode == 130
+    assert errors.splitlines()[-1] == "tfrun: interrupted"
