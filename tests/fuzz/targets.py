@@ -99,6 +99,7 @@ def _framed(messages: list[Any]) -> bytes:
 _FRAMES = st.one_of(
     st.binary(max_size=80),
     st.lists(nearly(_MESSAGES) | JSON, max_size=4).map(_framed),
+    st.binary(max_size=30).map(lambda rest: (1 + len(rest)).to_bytes(4, "big") + b"\1" + rest),
     st.tuples(st.integers(0, 2**32 - 1), st.binary(max_size=30)).map(
         lambda both: both[0].to_bytes(4, "big") + both[1]
     ),

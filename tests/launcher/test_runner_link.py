@@ -16,6 +16,7 @@ from tfmesos.core.events import (
     TaskReady,
     TaskRegistered,
 )
+from tfmesos.launcher.runner_link import ACK_EVERY
 from tfmesos.node import wire
 
 from .peers import READY, REGISTER, connected, exit_report, output
@@ -191,6 +192,19 @@ def test_a_runner_that_only_waits_for_us_is_not_silent():
                 assert ours.events == []
                 ours.open.set()
                 await ours.until(lambda: ours.lines())
+
+    asyncio.run(main())
+
+
+def test_a_runner_that_sends_much_is_told_what_arrived_long_before_its_room_is_full():
+    async def main():
+        async with launcher(heartbeat=600) as ours:
+            async with connected(ours) as peer:
+                await peer.join()
+                for _ in range(5 * ACK_EVERY):
+                    peer.say(**output("x"))
+                while (await peer.hear_of("ack"))["received"] <= 4 * ACK_EVERY:
+                    pass
 
     asyncio.run(main())
 

@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-import json
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tfmesos.errors import FrameError
+from tfmesos.node import wire
 from tfmesos.node.outbox import (
     MAX_LINE,
     TAIL_CHARACTERS,
@@ -30,7 +29,7 @@ def lines_of(text: str) -> list[str]:
 
 def message(frame: bytes | None) -> dict:
     assert frame is not None
-    return json.loads(frame[4:])
+    return wire.decode(frame[4:])
 
 
 def sent(outbox: Outbox) -> list[dict]:

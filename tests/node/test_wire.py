@@ -33,6 +33,23 @@ def test_a_piece_of_files_arrives_as_it_is_between_messages(data):
     assert found == [stop, {"type": "piece", "data": data}, stop]
 
 
+@given(st.sampled_from(["stdout", "stderr"]), st.text(), st.integers(0, 2**64 - 1))
+def test_output_arrives_as_it_was_and_only_what_utf8_cannot_hold_is_spelled_out(
+    stream, text, dropped
+):
+    (found,) = wire.FrameDecoder().feed(wire.encode_output(stream, text, dropped))
+    shown = text.encode("utf-8", "backslashreplace").decode()
+    assert found == {"type": "output", "stream": stream, "text": shown, "dropped": dropped}
+
+
+@pytest.mark.parametrize(
+    "body", [b"\1", b"\1\0" + bytes(7), b"\1\2" + bytes(8), b"\1\0" + bytes(8) + b"\xff"]
+)
+def test_output_of_no_stream_or_that_is_no_text_is_refused(body):
+    with pytest.raises(FrameError):
+        list(wire.FrameDecoder().feed(frame(body)))
+
+
 @given(st.binary(max_size=200))
 def test_whatever_comes_is_a_message_or_a_frame_error(data):
     try:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-CHUNK = 64 * 1024  # bytes
+CHUNK = 256 * 1024  # bytes
 FLUSH = 1.0  # seconds for the last bytes to a runner, or from it
 
 
@@ -112,7 +112,7 @@ class Listener:
         return where
 
     def _protocol(self) -> asyncio.BaseProtocol:
-        return asyncio.StreamReaderProtocol(asyncio.StreamReader(), self._connected)
+        return asyncio.StreamReaderProtocol(asyncio.StreamReader(CHUNK // 2), self._connected)
 
     def expect(
         self, task_id: str, secret: bytes | None = None, settings: Mapping[str, Any] | None = None
@@ -304,7 +304,7 @@ class Listener:
                     self.sender.answer(link.task_id, writer, message)
                 elif link.exited:
                     self.sender.stop(writer)
-            link.acknowledge()
+            link.acknowledge_if_due()
             data = await self._hear(reader)
             if not data:
                 return

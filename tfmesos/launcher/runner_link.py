@@ -11,6 +11,8 @@ from ..node import wire
 from .messages import ack_message, bye_message, welcome_message
 
 SECRET_BYTES = 32
+ACK_EVERY = 8  # messages; of output they are half a MiB, and the runner holds eight
+ACK_WITHIN = 0.1  # seconds, if messages go on coming: the runner reckons our pace by this
 FULL = 64 * 1024  # bytes that wait to be sent; a heartbeat is left out then
 
 
@@ -23,6 +25,7 @@ class RunnerLink:
         self.secret: bytes | None = secrets.token_bytes(SECRET_BYTES)  # for further connections
         self.writer: asyncio.StreamWriter | None = None  # the connection that speaks for it
         self.received = 0  # numbered messages of the runner
+        self._acked, self._acked_at = 0, 0.0  # those of them that it was told of, and when
         self.order = asyncio.Lock()  # keeps the order of messages over a change of connection
         self.has_begun = False
         self.exited = False
@@ -56,10 +59,17 @@ class RunnerLink:
         if self._is_dismissed:
             self._write(wire.encode(bye_message()))
 
+    def acknowledge_if_due(self) -> None:
+        """Every read would cost as much as what was read; the next heartbeat tells of the rest."""
+        is_late = asyncio.get_running_loop().time() - self._acked_at >= ACK_WITHIN
+        if is_late or self.received - self._acked >= ACK_EVERY:
+            self.acknowledge()
+
     def acknowledge(self) -> None:
         """Say what arrived, which is our heartbeat too; the next one makes up for one left out."""
         if self.writer is None or self.writer.transport.get_write_buffer_size() > FULL:
             return
+        self._acked, self._acked_at = self.received, asyncio.get_running_loop().time()
         self._write(wire.encode(ack_message(self.received)))
 
     def _write(self, frame: bytes) -> None:

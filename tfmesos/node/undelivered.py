@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from . import stdlib
+from . import stdlib, wire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,5 +27,6 @@ def leave(acked: int, frames: Sequence[bytes]) -> None:
 
 def pack(acked: int, frames: Sequence[bytes]) -> bytes:
     """The file for *frames*, which come after the first *acked* ones."""
-    head = stdlib.dumps({"type": "undelivered", "acked": acked, "messages": len(frames)})
-    return b"\n".join([head.encode("ascii"), *(frame[4:] for frame in frames), b""])
+    head = {"type": "undelivered", "acked": acked, "messages": len(frames)}
+    lines = [head, *(wire.decode(frame[4:]) for frame in frames)]
+    return "".join([stdlib.dumps(line) + "\n" for line in lines]).encode("ascii")

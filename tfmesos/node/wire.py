@@ -1,7 +1,9 @@
 """What runner and launcher say to each other.
 
 A frame is four bytes of length (big-endian) and that many bytes of JSON, one object. One that
-begins with a zero instead holds a piece of a pack: files on their way to a task (``unpack``).
+begins with a zero instead holds a piece of a pack: files on their way to a task (``unpack``). One
+that begins with a one is an ``output``: its stream, a byte; how many lines were dropped, eight;
+and its text, in UTF-8. As JSON it would take both sides more time than all the rest.
 
 The connection opens with a handshake (``handshake``). After it both sides count the messages
 that must not get lost. ``received`` says how many of the other side's have arrived, so that after
@@ -32,7 +34,9 @@ if TYPE_CHECKING:
 
 MAX_GREETING = 4096  # bytes of a frame from somebody who has not proved anything yet
 MAX_FRAME = 16 * 1024 * 1024
-_PIECE = b"\0"  # what the body of a piece begins with; no JSON does
+_PIECE, _OUTPUT = b"\0", b"\1"  # what the bodies of these begin with; no JSON does
+_STREAMS = ("stdout", "stderr")
+_HEAD = 10  # bytes of an output before its text
 NUMBERED = frozenset(["register", "ready", "output", "exit", "prepare", "start", "stop"])
 
 
@@ -47,6 +51,13 @@ def encode(message: Mapping[str, Any]) -> bytes:
 def encode_piece(data: bytes) -> bytes:
     """The frame of a piece of a pack."""
     return (1 + len(data)).to_bytes(4, "big") + _PIECE + data
+
+
+def encode_output(stream: str, text: str, dropped: int) -> bytes:
+    """The frame of whole lines, each with its end, after so many that were dropped."""
+    body = text.encode("utf-8", "backslashreplace")
+    head = _OUTPUT + bytes([_STREAMS.index(stream)]) + dropped.to_bytes(8, "big")
+    return b"".join([(_HEAD + len(body)).to_bytes(4, "big"), head, body])
 
 
 class FrameDecoder:
@@ -81,6 +92,8 @@ def decode(body: bytes) -> Message:
     """The message in the body of a frame; a piece has bytes for its ``data``."""
     if body[:1] == _PIECE:
         return {"type": "piece", "data": body[1:]}
+    if body[:1] == _OUTPUT:
+        return _decode_output(body)
     try:
         message = json_reader.read(body)
     except ValueError as error:
@@ -90,6 +103,17 @@ def decode(body: bytes) -> Message:
     if not isinstance(message.get("type"), str):
         raise FrameError("a frame that does not say what it is")
     return message
+
+
+def _decode_output(body: bytes) -> Message:
+    if len(body) < _HEAD or body[1] >= len(_STREAMS):
+        raise FrameError("an output of no stream")
+    try:
+        text = str(memoryview(body)[_HEAD:], "utf-8")
+    except UnicodeDecodeError:
+        raise FrameError("an output that is not UTF-8") from None
+    dropped = int.from_bytes(body[2:_HEAD], "big")
+    return {"type": "output", "stream": _STREAMS[body[1]], "text": text, "dropped": dropped}
 
 
 def field(message: Mapping[str, Any], name: str, kind: type[T]) -> T:

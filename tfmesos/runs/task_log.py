@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -23,6 +24,7 @@ class TaskLog:
         self._path, self._limit = path, limit
         self._piece = 0  # the one that is written; 0 for the beginning
         self._size = self._lines = 0
+        self._beginning = 0  # lines in the beginning
 
     def append(self, data: bytes) -> None:
         """*data* is whole lines."""
@@ -37,6 +39,8 @@ class TaskLog:
         return self._limit // 2 // (PIECES if self._piece else 1)
 
     def _begin_piece(self) -> None:
+        if not self._piece:
+            self._beginning = self._lines
         self._piece, self._size = self._piece + 1, 0
         if (oldest := self._piece - PIECES) > 0:
             _piece(self._path, oldest).unlink(missing_ok=True)
@@ -48,12 +52,23 @@ class TaskLog:
             return
         joined = self._path.with_name(f"{self._path.name}.joined")
         with joined.open("wb") as file:
-            file.writelines(LogReader(self._path).lines())
+            self._copy_pieces(file)
             file.flush()
             os.fsync(file.fileno())
         joined.replace(self._path)
         for number in _pieces(self._path):
             _piece(self._path, number).unlink(missing_ok=True)
+
+    def _copy_pieces(self, file: BinaryIO) -> None:
+        """As they are, with a note where some are missing: line by line it would take long."""
+        passed = self._beginning
+        for number in (0, *_pieces(self._path)):
+            with _piece(self._path, number).open("rb") as piece:
+                if number:
+                    before = int(piece.readline())
+                    file.write(_note(before - passed) if passed < before else b"")
+                    passed = self._lines  # after the first gap there is none
+                shutil.copyfileobj(piece, file)
 
 
 class LogReader:
@@ -91,7 +106,7 @@ class LogReader:
         self._piece, self._offset = number, len(header)
         if missing:
             self._lines += missing
-            yield b"(%d lines left out here: the log of a task is limited)\n" % missing
+            yield _note(missing)
 
     def _rest(self, file: BinaryIO) -> Iterator[bytes]:
         file.seek(self._offset)
@@ -103,6 +118,10 @@ class LogReader:
             self._lines += int(note[1]) if note else 1
             if self._lines > self._known:
                 yield line
+
+
+def _note(missing: int) -> bytes:
+    return b"(%d lines left out here: the log of a task is limited)\n" % missing
 
 
 def _append(path: Path, data: bytes) -> None:
