@@ -22,8 +22,8 @@ class Benchmark(NamedTuple):
 
 BENCHMARKS = {
     "start-up": Benchmark(startup.run, {"sizes": [1]}),
-    "tensorflow": Benchmark(startup.run_tensorflow, {"sizes": [1]}),
-    "in-graph": Benchmark(in_graph.run, {}),
+    "tensorflow": Benchmark(startup.run_tensorflow, {"sizes": [1], "module": "json"}),
+    "in-graph": Benchmark(in_graph.run, {"names": ["by hand"]}),  # plus.py has a test of its own
     "scale": Benchmark(scale.run, {"sizes": [10]}),
     "ship": Benchmark(ship.run, {"sizes": [1], "here": 1, "simulated": 10}),
     "output": Benchmark(output.run, {"sizes": [1], "lines": 20_000}),

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 
 from bench import programs
@@ -71,22 +72,25 @@ def _free_ports(count: int) -> list[int]:
     return list(found)
 
 
-def run(sizes: Sequence[int] = (4,), times: int = 3) -> Result:
+CONTESTANTS = {"by hand": by_hand, "tfmesos": by_tfmesos}
+
+
+def run(
+    sizes: Sequence[int] = (4,), times: int = 3, names: Sequence[str] = tuple(CONTESTANTS)
+) -> Result:
     result = Result("in-graph", "in-graph: 2 ps + 2 workers + plus.py", "servers")
     if not programs.has_tensorflow():
         result.notes.append("TensorFlow is not installed: left out")
         return result
-    contestants = {
-        "by hand": lambda _: _seconds(by_hand),
-        "tfmesos": lambda _: _seconds(by_tfmesos),
-    }
+    contestants = {name: partial(_seconds, CONTESTANTS[name]) for name in names}
     result.contest(contestants, list(sizes), times)
-    ratio = result.ratio("seconds", "tfmesos", "by hand", sizes[0])
-    result.notes.append(f"tfmesos / by hand: {ratio:.2f}")
+    if len(names) == len(CONTESTANTS):
+        ratio = result.ratio("seconds", "tfmesos", "by hand", sizes[0])
+        result.notes.append(f"tfmesos / by hand: {ratio:.2f}")
     return result
 
 
-def _seconds(work: Callable[[], None]) -> Measured:
+def _seconds(work: Callable[[], None], _size: int) -> Measured:
     start = time.perf_counter()
     work()
     return {"seconds": time.perf_counter() - start}

@@ -76,12 +76,14 @@ def _measure_phases(result: Result, sizes: Sequence[int], times: int) -> None:
                 result.add(phase, size, {"tfrun by phase (s)": seconds})
 
 
-def run_tensorflow(sizes: Sequence[int] = (2,), times: int = 3) -> Result:
-    result = Result("tensorflow", "tensorflow: N x python -c 'import tensorflow'", "N")
+def run_tensorflow(
+    sizes: Sequence[int] = (2,), times: int = 3, module: str = "tensorflow"
+) -> Result:
+    result = Result("tensorflow", f"tensorflow: N x python -c 'import {module}'", "N")
     if not programs.has_tensorflow():
         result.notes.append("TensorFlow is not installed: left out")
         return result
-    command = [sys.executable, "-c", "import tensorflow"]
+    command = [sys.executable, "-c", f"import {module}"]
     contestants = {
         "loop": lambda n: _seconds(lambda: programs.loop(n, *command)),
         "tfrun": lambda n: _seconds(lambda: programs.run(programs.tfrun(n, *command))),

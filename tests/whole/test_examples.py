@@ -23,6 +23,7 @@ REPLICA = (
     "python mnist_replica.py --ps_hosts {ps_hosts} --worker_hosts {worker_hosts}"
     " --job_name {job_name} --worker_index {task_index}"
 ).split()
+FEW = ("--steps", "200")  # of which nine of ten digits are learnt, with some to spare
 
 
 @pytest.fixture(autouse=True)
@@ -78,36 +79,32 @@ def test_matrix_factorization_finds_the_factors():
 
 
 def test_mnist_is_learnt_in_one_graph_by_two_workers():
-    ended = run_example("mnist/mnist.py", "-w", 2, "-s", 1)
+    ended = run_example("mnist/mnist.py", "-w", 2, "-s", 1, *FEW)
     assert_learnt(ended)
     assert {"worker 0", "worker 1"} == set(re.findall(r"^worker \d", ended.stdout, re.M))
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_the_command_line_of_the_readme_trains_replicas(workers):
-    ended = tfrun_example("-w", workers, "-s", 1, "--", *REPLICA, cwd=EXAMPLES / "mnist")
+def test_the_command_line_of_the_readme_trains_replicas():
+    command = (*REPLICA, "--steps", 400)
+    ended = tfrun_example("-w", 2, "-s", 1, "--", *command, cwd=EXAMPLES / "mnist")
     assert_learnt(ended)
     shares = re.findall(r"^\[worker:(\d)\] did \d+ of the \d+ steps", ended.stdout, re.M)
-    assert sorted(shares) == [str(index) for index in range(workers)]
+    assert sorted(shares) == ["0", "1"]
 
 
 def test_parameter_server_strategy_is_coordinated_by_the_users_own_process():
-    assert_learnt(run_example("parameter_server.py"))
+    assert_learnt(run_example("parameter_server.py", *FEW))
 
 
 def test_parameter_server_strategy_is_coordinated_by_a_chief():
-    command = ["python", "examples/parameter_server.py"]
+    command = ["python", "examples/parameter_server.py", *FEW]
     flags = ["--chief", "-w", 2, "-s", 1, "--serve", "ps,worker"]
     assert_learnt(tfrun_example(*flags, "--", *command))
 
 
-def test_multi_worker_strategy_trains_in_step():
-    assert_learnt(tfrun_example("-w", 2, "--", "python", "examples/multi_worker.py"))
-
-
-def test_an_evaluator_measures_the_last_checkpoint(tmp_path):
+def test_multi_worker_strategy_trains_in_step_and_an_evaluator_measures_the_result(tmp_path):
     command = ["python", "examples/multi_worker.py", "--evaluator", "--model_dir", tmp_path / "m"]
-    ended = tfrun_example("-w", 2, "--evaluator", "--", *command)
+    ended = tfrun_example("-w", 2, "--evaluator", "--", *command, *FEW)
     assert_learnt(ended, times=2)
     chief, evaluator = (
         re.search(rf"^\[{task}:0\] test accuracy: (\S+)", ended.stdout, re.M)[1]

@@ -19,7 +19,7 @@ if importlib.util.find_spec("tensorflow") is None:
 EXAMPLES = Path(__file__).parents[3] / "examples"
 REPLICA = (
     "python mnist_replica.py --ps_hosts {ps_hosts} --worker_hosts {worker_hosts}"
-    " --job_name {job_name} --worker_index {task_index}"
+    " --job_name {job_name} --worker_index {task_index} --steps 300"
 ).split()
 
 
