@@ -12,6 +12,7 @@ import time
 
 import pytest
 
+from tests.bounds import HANG
 from tfmesos.acceptor import AT_ONCE, Acceptor
 
 FOREVER = 3600.0  # seconds
@@ -66,7 +67,7 @@ async def guest(door, *words):
     try:
         for word in words:
             writer.write(word)
-            assert await asyncio.wait_for(reader.read(100), 10) == word
+            assert await asyncio.wait_for(reader.read(100), HANG) == word
         yield reader, writer
     finally:
         writer.transport.abort()
@@ -74,7 +75,7 @@ async def guest(door, *words):
 
 async def is_cut_off(reader):
     try:
-        return await asyncio.wait_for(reader.read(), 10) == b""
+        return await asyncio.wait_for(reader.read(), HANG) == b""
     except ConnectionError:
         return True
 
@@ -86,7 +87,7 @@ def test_the_oldest_stranger_goes_when_there_are_too_many():
             assert [await is_cut_off(reader) for reader, _ in crowd[:3]] == [True] * 3
             for reader, writer in crowd[3:]:
                 writer.write(b"still here")
-                assert await asyncio.wait_for(reader.read(100), 10) == b"still here"
+                assert await asyncio.wait_for(reader.read(100), HANG) == b"still here"
 
     asyncio.run(main())
 
@@ -100,7 +101,7 @@ def test_who_was_admitted_stays_whoever_comes_after():
             async with guest(door, b"1"), guest(door, b"2") as late:
                 assert await is_cut_off(late[0]), "its time is over"
             own[1].write(b"still here")
-            assert await asyncio.wait_for(own[0].read(100), 10) == b"still here"
+            assert await asyncio.wait_for(own[0].read(100), HANG) == b"still here"
 
     asyncio.run(main())
 
@@ -110,7 +111,7 @@ def test_who_spoke_while_we_were_held_up_is_heard():
         async with listening(admit_within=0.3) as door, guest(door, b"hello") as (reader, writer):
             writer.write(b"let me in")
             time.sleep(1.5)  # noqa: ASYNC251  this is the process that accepts, on a busy machine
-            assert await asyncio.wait_for(reader.read(100), 10) == b"let me in"
+            assert await asyncio.wait_for(reader.read(100), HANG) == b"let me in"
 
     asyncio.run(main())
 
@@ -121,9 +122,9 @@ def test_strangers_who_have_gone_leave_their_place_to_others():
             for _ in range(20):
                 async with guest(door, b"hello"):
                     pass
-                await asyncio.wait_for(door.made[-1].lost.wait(), 10)
+                await asyncio.wait_for(door.made[-1].lost.wait(), HANG)
             writer.write(b"still here")
-            assert await asyncio.wait_for(reader.read(100), 10) == b"still here"
+            assert await asyncio.wait_for(reader.read(100), HANG) == b"still here"
 
     asyncio.run(main())
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from tests.bounds import HANG
 from tests.commands import finish, read_until, running_tfrun, tfrun
 from tests.ports import free_port
 from tests.runners import Proxy
@@ -43,7 +44,7 @@ def assert_unharmed(run, go, bound):
 
 def answer_to(address, data):
     """All that the launcher says to *data* before it hangs up."""
-    with socket.create_connection(address, timeout=15) as stranger:
+    with socket.create_connection(address, timeout=HANG) as stranger:
         answer = b""
         try:
             stranger.sendall(data)

@@ -11,6 +11,7 @@ import subprocess
 
 import pytest
 
+from tests.bounds import HANG
 from tests.commands import finish, read_until, running_tfrun, standing_mesos, tfrun
 from tests.mesos.genuine.cluster import wait_until
 from tests.ports import offered_ports
@@ -126,7 +127,7 @@ def test_a_task_in_a_container_that_still_looks_for_its_launcher_can_be_stopped(
         variables = [word for item in env.items() for word in ("--env", "=".join(item))]
         words = ("run", "--detach", "--network", "host", *variables, "--entrypoint", "sh", base)
         container = docker(*words, "-c", payload.command("python3")).stdout.strip()
-        silent.settimeout(30)
+        silent.settimeout(HANG)
         with silent.accept()[0]:
             docker("stop", "--time", 60, container)
         (found,) = json.loads(docker("inspect", container).stdout)

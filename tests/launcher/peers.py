@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 
+from tests.bounds import HANG
 from tests.runners import RUN, SECRET, TASK
 from tfmesos.node import wire
 from tfmesos.node.handshake import RunnerHandshake
@@ -24,7 +25,7 @@ class Peer:
 
     async def hear(self) -> dict:
         while not self.messages:
-            data = await asyncio.wait_for(self.reader.read(65536), 10)
+            data = await asyncio.wait_for(self.reader.read(65536), HANG)
             if not data:
                 raise EOFError
             self.messages += self.decoder.feed(data)
@@ -39,7 +40,7 @@ class Peer:
     async def turned_away(self) -> bool:
         """Whether the launcher ends the connection, whatever it said before."""
         with contextlib.suppress(ConnectionError):
-            await asyncio.wait_for(self.reader.read(), 10)
+            await asyncio.wait_for(self.reader.read(), HANG)
         return True
 
     async def join(self, *, task=TASK, secret=SECRET, received=0, again=False) -> int:

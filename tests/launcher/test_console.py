@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.bounds import HANG
 from tests.builders import workers
 from tfmesos.core.outcome import Ending, Outcome
 from tfmesos.errors import TaskFailed
@@ -264,7 +265,7 @@ def test_a_slow_reader_holds_up_the_output_and_nothing_else():
         done, _ = await asyncio.wait({big}, timeout=0.05)
         assert not done
         page.released.set()
-        await asyncio.wait_for(big, 10)
+        await asyncio.wait_for(big, HANG)
         console.close()
 
     asyncio.run(write())
@@ -296,7 +297,7 @@ def test_once_hurried_it_waits_for_nobody_and_counts_what_it_leaves_out():
         full = asyncio.create_task(console.output("a:0", "stdout", "x" * MAX_WAITING + "\n", 0))
         await asyncio.sleep(0)
         console.hurry()
-        await asyncio.wait_for(full, 10)
+        await asyncio.wait_for(full, HANG)
         await asyncio.wait_for(console.output("a:0", "stdout", "1\n2\n", 40), 10)
 
     asyncio.run(write())

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.bounds import HANG
 from tests.ports import free_port
 from tests.runners import (
     SECRET,
@@ -262,7 +263,7 @@ class Liar:
 
 def lied_to(sandbox, liar: Liar, **changes) -> Runner:
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        listener.settimeout(15)
+        listener.settimeout(HANG)
         with runner(sandbox, settings(listener.getsockname(), **changes)) as theirs:
             liar.serve(listener)
             listener.close()

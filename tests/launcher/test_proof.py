@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from tests.bounds import HANG
 from tfmesos.errors import FrameError, HandshakeError
 from tfmesos.launcher.authentication import PIECE, Authentication
 from tfmesos.node import wire
@@ -33,7 +34,7 @@ def prove(story, secret=SECRET):
     async def main():
         ours = Authentication("run", lambda task, again: secret, RUNNER)
         decoder = wire.FrameDecoder()
-        async with asyncio.timeout(60), connection() as (reader, writer, peer, speak):
+        async with asyncio.timeout(HANG), connection() as (reader, writer, peer, speak):
             proving = asyncio.create_task(ours.prove(reader, writer, decoder))
             await story(peer, speak)
             return *await proving, decoder
@@ -111,7 +112,7 @@ def test_the_runner_is_one_frame_in_pieces():
 
     async def main():
         ours = Authentication("run", lambda task, again: SECRET, RUNNER)
-        async with asyncio.timeout(60), connection() as (_, writer, peer, _speak):
+        async with asyncio.timeout(HANG), connection() as (_, writer, peer, _speak):
             sending = asyncio.create_task(ours.send_runner(writer, 60.0))
             length = int.from_bytes(await peer.readexactly(4), "big")
             sent = await peer.readexactly(length)

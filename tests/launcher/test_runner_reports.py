@@ -7,6 +7,7 @@ import os
 
 import pytest
 
+from tests.bounds import HANG
 from tests.runners import RUN, SECRET, TASK, launcher
 from tfmesos.core.events import (
     RunnerLost,
@@ -75,7 +76,7 @@ def test_tasks_that_told_of_no_end_are_known_and_their_last_lines_are_taken_in()
                 done, _ = await asyncio.wait({drain}, timeout=1.5)  # longer than without a reader
                 assert not done and ours.rendezvous.is_busy
                 ours.open.set()
-                await asyncio.wait_for(drain, 10)
+                await asyncio.wait_for(drain, HANG)
                 assert ours.lines() == ["a", "b", "c"]
                 assert ours.rendezvous.unreported() == [(TASK, 5)]
 

@@ -1,5 +1,6 @@
 """A history in, the lines of -v out."""
 
+from tests.bounds import HANG
 from tests.builders import servers, workers
 from tests.replay import Run
 from tfmesos.core import events as happened
@@ -21,7 +22,7 @@ class Told(Run):
 
 def test_a_run_is_told_from_its_offers_to_its_end():
     run = Told(workers(1), servers(1, cmd="serve")).up()
-    run.wait(5)
+    run.wait(HANG)
     run.exit("worker:0")
     run.exit("ps:0", 143, "was killed by SIGTERM (signal 15)")
     assert run.lines == [

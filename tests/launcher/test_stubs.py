@@ -6,6 +6,7 @@ import asyncio
 import os
 import tracemalloc
 
+from tests.bounds import HANG
 from tests.runners import RUN, SECRET, TASK, launcher
 from tfmesos.node import stub
 
@@ -76,7 +77,7 @@ def test_a_stub_that_does_not_take_its_runner_is_given_up(caplog, monkeypatch):
         monkeypatch.setattr(caplog.handler, "flush", complained.set)
         async with launcher(runner=bytes(20_000_000), silence=0.2) as ours:
             peer = await ask_for_the_runner(ours)
-            await asyncio.wait_for(complained.wait(), 15)
+            await asyncio.wait_for(complained.wait(), HANG)
             peer.writer.transport.abort()
             return ours.events
 

@@ -10,6 +10,7 @@ import socket
 import psutil
 import pytest
 
+from tests.bounds import HANG
 from tfmesos.local import LocalMesos
 from tfmesos.local.__main__ import main
 
@@ -32,7 +33,7 @@ def test_a_signal_ends_it_and_every_task(number, code):
             os.kill(process.pid, number)
             assert await scheduler.over() == "cut"
             scheduler.close()
-            assert await asyncio.to_thread(process.wait, 20) == code
+            assert await asyncio.to_thread(process.wait, HANG) == code
             return pid
 
     assert not psutil.pid_exists(asyncio.run(signal_it()))

@@ -7,6 +7,7 @@ import concurrent.futures
 import resource
 import socket
 
+from tests.bounds import HANG
 from tfmesos.local import LocalMesos, cluster
 
 from .asking import NODE, basic
@@ -48,7 +49,7 @@ def test_a_connection_without_a_call_is_cut_off_in_time_and_one_with_a_call_is_n
             silent, wrong = [await Connection.open(mesos.url) for _ in range(2)]
             assert (await wrong.request(None, basic("fw:no"))).status == 401
             for stranger in (silent, wrong):
-                assert await asyncio.wait_for(_end(stranger.reader), 10)
+                assert await asyncio.wait_for(_end(stranger.reader), HANG)
                 stranger.close()
             assert (await scheduler.call("REVIVE")).status == 202
             assert scheduler.ended is None

@@ -8,6 +8,7 @@ import ssl
 
 import pytest
 
+from tests.bounds import HANG
 from tests.fake_masters import MasterThatAnswersReaders
 from tests.tls import server_context
 from tfmesos.mesos import sandbox
@@ -60,7 +61,7 @@ def tail_of(*answers: bytes):
 
     async def main():
         async with AgentThatAnswers(*answers) as agent:
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(HANG):
                 lines = await sandbox.tail([agent.url], "framework", "task", None)
             return lines, agent.requests
 
@@ -138,7 +139,7 @@ def file_of(*answers: bytes):
     """A whole file, as an agent that answers so tells it, and how often it was asked."""
 
     async def main():
-        async with AgentThatAnswers(*answers) as agent, asyncio.timeout(30):
+        async with AgentThatAnswers(*answers) as agent, asyncio.timeout(HANG):
             text = await sandbox.whole_file([agent.url], "framework", "task", "name", None)
             return text, len(agent.requests)
 

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from tests.bounds import HANG
 from tfmesos.node.dead_server import MAX_FRAME, DeadServer
 from tfmesos.node.loop import READ, Loop
 from tfmesos.node.port import reserve
@@ -31,7 +32,7 @@ def ask_a_dead_server(ask):
 
 
 def call(channel, method, request=b""):
-    return channel.unary_unary(MASTER + method)(request, wait_for_ready=True, timeout=20)
+    return channel.unary_unary(MASTER + method)(request, wait_for_ready=True, timeout=HANG)
 
 
 @pytest.mark.parametrize("size", [0, 10_000, 1_000_000])
@@ -69,7 +70,7 @@ def test_sessions_may_be_closed():
 @pytest.mark.parametrize("noise", [b"\xff" * MAX_FRAME, 4 * b"GET / HTTP/1.1\r\n\r\n"], ids=len)
 def test_who_does_not_speak_http_2_is_left(noise):
     def ask(port):
-        with socket.create_connection(("127.0.0.1", port), 20) as other:
+        with socket.create_connection(("127.0.0.1", port), HANG) as other:
             other.sendall(noise)
             try:
                 while other.recv(1024):
@@ -88,7 +89,7 @@ def test_an_address_that_somebody_else_has_taken_is_theirs():
     other.listen()
     with Loop() as loop:
         server = DeadServer(loop, reservation, TEXT)
-        with socket.create_connection(address, 20) as client:
+        with socket.create_connection(address, HANG) as client:
             theirs = socket.socket(fileno=other._accept()[0])
             assert theirs.getpeername() == client.getsockname()
             theirs.close()

@@ -57,7 +57,7 @@ def test_wait_raises_the_failure_of_the_run():
 
 def test_a_failure_that_was_waited_for_without_a_check_is_an_outcome_and_no_exception():
     with cluster(Job("worker", 1, cmd="echo broken; exit 7"), quiet=True) as c:
-        outcome = c.wait(30, check=False)
+        outcome = c.wait(HANG, check=False)
     assert outcome.exit_code == 7 and outcome.cause.tail == ("broken",)
     assert isinstance(outcome.error, TaskFailed) and outcome.error.task == "worker:0"
 
@@ -67,13 +67,15 @@ def spin():
         pass
 
 
-@pytest.mark.parametrize("busy", [lambda: time.sleep(50), spin, lambda: threading.Event().wait(50)])
+@pytest.mark.parametrize(
+    "busy", [lambda: time.sleep(HANG), spin, lambda: threading.Event().wait(HANG)]
+)
 def test_a_failure_interrupts_the_main_thread_in_the_block(busy):
     began = time.monotonic()
     with pytest.raises(TaskFailed, match="worker:0 exited with 7") as raised:
         with cluster(Job("worker", 1, cmd="exit 7"), quiet=True):
             busy()
-    assert time.monotonic() - began < 40
+    assert time.monotonic() - began < HANG
     assert raised.value.__cause__ is None
 
 
@@ -81,7 +83,7 @@ def test_a_failure_of_the_outer_of_two_clusters_is_raised_through_the_inner():
     with pytest.raises(TaskFailed, match="worker:0 exited with 7"):
         with cluster(Job("worker", 1, cmd="sleep 1; exit 7"), quiet=True):
             with cluster(Job("worker", 1, cmd="sleep 60"), quiet=True):
-                time.sleep(50)
+                time.sleep(HANG)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
@@ -97,7 +99,7 @@ def test_an_interrupt_that_gets_lost_is_sent_again(monkeypatch):
     monkeypatch.setattr(signal, "pthread_kill", lose_the_first)
     with pytest.raises(TaskFailed, match="worker:0 exited with 7"):
         with cluster(Job("worker", 1, cmd="exit 7"), quiet=True):
-            threading.Event().wait(50)
+            threading.Event().wait(HANG)
     assert sent == [signal.SIGINT, signal.SIGINT]
 
 
@@ -107,7 +109,7 @@ def test_a_failure_interrupts_nobody_who_handles_interrupts_himself():
     try:
         with pytest.raises(TaskFailed):
             with cluster(Job("worker", 1, cmd="exit 7"), quiet=True) as c:
-                c._ended.exception(30)
+                c._ended.exception(HANG)
     finally:
         signal.signal(signal.SIGINT, before)
     assert got == []
@@ -116,17 +118,17 @@ def test_a_failure_interrupts_nobody_who_handles_interrupts_himself():
 def test_a_failure_in_a_block_of_another_thread_is_raised_when_the_block_is_left():
     def block():
         with cluster(Job("worker", 1, cmd="exit 7"), quiet=True) as c:
-            c._ended.exception(30)
+            c._ended.exception(HANG)
 
     with ThreadPoolExecutor(1) as pool, pytest.raises(TaskFailed, match="worker:0 exited with 7"):
-        pool.submit(block).result(60)
+        pool.submit(block).result(HANG)
 
 
 def test_a_failure_that_only_another_thread_was_told_is_raised_in_the_block():
     with ThreadPoolExecutor(1) as pool, pytest.raises(TaskFailed, match="worker:0 exited with 7"):
         with cluster(Job("worker", 1, cmd="exit 7"), quiet=True) as c:
-            waiting = pool.submit(c.wait, 30, check=False)
-            time.sleep(50)
+            waiting = pool.submit(c.wait, HANG, check=False)
+            time.sleep(HANG)
     assert waiting.result().exit_code == 7
 
 
@@ -140,14 +142,14 @@ def test_what_went_wrong_in_the_block_after_a_failure_is_kept_as_its_consequence
     with pytest.raises(TaskFailed) as raised:
         with cluster(Job("worker", 1, cmd="exit 7"), quiet=True) as c:
             with c._caller.main_thread.listening():
-                c._ended.exception(30)
+                c._ended.exception(HANG)
             raise ConnectionError("the server is gone")
     assert str(raised.value.__cause__) == "the server is gone"
 
 
 def test_a_failure_is_raised_by_the_next_call():
     with cluster(Job("worker", 1, cmd="exit 7"), quiet=True) as c:
-        c.wait(30, check=False)
+        c.wait(HANG, check=False)
         with pytest.raises(TaskFailed):
             c.finished()
 
@@ -229,7 +231,7 @@ def test_output_of_the_tasks_is_shown(capsys):
 
 def test_a_quiet_cluster_shows_no_output_of_its_tasks(capfd):
     with cluster(Job("worker", 1, cmd="echo out; echo err >&2; exit 7"), quiet=True) as c:
-        outcome = c.wait(30, check=False)
+        outcome = c.wait(HANG, check=False)
     assert capfd.readouterr() == ("", "")
     assert sorted(outcome.cause.tail) == ["err", "out"]
 

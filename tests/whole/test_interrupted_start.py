@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from tests.bounds import HANG
 from tests.commands import environment
 
 # Interrupts the program when it looks for a certain module, and says that it did.
@@ -41,7 +42,7 @@ def start(module, directory, *args):
         capture_output=True,
         text=True,
         env=environment(PYTHONPATH=str(directory), INTERRUPTED_AT=module),
-        timeout=60,
+        timeout=HANG,
     )
 
 

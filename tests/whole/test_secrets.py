@@ -12,6 +12,7 @@ import sys
 
 import pytest
 
+from tests.bounds import HANG
 from tests.commands import environment, standing_mesos, tfrun
 from tests.fake_masters import GoodMaster
 from tfmesos.config.secret import Secret
@@ -162,7 +163,7 @@ async def run_against(master, *args):
             stderr=subprocess.PIPE,
             env=environment(),
         )
-        _, err = await asyncio.wait_for(process.communicate(), 60)
+        _, err = await asyncio.wait_for(process.communicate(), HANG)
         return process.returncode, err.decode()
 
 

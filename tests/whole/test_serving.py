@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from tests.bounds import HANG
 from tests.commands import environment, needs_tensorflow, tfrun
 from tests.conftest import living_children
 from tfmesos import Job, TaskFailed, TFMesosScheduler, cluster
@@ -70,8 +71,8 @@ def dying(tmp_path):
 def test_every_thread_learns_at_once_that_a_server_has_died(dying):
     scheduler = TFMesosScheduler(**dying)
     with ThreadPoolExecutor(1) as pool:
-        pool.submit(scheduler.start).result(20)
-        assert pool.submit(scheduler.wait, 20, check=False).result().exit_code == 3
+        pool.submit(scheduler.start).result(HANG)
+        assert pool.submit(scheduler.wait, HANG, check=False).result().exit_code == 3
         with pytest.raises(TaskFailed, match="exited with 3"):
             scheduler.finished()
     scheduler.stop()
@@ -80,7 +81,7 @@ def test_every_thread_learns_at_once_that_a_server_has_died(dying):
 def test_the_caller_of_dead_servers_is_interrupted_outside_of_a_session(dying):
     with pytest.raises(TaskFailed, match="exited with 3"):
         with cluster(dying.pop("task_spec"), **dying):
-            time.sleep(20)
+            time.sleep(HANG)
             pytest.fail("nobody has interrupted it")
 
 
@@ -124,7 +125,7 @@ def test_a_server_that_dies_is_reported_in_the_block():
         with cluster(Job("ps", 1), quiet=True) as c:
             (server,) = [p for p in living_children() if "channel.recv" in " ".join(p.cmdline())]
             server.kill()
-            c._ended.result(60)
+            c._ended.result(HANG)
 
 
 # A client of two servers that loses one of them in the middle of a call; once for each argument.

@@ -13,6 +13,7 @@ from collections import Counter
 import psutil
 import pytest
 
+from tests.bounds import HANG
 from tests.commands import finish, read_until, running_tfrun, tfrun
 from tests.runners import gone
 
@@ -79,7 +80,7 @@ def test_a_node_without_the_interpreter_is_reported_after_three_attempts(master)
 def test_tasks_that_ended_well_have_finished_for_the_master_too(three_nodes):
     done = tfrun("-m", three_nodes, "-w", 3, "-Mw", 512, "--", "true")
     assert done.returncode == 0, done.stderr
-    with urllib.request.urlopen(f"http://{three_nodes}/master/frameworks", timeout=10) as answer:
+    with urllib.request.urlopen(f"http://{three_nodes}/master/frameworks", timeout=HANG) as answer:
         (framework,) = json.load(answer)["completed_frameworks"]
     states = [task["state"] for task in framework["completed_tasks"]]
     assert states == ["TASK_FINISHED"] * 3
