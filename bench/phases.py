@@ -70,7 +70,7 @@ def main(tasks: int, command: list[str]) -> None:
     LocalMesos.__aenter__ = enter_and_note  # type: ignore[method-assign]
     console = Console(Screen.of_python())
     config = make_config([Job("worker", tasks, cmd=command)], master="local")
-    outcome = asyncio.run(Run(config, console).go())
+    outcome = asyncio.run(Run(config, console, "bench").go())
     console.close()
     if not outcome.ok:
         raise SystemExit(str(outcome.error))
