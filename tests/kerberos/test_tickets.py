@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import socket
 import subprocess
 from pathlib import Path
 
@@ -108,6 +110,21 @@ def test_a_node_without_kinit_says_what_it_needs(realm, user, tmp_path):
     assert done.returncode == 127
     expected = "kinit could not be started: no such command: kinit; its node needs the package krb5"
     assert expected in done.stderr
+
+
+@pytest.mark.parametrize("where", [(), ("--local-chief",)], ids=["on a node", "right here"])
+def test_a_run_can_be_stopped_while_kinit_waits_for_an_answer(realm, user, tmp_path, where):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        conf = tmp_path / "krb5.conf"
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        conf.write_text(realm.conf.read_text().replace(f"127.0.0.1:{realm.port}", address))
+        who = ("--keytab", user, "--krb5-principal", f"user@{REALM}", "--krb5-conf", conf)
+        with running_tfrun("-w", 1, *where, *who, "--", "touch", tmp_path / "started") as run:
+            asked, _ = silent.accept()
+            with asked:
+                run.send_signal(signal.SIGINT)
+                finish(run)
+    assert run.returncode == 130 and not (tmp_path / "started").exists()
 
 
 def test_the_end_of_a_ticket_is_read_as_klist_reads_it(realm, user, tmp_path):

@@ -92,6 +92,13 @@ def test_a_failure_is_told_in_the_words_of_kinit(ending, written, expected):
 def test_a_new_ticket_takes_the_place_of_the_old_one_at_once(tmp_path):
     (tmp_path / "krb5cc").write_bytes(b"old")
     (tmp_path / "krb5cc.new").write_bytes(cache(1100))
-    assert kerberos.adopt(str(tmp_path), 1000) == 50
+    assert kerberos.adopt(str(tmp_path), "u@R", 1000) == ((0, ""), 50)
     assert (tmp_path / "krb5cc").read_bytes() == cache(1100)
     assert kerberos.argv("/s", "u@R")[-3:] == ["-c", "/s/krb5cc.new", "u@R"]
+
+
+def test_a_directory_that_the_command_has_removed_is_no_fault(tmp_path):
+    gone = tmp_path / "gone"
+    reason = f"got no Kerberos ticket for u@R: {gone}/krb5cc: No such file or directory"
+    expected = (74, reason), kerberos.RETRY_AFTER
+    assert kerberos.adopt(str(gone), "u@R", 1000) == expected

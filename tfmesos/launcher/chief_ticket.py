@@ -9,7 +9,7 @@ from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Callable, Mapping
 
 from ..node import kerberos, process
-from ..node.ticket import RETRY_AFTER
+from ..node.kerberos import RETRY_AFTER
 
 
 class ChiefTicket:
@@ -52,4 +52,5 @@ class ChiefTicket:
         if code:
             text = written.decode("utf-8", "backslashreplace")
             return kerberos.failure(self._principal, ending, text), RETRY_AFTER
-        return None, kerberos.adopt(self._directory, time.time())
+        ending, pause = kerberos.adopt(self._directory, self._principal, time.time())
+        return (ending if ending[0] else None), pause

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 from ..acceptor import family_of
 from ..config.launch import LaunchConfig
@@ -133,8 +134,9 @@ class LocalChief:
     def _warn_guard(self, directory: str) -> None:
         """As ``Guard.remove_later``."""
         assert self._guard.stdin is not None
-        self._guard.stdin.write(os.fsencode(f"{directory}\n"))
-        self._guard.stdin.flush()
+        with suppress(BrokenPipeError):  # somebody killed the guard; the command can do without
+            self._guard.stdin.write(os.fsencode(f"{directory}\n"))
+            self._guard.stdin.flush()
 
     async def stop(self, grace: float, emit: Emit) -> None:
         if not self.is_started:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from . import process
+from .secrets import CANNOT_WRITE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 KEYTAB, CONFIG, CACHE = "krb5.keytab", "krb5.conf", "krb5cc"  # names in the directory of secrets
 RENEW_EVERY = 600.0  # seconds, where nobody knows how long a ticket is valid
+RETRY_AFTER = 30.0  # seconds after a kinit that failed, while a ticket is there
 LONGEST_PAUSE, SHORTEST_PAUSE = 6 * 3600.0, 2.0  # seconds between two calls of kinit
 _NO_KINIT = "its node needs the package krb5-user, or krb5-workstation"
 _VERSION = b"\x05\x04"  # of the file of a cache, as MIT and Heimdal write it
@@ -46,12 +48,15 @@ def could_not_start(principal: str, error: Exception) -> Ending:
     return failure(principal, process.could_not_start("kinit", error), "")
 
 
-def adopt(directory: str, now: float) -> float:
+def adopt(directory: str, principal: str, now: float) -> tuple[Ending, float]:
     """Let the task have the ticket that kinit got; in how many seconds to get the next one."""
     cache = os.path.join(directory, CACHE)
-    os.rename(cache + ".new", cache)
-    with open(cache, "rb") as file:
-        return pause(end_of_ticket(file.read()), now)
+    try:
+        os.rename(cache + ".new", cache)
+        with open(cache, "rb") as file:
+            return (0, ""), pause(end_of_ticket(file.read()), now)
+    except OSError as error:  # the command may have removed its directory
+        return failure(principal, (CANNOT_WRITE, ""), f"{cache}: {error.strerror}"), RETRY_AFTER
 
 
 def pause(end: int, now: float) -> float:

@@ -6,6 +6,7 @@ import os
 import time
 
 from . import kerberos, process
+from .kerberos import RETRY_AFTER
 from .spawn import spawn
 
 TYPE_CHECKING = False
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from .spawn import Spawned
 
 LOOK_EVERY = 0.05  # seconds: kinit is not watched, for only one child can be
-RETRY_AFTER = 30.0  # seconds after a kinit that failed, while a ticket is there
 
 
 class Ticket:
@@ -95,10 +95,13 @@ class Ticket:
         return ending, written.decode("utf-8", "backslashreplace")
 
     def _ended(self, ending: Ending) -> None:
+        pause = RETRY_AFTER
+        if not ending[0]:
+            ending, pause = kerberos.adopt(self._directory, self._principal, time.time())
         code, reason = ending
         is_first, self._first = self._first is None, self._first or ending
         if not code:
-            self._after(kerberos.adopt(self._directory, time.time()), self._ask)
+            self._after(pause, self._ask)
         elif not is_first:
             self._say(f"{reason}; the next try is in {RETRY_AFTER:g} s")
             self._after(RETRY_AFTER, self._ask)
