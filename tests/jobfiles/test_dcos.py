@@ -227,6 +227,10 @@ def test_a_disk_of_its_own_is_a_warning_for_each_section():
         ({"job_context": "{'a': 1}"}, "service.job_context must be a JSON object in a text: Expec"),
         ({"job_context": "[1]"}, "service.job_context must be a JSON object in a text, got [1]"),
         ({"job_context": 5}, "service.job_context must be a text, got 5"),
+        (
+            {"shared_filesystem": "logs"},
+            "service.shared_filesystem must be an absolute path or a URL, the same for all nodes",
+        ),
         ({"job_nam": "x"}, "service.job_nam is unknown here: did you mean job_name?"),
         ({"gcs_key": "{}"}, "service.gcs_key must not stand in a job file: put the key into a fi"),
         (

@@ -4,7 +4,6 @@ A task that runs it has an ordinary command, which the runner knows how to execu
 node has no tfmesos.
 """
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, TypedDict
@@ -101,6 +100,8 @@ def entry_environment(given: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _json(context: Mapping[str, Any]) -> str:
+    import json  # every start would pay for it
+
     try:
         return json.dumps(dict(context), allow_nan=False)
     except (TypeError, ValueError) as error:

@@ -75,9 +75,9 @@ def _service(service: Part, values: Mapping[str, Any]) -> tuple[Document, bool]:
         "ship": fill.text(service.text("job_url")),
         "entry": _entry(service, fill),
         "context": fill.context(_context(service, values.get("job_context"))),
-        "log_dir": fill.text(service.text("shared_filesystem")),
+        "log_dir": _log_dir(service, fill),
+        "constraints": _constraints(service),
     }
-    found["constraints"] = _constraints(service)
     document |= {field: value for field, value in found.items() if value}
     document |= _hdfs(service.part("hdfs"))
     wants_board = service.flag("use_tensorboard")
@@ -143,6 +143,14 @@ def _entry(service: Part, fill: _Filler) -> str:
     if (path or "").startswith("/") or ".." in parts:
         service.fail("job_path", f"must be a path within what job_url gives, got {path!r}")
     return "/".join([*parts, f"{name}:main"])
+
+
+def _log_dir(service: Part, fill: _Filler) -> str | None:
+    found = fill.text(service.text("shared_filesystem"))
+    if found and not found.startswith("/") and "://" not in found:
+        problem = f"must be an absolute path or a URL, the same for all nodes, got {found!r}"
+        service.fail("shared_filesystem", problem)
+    return found
 
 
 def _context(service: Part, given: Any) -> Any:
