@@ -16,7 +16,7 @@ BASE ?= python:$(shell $(BIN)/python -c 'import sys; print("%d.%d" % sys.version
 ROOMS := $(patsubst tfmesos/%/__init__.py,tests/%,$(wildcard tfmesos/*/__init__.py))
 UNIT_TESTS := $(wildcard tests/test_*.py $(ROOMS))
 
-.PHONY: demo test test-fast bench torch chaos fuzz mutants check docs format clean image
+.PHONY: demo test test-fast bench torch frameworks chaos fuzz mutants check docs format clean image
 
 demo: $(VENV)/installed-for-demo
 	cd examples/mnist && $(CURDIR)/$(BIN)/tfrun -w 2 -s 1 -- $(CURDIR)/$(BIN)/python mnist_replica.py \
@@ -41,6 +41,17 @@ bench: $(VENV)/installed-for-bench
 torch:
 	$(PYTHON) -m venv bench/.torch
 	bench/.torch/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 numpy
+
+# torch, JAX and LightGBM on two workers each, in an environment of their own: docs/frameworks.rst.
+FRAMEWORKS := examples/frameworks
+frameworks: $(VENV)/installed-for-demo
+	$(PYTHON) -m venv $(FRAMEWORKS)/.venv
+	$(FRAMEWORKS)/.venv/bin/python -m pip install --quiet --disable-pip-version-check \
+		torch numpy jax lightgbm
+	$(BIN)/tfrun -w 2 --python $(CURDIR)/$(FRAMEWORKS)/.venv/bin/python -- python $(FRAMEWORKS)/torch_ddp.py
+	$(BIN)/tfrun -w 2 --python $(CURDIR)/$(FRAMEWORKS)/.venv/bin/python -- python $(FRAMEWORKS)/jax_processes.py
+	$(BIN)/tfrun -w 2 --python $(CURDIR)/$(FRAMEWORKS)/.venv/bin/python --no-reserve-port -- \
+		python $(FRAMEWORKS)/lightgbm_parallel.py
 
 # Break every part of a run, REPEAT times over; stops at the first failure.
 chaos: $(VENV)/installed-for-tests
