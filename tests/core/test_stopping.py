@@ -71,6 +71,14 @@ def test_the_end_of_a_run_waits_for_output_that_has_not_been_taken(code, held_fo
     assert run.outcome.unstopped == ("ps:0",)
 
 
+def test_a_stop_by_its_owner_waits_for_output():
+    run = Run(workers(1)).up()
+    run(happened.StopRequested("left", 0))
+    run.now = run.deciders.deadline
+    run(happened.Ticked(is_output_held=True))
+    assert run.outcome is None
+
+
 def test_an_interrupt_does_not_wait_for_output():
     run = Run(workers(1)).up()
     run(happened.StopRequested("interrupted", 130))
