@@ -116,6 +116,30 @@ def main(server, log_dir, context):
 """
 
 
+def test_a_tensorboard_that_fails_does_not_decide(tmp_path):
+    code, shared = tmp_path / "code", tmp_path / "shared"
+    for directory in (code, shared):
+        directory.mkdir()
+    (code / "tensorflow.py").write_text(TENSORFLOW)
+    waiting = Path(__file__).parents[1] / "dcos_jobs" / "waiting" / "waiting.py"
+    (code / "waiting.py").write_text(waiting.read_text())
+    service = {"job_name": "waiting", "job_url": str(code), "shared_filesystem": str(shared)}
+    size = {"mem": 64, "disk": 1}
+    options = {
+        "service": {**service, "use_tensorboard": True},
+        "worker": size,
+        "parameter_server": {"count": 0},
+        "tensorboard": {"mem": 64},
+    }
+    (tmp_path / "o.json").write_text(json.dumps(options))
+    nowhere = f"PATH={tmp_path}"  # there is no tensorboard, nor anything else
+    with running_tfrun(tmp_path / "o.json", "--env", nowhere, cwd=tmp_path) as process:
+        read_until(process.stderr, "tensorboard:0 on ", "restarting it")
+        (shared / "enough").touch()
+        finish(process)
+        assert process.returncode == 0
+
+
 def test_the_files_of_hadoop_reach_every_task(tmp_path):
     content = io.BytesIO()
     with tarfile.open(fileobj=content, mode="w:gz") as file:
