@@ -54,8 +54,9 @@ class PackSender:
                 writer.write(wire.encode_piece(data))
                 at += len(data)
                 self._on_sent(task_id, at)
-                async with asyncio.timeout(self._within):
-                    await writer.drain()
+                if writer.transport.get_write_buffer_size():
+                    async with asyncio.timeout(self._within):
+                        await writer.drain()
                 await asyncio.sleep(0)  # even a fast reader lets all others have their turn
         except TimeoutError:
             writer.transport.abort()

@@ -83,7 +83,8 @@ class FrameDecoder:
                 raise FrameError(f"a frame of {length} bytes; {self.limit} are allowed")
             if len(self._buffer) < 4 + length:
                 return
-            body = bytes(self._buffer[4 : 4 + length])
+            with memoryview(self._buffer) as view:
+                body = bytes(view[4 : 4 + length])
             del self._buffer[: 4 + length]
             yield decode(body)
 
