@@ -277,3 +277,11 @@ def test_the_page_of_the_documentation_names_every_key():
     assert {
         name for name in names if f"``{name}``" not in page and f".{name}``" not in page
     } == set()
+
+
+def test_the_example_of_the_page_runs_without_a_warning():
+    block = PAGE.read_text().partition(".. code:: json\n\n")[2]
+    example = json.loads(block.partition("\n\n")[0])
+    made = to_ours(example)
+    assert list(made.document["jobs"]) == ["worker", "ps", "tensorboard"]
+    assert made.remarks == ()
