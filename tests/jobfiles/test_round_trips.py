@@ -22,7 +22,8 @@ from tfmesos.launcher.configuration import make_config
 TASK = {"restart_policy": "task"}
 EVERY = {**TASK, "retry_codes": "1-255", "restarts": "unlimited"}
 
-texts = st.text(st.sampled_from("ab $(){}'\"\\-é\n"), min_size=1, max_size=8)
+references = st.sampled_from(["$(A)", "$$(A)", "x$(B_1)", "$$"])
+texts = references | st.text(st.sampled_from("ab $(){}'\"\\-é\n"), min_size=1, max_size=8)
 paths = st.text(st.sampled_from("ab/"), max_size=4).map("/x{}".format)
 images = st.sampled_from(["me/train:1", "other"])
 variables = st.dictionaries(st.sampled_from(["A", "B_1", "Z"]), texts, max_size=2)
