@@ -29,7 +29,7 @@ from tfmesos.node import json_reader, wire
 from tfmesos.node.handshake import RunnerHandshake
 from tfmesos.sanitize import tidy
 
-from . import http
+from . import http, packs
 from .strategies import JSON, nearly, pieces
 
 EVENTS = [
@@ -303,6 +303,7 @@ _LINES = st.text(
 TARGETS = {
     "recordio": Target(pieces(_STREAM), check_recordio),
     "wire": Target(pieces(_FRAMES), check_wire),
+    "packs": Target(nearly(packs.MANIFESTS), packs.check_manifest),
     "offers": Target(_OFFERS, check_offers),
     "records": Target(_RAW, check_records),
     "events": Target(st.lists(nearly(EVENTS), max_size=6), check_events),

@@ -105,6 +105,19 @@ def test_no_path_leads_out_of_the_directory(tmp_path, kind, path):
     assert everything_in(place) == {"copy": None}
 
 
+@pytest.mark.parametrize(
+    "links",
+    [
+        [["a/b/d", ".."], ["a/b/d/q", "../../x"]],  # in a directory that is none
+        [["a/b/d", ".."], ["q", "a/b/d/../.."]],  # by way of another link
+    ],
+)
+def test_no_two_links_lead_out_together(tmp_path, links):
+    directories = [["a", 0o755], ["a/b", 0o755]]
+    with pytest.raises(FrameError, match="is a link that may lead out"):
+        unpack(by_hand(directories=directories, links=links), tmp_path / "copy")
+
+
 @pytest.mark.parametrize("target", ["..", "../..", "/etc/passwd", "a/../../b", "", "a\0"])
 def test_no_link_leads_out_of_the_directory(tmp_path, target):
     with pytest.raises(FrameError, match="their list is none"):
@@ -135,6 +148,7 @@ def test_one_name_twice_is_refused(tmp_path):
         {"contents": [["hash", 0, None, [["a", "x"]]]]},
         {"links": [["a"]]},
         {"directories": {"a": 1}},
+        {"directories": [["a", {}]]},
     ],
 )
 def test_a_manifest_that_is_none_is_refused(tmp_path, manifest):

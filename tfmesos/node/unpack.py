@@ -83,8 +83,9 @@ class Unpacker:
         try:
             manifest = json_reader.read(bytes(self._manifest))
             contents = [_Content(self.directory, *entry) for entry in manifest["contents"]]
-            links = [(self._inside(path), _target(path, to)) for path, to in manifest["links"]]
-            directories = [(self._inside(path), mode) for path, mode in manifest["directories"]]
+            directories = [(self._inside(path), int(m)) for path, m in manifest["directories"]]
+            places = {"", *(path for path, _ in manifest["directories"])}
+            links = [(self._inside(p), _target(p, to, places)) for p, to in manifest["links"]]
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             raise FrameError(f"their list is none: {error}") from None
         self._check_room(sum(content.size * len(content.paths) for content in contents))
@@ -191,11 +192,16 @@ def _inside(directory: str, path: str) -> str:
     return os.path.join(directory, path)
 
 
-def _target(path: str, target: str) -> str:
-    """*target* of a link at *path*, or ValueError if it leads out of the directory of all."""
-    place = os.path.normpath(os.path.join(os.path.dirname(path), target))
-    if not target or "\0" in target or place.startswith("/") or place.split("/")[0] == "..":
-        raise ValueError(f"{path!r} is a link that leads out")
+def _target(path: str, target: str, directories: set[str]) -> str:
+    """*target* of a link at *path*, or ValueError if it may lead out of the directory of all.
+
+    It lies in no link and goes up before it goes down, so its words alone tell where it leads.
+    """
+    parent = os.path.dirname(path)
+    place = os.path.normpath(os.path.join(parent, target))
+    is_plain = target == os.path.normpath(target) and "\0" not in target
+    if not is_plain or parent not in directories or place[:1] == "/" or place.split("/")[0] == "..":
+        raise ValueError(f"{path!r} is a link that may lead out")
     return target
 
 
