@@ -5,11 +5,10 @@ from tfmesos.config.jobs import parse_jobs
 from tfmesos.config.launch import (
     LaunchConfig,
     TaskChoice,
-    Volume,
     parse_address,
     parse_extra_config,
-    parse_volumes,
 )
+from tfmesos.config.volumes import Volume, parse_volumes
 from tfmesos.errors import SpecError
 
 

@@ -46,9 +46,10 @@ def test_a_cache_without_tickets_or_of_another_kind_says_nothing():
     assert kerberos.end_of_ticket(b"\x05\x03" + cache(5000)[2:]) == 0
 
 
-@pytest.mark.parametrize("size", range(len(cache(5000))))
-def test_a_cache_that_is_cut_off_says_nothing_wrong(size):
-    assert kerberos.end_of_ticket(cache(5000)[:size]) in (0, 5000)
+def test_a_cache_that_is_cut_off_says_nothing_wrong():
+    whole = cache(5000)
+    for size in range(len(whole)):
+        assert kerberos.end_of_ticket(whole[:size]) in (0, 5000), size
 
 
 @given(st.binary())
