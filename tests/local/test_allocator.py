@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tfmesos.local import Timing
+from tfmesos.local.resources import Resources
 
 from .master_state import Bench, cpus
 from .wire import framework, task
@@ -58,3 +59,23 @@ def test_a_gpu_agent_is_hidden_from_those_who_cannot_use_gpus():
     bench = Bench("cpus:4;mem:4096;gpus:2", "cpus:4;mem:4096;gpus:{a,b}")
     bench.subscribe(framework("MULTI_ROLE"))
     assert [offer["hostname"] for offer in bench.offers()] == ["node-1"]
+
+
+def test_what_an_allocation_takes_grows_with_the_agents_and_no_faster(monkeypatch):
+    """Two frameworks that hold and refuse much, so that shares and filters count."""
+
+    def additions(agents):
+        bench = Bench(*["cpus:4;mem:4096"] * agents)
+        bench.subscribe(stream="one")
+        ids = [offer["id"] for offer in bench.offers("one")]
+        bench.subscribe(stream="two")
+        work = []
+        with monkeypatch.context() as patch:
+            for name in ("__add__", "covers"):
+                counted = getattr(Resources, name)
+                patch.setattr(Resources, name, lambda *both, f=counted: work.append(1) or f(*both))
+            bench.call("DECLINE", offer_ids=ids)
+        assert len(bench.offers("two")) == agents
+        return len(work)
+
+    assert additions(10) < additions(40) < 5 * additions(10)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from ..json_types import Json
 from .entities import Agent, Filter, Framework, Offer, Timing
@@ -11,6 +11,7 @@ from .resources import Resources, total
 _MIN_CPUS, _MIN_MEM = 0.01, 32.0  # less than both is not worth an offer
 
 Claim = tuple[Framework, str]  # a framework in one of its roles
+Key = tuple[str, str]  # the same, by the framework's id
 
 
 class OfferBook:
@@ -38,9 +39,13 @@ class OfferBook:
         made: dict[str, list[Offer]] = {}
         for framework in self._frameworks.values():
             framework.filters = [f for f in framework.filters if f.expires > now]
-        for agent in self._agents.values():
-            if claim := self._choose(agent):
-                made.setdefault(claim[0].id, []).append(self._offer(agent, *claim))
+        claims = list(self._claims())
+        allocation = Allocation(claims, self._agents.values())
+        for agent in self._agents.values() if claims else ():
+            if claim := allocation.choose(agent):
+                offer = self._offer(agent, *claim)
+                allocation.note(claim, offer.resources)
+                made.setdefault(claim[0].id, []).append(offer)
         return made
 
     def _offer(self, agent: Agent, framework: Framework, role: str) -> Offer:
@@ -75,20 +80,6 @@ class OfferBook:
         """Nothing of an agent that was lost is held against it when it is back."""
         framework.filters = [f for f in framework.filters if f.agent_id != agent.id]
 
-    def _choose(self, agent: Agent) -> Claim | None:
-        """Of those who may have what is free on *agent* and want it, the one with the least."""
-        claims = [claim for claim in self._claims() if _may(claim[0], agent)]
-        if not (claims and agent.reachable and (free := agent.free)):
-            return None
-        wanted = [claim for claim in claims if _is_enough(claim, free)]
-        wanted = [claim for claim in wanted if _wants(claim, agent, free)]
-        whole = total(a.resources for a in self._agents.values())
-
-        def wealth(claim: Claim) -> tuple[float, int]:
-            return self._held(claim).dominant_share(whole), claim[0].offers_made
-
-        return min(wanted, key=wealth, default=None)
-
     def _claims(self) -> Iterator[Claim]:
         for framework in self._frameworks.values():
             if framework.stream is not None:
@@ -96,14 +87,60 @@ class OfferBook:
                     (framework, r) for r in framework.roles if r not in framework.suppressed
                 )
 
-    def _held(self, claim: Claim) -> Resources:
+
+class Allocation:
+    """One look at all agents: what is the same for each of them is added up once."""
+
+    def __init__(self, claims: Sequence[Claim], agents: Collection[Agent]) -> None:
+        self._claims, self._agents = claims, agents
+        self._refused: dict[tuple[str, str, str], list[Resources]] = {}
+        self._wealth: tuple[Resources, dict[Key, Resources]] | None = None
+        for framework in {framework.id: framework for framework, _ in claims}.values():
+            for each in framework.filters:
+                key = (framework.id, each.role, each.agent_id)
+                self._refused.setdefault(key, []).append(each.refused)
+
+    def choose(self, agent: Agent) -> Claim | None:
+        """Of those who may have what is free on *agent* and want it, the one with the least."""
+        if not (agent.reachable and (free := agent.free)):
+            return None
+        wanted = [claim for claim in self._claims if self._is_wanted(claim, agent, free)]
+        return wanted[0] if len(wanted) == 1 else min(wanted, key=self._rank, default=None)
+
+    def note(self, claim: Claim, what: Resources) -> None:
+        """It was offered this, and has so much more than before."""
+        if self._wealth is not None:
+            held, key = self._wealth[1], _key(*claim)
+            held[key] = held.get(key, Resources()) + what
+
+    def _is_wanted(self, claim: Claim, agent: Agent, free: Resources) -> bool:
+        """A filter holds back only what is not bigger than what was refused."""
         framework, role = claim
-        return total(
-            holder.resources
-            for agent in self._agents.values()
-            for holder in agent.holders
-            if holder.framework_id == framework.id and holder.role == role
-        )
+        if not (_may(framework, agent) and _is_enough(claim, free)):
+            return False
+        refused = self._refused.get((framework.id, role, agent.id), ())
+        return not any(each.covers(free) for each in refused)
+
+    def _rank(self, claim: Claim) -> tuple[float, int]:
+        if self._wealth is None:
+            self._wealth = total(a.resources for a in self._agents), _held(self._agents)
+        whole, held = self._wealth
+        share = held.get(_key(*claim), Resources()).dominant_share(whole)
+        return share, claim[0].offers_made
+
+
+def _key(framework: Framework, role: str) -> Key:
+    return framework.id, role
+
+
+def _held(agents: Iterable[Agent]) -> dict[Key, Resources]:
+    """What is held in each role of each framework, by its tasks and its offers."""
+    held: dict[Key, Resources] = {}
+    for agent in agents:
+        for holder in agent.holders:
+            key = (holder.framework_id, holder.role)
+            held[key] = held.get(key, Resources()) + holder.resources
+    return held
 
 
 def _is_enough(claim: Claim, free: Resources) -> bool:
@@ -122,12 +159,3 @@ def _holds(free: Resources, quantities: Json) -> bool:
 
 def _may(framework: Framework, agent: Agent) -> bool:
     return framework.can("GPU_RESOURCES") or not agent.resources.scalar("gpus")
-
-
-def _wants(claim: Claim, agent: Agent, free: Resources) -> bool:
-    """A filter holds back only what is not bigger than what was refused."""
-    framework, role = claim
-    return not any(
-        f.role == role and f.agent_id == agent.id and f.refused.covers(free)
-        for f in framework.filters
-    )
