@@ -1,4 +1,4 @@
-"""One launcher against many simulated agents, one task on each."""
+"""One launcher against many simulated agents, with one task on each or with twenty."""
 
 from __future__ import annotations
 
@@ -14,34 +14,54 @@ from bench import programs
 from bench.timing import Measured, Result
 
 SIZES = [100, 1000, 5000, 10_000]
+ALONE = "one an agent"
+TOGETHER = 20  # tasks on an agent
 
 
 def run(sizes: Sequence[int] = SIZES, times: int = 1) -> Result:
-    result = Result("scale", "scale: one launcher, N simulated agents with a task each", "N")
+    result = Result("scale", "scale: one launcher, N tasks on simulated agents", "N")
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     possible = [size for size in sizes if size + 200 < limit]
     for size in set(sizes) - set(possible):
         result.notes.append(f"{size} tasks need more open files than the {limit} allowed: left out")
-    result.contest({"tfrun": _measure}, possible, times)
+    contestants = {
+        ALONE: lambda n: _measure(n, n),
+        f"{TOGETHER} an agent": lambda n: _measure(n, -(-n // TOGETHER)),
+    }
+    result.contest(contestants, possible, times)
     if len(possible) > 2:
         for measure in ("CPU (s)", "whole command (s)", "memory (MiB)"):
-            exponent = result.exponent(measure, "tfrun", least=possible[1])
+            exponent = result.exponent(measure, ALONE, least=possible[1])
             result.notes.append(
                 f"growth from N = {possible[1]} on: {measure} ~ N ** {exponent:.2f}"
             )
     return result
 
 
-def _measure(tasks: int) -> Measured:
-    measured, told = simulate(tasks, [])
-    return {**measured, "messages": told["calls"] + told["events"] + told["frames"]}
+def _measure(tasks: int, agents: int) -> Measured:
+    measured, told = simulate(tasks, [], agents)
+    return {**measured, **_per_task(told, tasks)}
 
 
-def simulate(tasks: int, flags: list[str]) -> tuple[Measured, dict[str, float]]:
-    """A run with these *flags* on a simulated Mesos, and what that one tells of it."""
+def _per_task(told: dict[str, float], tasks: int) -> Measured:
+    """What passed for each task. Heartbeats stand apart: they depend on the time a run takes."""
+    return {
+        "messages a task": (told["calls"] + told["events"] + told["frames"]) / tasks,
+        "heartbeats a task": told["heartbeats"] / tasks,
+        "bytes of Mesos a task": told["bytes"] / tasks,
+    }
+
+
+def simulate(
+    tasks: int, flags: list[str], agents: int | None = None
+) -> tuple[Measured, dict[str, float]]:
+    """A run with these *flags* on a simulated Mesos, and what that one tells of it.
+
+    Without a number of *agents* every task has one of its own.
+    """
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
     pipe = subprocess.PIPE
-    command = [sys.executable, "-m", "bench.simulated", str(tasks)]
+    command = [sys.executable, "-m", "bench.simulated", str(tasks), str(agents or tasks)]
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as mesos:
         assert mesos.stdin and mesos.stdout
         address = f"127.0.0.1:{mesos.stdout.readline().strip()}"

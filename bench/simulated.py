@@ -1,9 +1,10 @@
 """A Mesos of many agents that start nothing: their tasks are runners in word only.
 
 Run as a process of its own, so that what the launcher costs can be told apart. It offers every
-agent once, takes what is launched as running, and lets each task register with the launcher,
-be ready, and end well when all are ready. What is shipped is fetched and thrown away by all but
-the first of them, which sees how soon the launcher answers meanwhile.
+agent once, with room for its share of the tasks, takes what is launched as running, and lets each
+task register with the launcher, be ready, and end well when all are ready. What is shipped is
+fetched and thrown away by all but the first of them, which sees how soon the launcher answers
+meanwhile.
 """
 
 from __future__ import annotations
@@ -28,17 +29,20 @@ WHOLE = 4096  # bytes; a longer frame can only be the start, and is not read
 
 
 class Mesos:
-    def __init__(self, agents: int) -> None:
-        self._agents = agents
+    def __init__(self, tasks: int, agents: int) -> None:
+        self._awaited, self._agents = tasks, agents
         self._events: asyncio.Queue[Json] = asyncio.Queue()
         self._tasks = 0
         self._runners: list[Runner] = []
         self._ready: list[Runner] = []
-        self.counts = {"calls": 0, "events": 0, "frames": 0, "slowest answer": 0.0}
+        counted = ("calls", "events", "frames", "heartbeats", "bytes")
+        self.counts: dict[str, float] = {**dict.fromkeys(counted, 0), "slowest answer": 0.0}
 
     async def scheduler(self, request: Request) -> Answer:
-        call = json.loads(await request.body(2**30))
+        body = await request.body(2**30)
+        call = json.loads(body)
         self.counts["calls"] += 1
+        self.counts["bytes"] += len(body)
         if call["type"] == "SUBSCRIBE":
             return Answer(200, self._subscribe(), {"Mesos-Stream-Id": "1"})
         if call["type"] == "ACCEPT":
@@ -52,11 +56,14 @@ class Mesos:
     async def _subscribe(self) -> AsyncGenerator[bytes, None]:
         subscribed = {"framework_id": {"value": "F"}, "heartbeat_interval_seconds": 600}
         self._events.put_nowait({"type": "SUBSCRIBED", "subscribed": subscribed})
-        offers = [offer(number) for number in range(self._agents)]
+        room = -(-self._awaited // self._agents)
+        offers = [offer(number, room) for number in range(self._agents)]
         self._events.put_nowait({"type": "OFFERS", "offers": {"offers": offers}})
         while event := await self._events.get():
             self.counts["events"] += 1
-            yield encode(json.dumps(event).encode())
+            record = encode(json.dumps(event).encode())
+            self.counts["bytes"] += len(record)
+            yield record
 
     async def _launch(self, info: Json) -> None:
         self._tasks += 1
@@ -84,7 +91,7 @@ class Mesos:
     def ready(self, runner: Runner) -> None:
         """The last one that is ready lets them all end."""
         self._ready.append(runner)
-        if len(self._ready) == self._agents:
+        if len(self._ready) == self._awaited:
             for each in self._ready:
                 each.send({"type": "exit", "code": 0, "reason": "exited with 0", "tail": []})
 
@@ -108,7 +115,8 @@ class Runner(asyncio.Protocol):
 
     def beat(self) -> None:
         if self._is_welcome:
-            self.send({"type": "heartbeat", "silent": 0})
+            self._mesos.counts["heartbeats"] += 1
+            self._transport.write(wire.encode({"type": "heartbeat", "silent": 0}))
 
     def send(self, message: Json) -> None:
         self._mesos.counts["frames"] += 1
@@ -152,8 +160,8 @@ class Runner(asyncio.Protocol):
             asyncio.get_running_loop().call_later(ASK_EVERY, self._ask)
 
     def _take(self, message: Json) -> None:
-        self._mesos.counts["frames"] += 1
         kind = message["type"]
+        self._mesos.counts["heartbeats" if kind == "ack" else "frames"] += 1
         if kind == "challenge":
             self.send({**self._handshake.feed(message), "received": 0})
         elif kind == "welcome":
@@ -176,8 +184,8 @@ class Runner(asyncio.Protocol):
             self._transport.close()
 
 
-def offer(number: int) -> Json:
-    amounts = {"cpus": 1.0, "mem": 1024.0}
+def offer(number: int, room: int) -> Json:
+    amounts = {"cpus": 1.0 * room, "mem": 1024.0 * room}
     resources = [
         {"name": name, "type": "SCALAR", "scalar": {"value": amount}, "role": "*"}
         for name, amount in amounts.items()
@@ -191,9 +199,9 @@ def offer(number: int) -> Json:
     }
 
 
-async def main(agents: int) -> None:
+async def main(tasks: int, agents: int) -> None:
     """Serve one framework; say the port at first, and what passed when it has gone."""
-    mesos = Mesos(agents)
+    mesos = Mesos(tasks, agents)
     server = Server(mesos.scheduler)
     loop = asyncio.get_running_loop()
     listener = await loop.create_server(server.protocol, "127.0.0.1", 0)
@@ -207,4 +215,4 @@ async def main(agents: int) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(int(sys.argv[1])))
+    asyncio.run(main(int(sys.argv[1]), int(sys.argv[2])))
