@@ -173,7 +173,10 @@ def _has_begun(phase: str, launcher: Launcher, place: Path) -> Sequence[Any]:
 def _those_of(part: str, launcher: psutil.Process) -> list[psutil.Process]:
     if part == "launcher":
         return [launcher]
-    runners = launcher.children()
+    # A fork that has executed nothing yet holds the launcher up: it is still a part of that, which
+    # nobody stops for good.
+    own = launcher.cmdline()
+    runners = [child for child in launcher.children() if child.cmdline() != own]
     return runners if part == "runner" else [p for r in runners for p in _children(part, r)]
 
 
