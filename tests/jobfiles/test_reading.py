@@ -196,3 +196,5 @@ def test_json_may_hold_whatever_json_holds():
 
 def test_a_key_is_written_as_people_do():
     assert dotted(("jobs", "worker", "args", 3)) == "jobs.worker.args[3]"
+    assert dotted(("a\n", "b\x1b")) == r"'a\n'.'b\x1b'"
+    assert len(dotted(("x" * 500,))) < 100

@@ -16,6 +16,7 @@ from typing import Any
 
 from ..errors import SpecError
 from ..record import NOTHING, Record
+from ..text import shortened
 
 Document = dict[str, Any]
 Key = tuple[str | int, ...]  # the way to a value: ("jobs", "worker", "mem"), ("args", 3)
@@ -43,5 +44,10 @@ class JobFileError(SpecError):
 
 def dotted(key: Key) -> str:
     """As people write it: ``jobs.worker.constraints[0]``."""
-    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in key)
+    parts = (f"[{part}]" if isinstance(part, int) else f".{_name(part)}" for part in key)
     return "".join(parts).removeprefix(".")
+
+
+def _name(part: str) -> str:
+    """On one line, whatever it holds."""
+    return shortened(part if part.isprintable() else repr(part), 80)
