@@ -16,6 +16,7 @@ from bench.timing import Measured, Result
 SIZES = [100, 1000, 5000, 10_000]
 ALONE = "one an agent"
 TOGETHER = 20  # tasks on an agent
+WHOLE = "whole command (s)"
 
 
 def run(sizes: Sequence[int] = SIZES, times: int = 1) -> Result:
@@ -30,7 +31,7 @@ def run(sizes: Sequence[int] = SIZES, times: int = 1) -> Result:
     }
     result.contest(contestants, possible, times)
     if len(possible) > 2:
-        for measure in ("CPU (s)", "whole command (s)", "memory (MiB)"):
+        for measure in ("CPU (s)", WHOLE, "memory (MiB)"):
             exponent = result.exponent(measure, ALONE, least=possible[1])
             result.notes.append(
                 f"growth from N = {possible[1]} on: {measure} ~ N ** {exponent:.2f}"
@@ -66,13 +67,14 @@ def simulate(
         assert mesos.stdin and mesos.stdout
         address = f"127.0.0.1:{mesos.stdout.readline().strip()}"
         try:
-            measured = _launch(programs.tfrun(tasks, "true", flags=["-m", address, *flags]))
+            measured = launch(programs.tfrun(tasks, "true", flags=["-m", address, *flags]))
         finally:
             mesos.stdin.close()
         return measured, json.loads(mesos.stdout.read())
 
 
-def _launch(argv: list[str]) -> Measured:
+def launch(argv: list[str]) -> Measured:
+    """What the command takes: time and CPU with all that it waited for, memory of the largest."""
     start = time.perf_counter()
     quiet = [(os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0)]
     pid = os.posix_spawn(argv[0], argv, programs.ENVIRONMENT, file_actions=quiet)
@@ -81,4 +83,4 @@ def _launch(argv: list[str]) -> Measured:
     if status:
         raise RuntimeError(f"tfrun ended with {os.waitstatus_to_exitcode(status)}")
     cpu = usage.ru_utime + usage.ru_stime
-    return {"CPU (s)": cpu, "whole command (s)": seconds, "memory (MiB)": usage.ru_maxrss / 1024}
+    return {"CPU (s)": cpu, WHOLE: seconds, "memory (MiB)": usage.ru_maxrss / 1024}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import statistics
 import subprocess
 import sys
 import time
@@ -35,6 +36,9 @@ def run(sizes: Sequence[int] = SIZES, times: int = 5) -> Result:
     result.contest(contestants, repeats, times)
     _note_ratios(result, sizes, contestants)
     _measure_phases(result, sizes, times)
+    version = [_seconds(lambda: programs.run([programs.TFRUN, "--version"])) for _ in range(9)]
+    median = statistics.median(measured["whole command (s)"] for measured in version)
+    result.notes.append(f"tfrun --version: {1000 * median:.0f} ms")
     return result
 
 
@@ -48,10 +52,11 @@ def _measure(launch: Callable[..., None]) -> Measured:
 
 def _note_ratios(result: Result, sizes: Sequence[int], contestants: Sequence[str]) -> None:
     whole = "whole command (s)"
-    for other in contestants:
-        if other != "tfrun" and 8 in sizes:
-            ratio = result.ratio(whole, "tfrun", other, 8)
-            result.notes.append(f"tfrun / {other} at N = 8: {ratio:.2f}")
+    for size in {8, 64} & set(sizes):
+        for other in contestants:
+            if other != "tfrun":
+                ratio = result.ratio(whole, "tfrun", other, size)
+                result.notes.append(f"tfrun / {other} at N = {size}: {ratio:.2f}")
     if len(sizes) > 2:
         for name in contestants:
             exponent = result.exponent(whole, name, least=8)

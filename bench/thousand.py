@@ -1,0 +1,38 @@
+"""A thousand tasks on this machine, against a shell that starts as many, two at a time."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from collections.abc import Sequence
+
+from bench import programs, scale
+from bench.timing import Measured, Result
+
+SIZES = [64, 256, 1000]
+AT_ONCE = 2
+
+
+def run(sizes: Sequence[int] = SIZES, times: int = 1) -> Result:
+    result = Result("thousand", "thousand: N x true on this machine", "N")
+    result.contest({"shell": _through_shell, "tfrun": _through_tfrun}, list(sizes), times)
+    for size in sizes:
+        ratio = result.ratio(scale.WHOLE, "tfrun", "shell", size)
+        result.notes.append(f"tfrun / shell at N = {size}: {ratio:.2f}")
+    if len(sizes) > 1:
+        exponent = result.exponent(scale.WHOLE, "tfrun")
+        result.notes.append(f"growth: tfrun ~ N ** {exponent:.2f}")
+    return result
+
+
+def _through_tfrun(tasks: int) -> Measured:
+    return scale.launch(programs.tfrun(tasks, "true", flags=["-Mw", "32"]))
+
+
+def _through_shell(tasks: int) -> Measured:
+    """A Python for each, as every task has a runner, and then its command."""
+    one = f"{shlex.quote(sys.executable)} -c pass; true"
+    start = time.perf_counter()
+    programs.run(["sh", "-c", f"seq {tasks} | xargs -P {AT_ONCE} -I N sh -c {shlex.quote(one)}"])
+    return {scale.WHOLE: time.perf_counter() - start}
