@@ -202,7 +202,7 @@ class VirtualRun:
         match action:
             case calls.Launch(agent_id, _, offer_ids, seats):
                 infos = [
-                    task_info(self._config, task_id, agent_id, seat, command_info("x", {}))
+                    task_info(self._config, "run", task_id, agent_id, seat, command_info("x", {}))
                     for task_id, seat in seats
                 ]
                 operation = {"type": "LAUNCH", "launch": {"task_infos": infos}}

@@ -37,7 +37,7 @@ def test_the_image_of_a_job_is_its_own_that_of_the_run_or_none(config):
     assert [config.image_of(job) for job in config.jobs] == [None, "me/gpu", "me/train"]
     assert config.images == ("me/gpu", "me/train") and not config.all_in_images
     seats = [s for load in place(config.tasks, [an_offer()]).loads for s in load.seats]
-    infos = {s.task.job.name: task_info(config, "id", "agent", s, {}) for s in seats}
+    infos = {s.task.job.name: task_info(config, "run", "id", "agent", s, {}) for s in seats}
     assert "container" not in infos["ps"]
     assert infos["worker"]["container"]["mesos"]["image"]["docker"] == {"name": "me/gpu"}
     assert infos["chief"]["container"]["mesos"]["image"]["docker"] == {"name": "me/train"}

@@ -64,7 +64,7 @@ def as_sent(config, offer):
     (seat,) = found.seats
     settings = stub_settings("run", "10.0.0.1:31000", "run-worker-0-1", None)
     command = runner_command(config, config.jobs[0], settings, "0" * 64)
-    return task_info(config, "run-worker-0-1", "agent-1", seat, command)
+    return task_info(config, "run", "run-worker-0-1", "agent-1", seat, command)
 
 
 def in_full_and_in_short(name):

@@ -23,9 +23,9 @@ def a_seat():
 
 def test_a_plain_task_says_who_it_is_and_takes_exactly_its_resources():
     command = command_info("exec python3 -c x", {"A": "1"})
-    info = task_info(LaunchConfig(jobs=JOBS), "run-worker-0-1", "agent-1", a_seat(), command)
+    info = task_info(LaunchConfig(jobs=JOBS), "run", "run-worker-0-1", "agent-1", a_seat(), command)
     assert info == {
-        "name": "/job:worker/task:0",
+        "name": "run/job:worker/task:0",
         "task_id": {"value": "run-worker-0-1"},
         "agent_id": {"value": "agent-1"},
         "resources": [
@@ -38,6 +38,7 @@ def test_a_plain_task_says_who_it_is_and_takes_exactly_its_resources():
             "environment": {"variables": [{"name": "A", "value": "1"}]},
         },
         "kill_policy": {"grace_period": {"nanoseconds": 5_000_000_000}},
+        "labels": {"labels": [{"key": "tfmesos_run", "value": "run"}]},
     }
 
 

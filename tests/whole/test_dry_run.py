@@ -39,7 +39,10 @@ def test_dry_run_prints_what_would_be_sent_and_keeps_the_secret():
     sent = json.loads(done.stdout)
     assert sent["framework_info"]["name"] == "my run"
     assert sent["framework_info"]["roles"] == ["ml"]
-    assert [info["name"] for info in sent["task_infos"]] == ["/job:ps/task:0", "/job:worker/task:0"]
+    assert [info["name"] for info in sent["task_infos"]] == [
+        "RUN/job:ps/task:0",
+        "RUN/job:worker/task:0",
+    ]
     container = sent["task_infos"][0]["container"]
     assert container["docker"]["image"] == "me/train"
     assert container["docker"]["force_pull_image"] is True

@@ -65,7 +65,7 @@ def preview(config: LaunchConfig, hostname: str) -> Json:
         task_id = f"RUN-{task.job.name}-{task.index}-1"
         settings = stub_settings("RUN", "LAUNCHER:PORT", task_id, None)
         command = runner_command(config, task.job, settings, "(256 random bits)")
-        tasks.append(task_info(config, task_id, "AGENT", seat, command))
+        tasks.append(task_info(config, "RUN", task_id, "AGENT", seat, command))
     framework = framework_info(config, "RUN", hostname)
     master = without_password(config.master)
     return {"master": master, "framework_info": framework, "task_infos": tasks}

@@ -55,7 +55,7 @@ class MesosDriver:
         tls: ssl.SSLContext | None,
         timing: Timing,
     ) -> None:
-        self._config, self._engine, self._emit = config, engine, emit
+        self._config, self._run_id, self._engine, self._emit = config, run_id, engine, emit
         self._command, self._say, self._named = command, say, named
         self._credential, self._tls = credential, tls
         self._last_updates = LastUpdates()
@@ -127,7 +127,10 @@ class MesosDriver:
 
     def _launch(self, launch: do.Launch) -> None:
         infos = [
-            task_info(self._config, task_id, launch.agent_id, seat, self._command(task_id, seat))
+            task_info(
+                *(self._config, self._run_id, task_id, launch.agent_id),
+                *(seat, self._command(task_id, seat)),
+            )
             for task_id, seat in launch.seats
         ]
         seats = [seat for _, seat in launch.seats]

@@ -37,8 +37,12 @@ def framework_info(config: LaunchConfig, run_id: str, hostname: str) -> Json:
         "failover_timeout": FAILOVER_TIMEOUT,
         "capabilities": [{"type": name} for name in CAPABILITIES],
         "offer_filters": {config.role: {"min_allocatable_resources": _smallest(config)}},
-        "labels": {"labels": [{"key": "tfmesos_run", "value": run_id}]},
+        "labels": _labels(run_id),
     }
+
+
+def _labels(run_id: str) -> Json:
+    return {"labels": [{"key": "tfmesos_run", "value": run_id}]}
 
 
 def _smallest(config: LaunchConfig) -> Json:
@@ -51,15 +55,18 @@ def _smallest(config: LaunchConfig) -> Json:
     return {"quantities": [{"quantities": quantities} for quantities in scalars]}
 
 
-def task_info(config: LaunchConfig, task_id: str, agent_id: str, seat: Seat, command: Json) -> Json:
+def task_info(
+    config: LaunchConfig, run_id: str, task_id: str, agent_id: str, seat: Seat, command: Json
+) -> Json:
     """The TaskInfo of *seat*; *command* is what starts the runner there."""
     info = {
-        "name": seat.task.mesos_name,
+        "name": f"{run_id}{seat.task.mesos_name}",
         "task_id": {"value": task_id},
         "agent_id": {"value": agent_id},
         "resources": list(seat.resources),
         "command": command,
         "kill_policy": {"grace_period": {"nanoseconds": int(config.kill_grace * 1e9)}},
+        "labels": _labels(run_id),
     }
     if container := container_info(config, seat):
         info["container"] = container
