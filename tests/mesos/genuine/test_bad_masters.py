@@ -100,14 +100,10 @@ def test_without_kazoo_a_zookeeper_address_says_how_to_get_it(tmp_path):
     assert code == 2 and "needs kazoo: pip install 'tfmesos[zk]'" in line
 
 
-@pytest.mark.parametrize(
-    "role, words",
-    [("a b", "Role component 'a b' is invalid"), ("nobody", "{ nobody } are not present")],
-)
-def test_a_role_that_the_master_does_not_want_is_refused_in_its_words(mesos, role, words):
+def test_a_role_that_the_master_does_not_want_is_refused_in_its_words(mesos):
     master = mesos.start(roles="ml")
-    code, line = refusal(master.address, "-r", role)
-    assert code == 69 and words in line
+    code, line = refusal(master.address, "-r", "nobody")
+    assert code == 69 and "{ nobody } are not present" in line
 
 
 def test_an_election_without_masters_says_so(zookeeper):
