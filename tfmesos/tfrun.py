@@ -132,7 +132,8 @@ def _detach(config: LaunchConfig, args: argparse.Namespace) -> int:
     handover = Handover()
     if handover.has_the_run:
         return _launch(config.but(logs=NO_TASK), args, handover.ready)
-    return handover.wait()
+    found = handover.wait()
+    return found if isinstance(found, int) else _show(f"{found}\n")
 
 
 def _open_standard_streams() -> None:
@@ -226,6 +227,8 @@ def _launch(
 
     try:
         with Recording(config, sys.argv, console) as recording:
+            if args.detach:
+                recording.require()
             observer, run_id = recording.observer, recording.id
             run = Run(config, console, run_id, on_ready=on_ready, observer=observer)
             outcome = asyncio.run(_go(run, console, recording))

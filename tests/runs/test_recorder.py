@@ -1,9 +1,12 @@
 """What a run was told and what its tasks wrote can be read while it goes on and afterwards."""
 
+import json
+
 import pytest
 
 from tests.replay import Run
 from tfmesos.config.job import Job
+from tfmesos.core import events as happened
 from tfmesos.core.outcome import Outcome
 from tfmesos.launcher.deciders import Beginning
 from tfmesos.runs import recorder as recording
@@ -123,7 +126,7 @@ def test_a_full_disk_is_said_once_and_the_run_goes_on(recorder, directory, monke
     def full(path, data):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("tfmesos.runs.task_log._append", full)
+    monkeypatch.setattr("tfmesos.runs.task_log.append", full)
     for _ in range(3):
         recorder.written("worker:0", "stdout", "text\n", 0)
     assert recorder._writer.close(30)
@@ -142,6 +145,43 @@ def test_a_disk_that_is_too_slow_costs_lines_and_not_memory(recorder, directory,
         "(2 lines left out here: the disk was too slow)",
         "3",
     ]
+
+
+def test_what_was_left_out_at_last_is_counted_too(recorder, directory, monkeypatch):
+    monkeypatch.setattr("tfmesos.runs.writer.MOST_WAITING", -1)
+    for _ in range(3):
+        recorder.written("worker:0", "stdout", "1\n2\n", 0)
+    recorder.happened("Ticked", 1.0)
+    recorder.end(Outcome(), [])
+    assert [text for _, _, text in texts(Output(directory, None))] == [
+        "(6 lines left out here: the disk was too slow)"
+    ]
+    assert list(directory.entries()) == [{"left_out": 1}]
+    assert directory.outcome["exit_code"] == 0
+
+
+def test_an_end_that_is_told_late_is_of_the_attempt_it_belongs_to(recorder, directory):
+    run = Recorded(recorder, Job("worker", 1, cmd="train")).up()
+    (first,) = [member.task_id for member in run.state.members]
+    run(happened.RestartRequested(first, False))
+    run.exit("worker:0", 143)
+    run.wait(11)
+    run.offer()
+    recorder.told(happened.TaskEnded(first, 143, "exited with 143"), run.now)
+    run.register()
+    run.ready()
+    recorder.end(Outcome(), [])
+    task = Reader().read(directory.entries()).tasks["worker:0"]
+    assert (task.state, task.restarts, task.reason, task.ended) == ("running", 1, "", None)
+
+
+def test_events_of_another_version_are_passed_over(recorder, directory):
+    Recorded(recorder, Job("worker", 1, cmd="train")).up()
+    recorder.end(Outcome(), [])
+    unknown = {"at": 1.0, "event": {"is": "core.events.TaskReady", "task_id": "x", "new": 1}}
+    with directory.events_file.open("a") as file:
+        file.write(json.dumps(unknown) + "\n")
+    assert Reader().read(directory.entries()).tasks["worker:0"].state == "running"
 
 
 def test_many_tasks_share_the_room_of_one_run(directory):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tfmesos.runs.launcher_process import LauncherProcess, this_process
+from tfmesos.runs.listing import as_json, list_of, status_of
 from tfmesos.runs.prune import KEEP_FOR, prune, prune_when_due
 from tfmesos.runs.store import NoSuchRun, Store, place
 from tfmesos.runs.values import to_json
@@ -121,9 +122,27 @@ def test_a_launcher_is_told_from_others_by_machine_boot_and_start(launcher, is_a
     assert launcher.is_alive is is_alive
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"launcher": {"is": "os.x"}}', '{"began": "x"}'])
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"launcher": {"is": "os.x"}}', '{"began": "x"}', '{"began": 1e99}']
+)
 def test_a_damaged_record_is_a_run_of_which_nothing_is_known(store, text):
     run = store.create(lambda: "aaaa")
     run.about_file.write_text(text)
     assert (ids(store.all()), run.began, run.outcome) == (["aaaa"], 0.0, None)
     assert run.launcher.is_alive is None
+
+
+def test_a_run_that_was_lost_before_it_wrote_anything_is_listed(store):
+    run = add(store, "aaaa")
+    assert "aaaa  lost" in "\n".join(list_of([run], 2000.0))
+    assert status_of(run, 2000.0)[0].startswith("aaaa  lost")
+
+
+def test_a_quiet_run_has_taken_the_time_until_now(store):
+    run = add(store, "aaaa", 1000.0, this_process())
+    assert as_json(run, 4600.0)["seconds"] == 3600.0
+
+
+def test_what_is_no_directory_holds_no_runs(tmp_path):
+    (tmp_path / "file").write_text("")
+    assert Store(tmp_path / "file").all() == []

@@ -104,6 +104,41 @@ def test_a_detached_run_that_cannot_start_tells_why_and_fails():
     assert "127.0.0.1:1" in done.stderr
 
 
+def test_what_cannot_be_recorded_is_not_detached():
+    done = tfrun("--detach", "-w", 1, "--", "sleep", "600", env={"XDG_STATE_HOME": "/proc"})
+    assert (done.returncode, done.stdout) == (74, "")
+    assert done.stderr.endswith(
+        "tfrun: a run in the background is found by its record, and has none\n"
+    )
+
+
+def test_a_second_stop_does_not_cut_the_first(tmp_path):
+    saved = tmp_path / "checkpoint"
+    script = f"trap 'sleep 3; echo saved > {saved}; exit 0' TERM; while :; do sleep 0.1; done"
+    run_id = tfrun("--detach", "-w", 1, "--stop-grace", "2m", "--", script).stdout.strip()
+    with running_tfrun("stop", run_id) as first:
+        assert tfrun("stop", run_id).returncode == 0
+        assert first.wait(HANG) == 0
+    assert saved.read_text() == "saved\n"
+
+
+@pytest.mark.parametrize("command", ["list", "status", "logs"])
+def test_an_answer_that_cannot_be_written_is_no_success(command):
+    tfrun("-w", 1, "--", "echo", "hi")
+    with open("/dev/full", "w") as full, running_tfrun(command, stdout=full) as asked:
+        assert asked.wait(HANG) == 74
+        assert "No space left on device" in asked.stderr.read()
+
+
+def test_a_slow_git_delays_nothing(tmp_path):
+    (tmp_path / "git").write_text("#!/bin/sh\nexec sleep 600\n")
+    (tmp_path / "git").chmod(0o755)
+    env = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = tfrun("-w", 1, "--", "echo", "hi", env=env)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert tfrun("logs").stdout == "[worker:0] hi\n"
+
+
 @pytest.mark.parametrize("flag", ["--local-chief", "--no-record"])
 def test_what_cannot_be_detached_is_refused(flag):
     done = tfrun("--detach", flag, "-w", 1, "--", "true")

@@ -8,110 +8,143 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby, islice
 from typing import Any
 
 from ..command_line import CommandLine
+from ..config.units import TIME, seconds
+from ..errors import TFMesosError
+from ..launcher.screen import EX_IOERR, NOBODY_READS, Screen, unwritten
 from ..runs.control import ask
 from ..runs.directory import RunDirectory
-from ..runs.following import Output, Shown
+from ..runs.following import LOOK_EVERY, Output, Shown
 from ..runs.listing import as_json, list_of, status_of
 from ..runs.prune import KEEP, prune
-from ..runs.store import NoSuchRun, Store, place
-from ..sanitize import plain, tidy
+from ..runs.recorder import SAID
+from ..runs.store import Store, place
+from ..sanitize import plain, plain_all, tidy
+from ..text import count, some
 
-LOOK_EVERY = 0.1  # seconds
-LOST = 69  # EX_UNAVAILABLE: how a run ended is not known
+UNKNOWN_END = 69  # EX_UNAVAILABLE
+AT_ONCE = 1000  # lines in one write, at most
+
+_screen = Screen.of_this_process()
+
+
+def _out(text: str) -> None:
+    try:
+        _screen.out(text)
+    except BrokenPipeError:
+        sys.exit(NOBODY_READS)
+    except OSError as error:
+        raise Unwritten(unwritten(error)[0]) from None
+
+
+def _say(text: str) -> None:
+    _screen.err(f"tfrun: {plain_all(text)}\n")
+
+
+class Unwritten(TFMesosError):
+    exit_code = EX_IOERR
 
 
 def _store() -> Store:
     return Store(place(os.environ))
 
 
-def _print(lines: Iterable[str]) -> None:
-    for line in lines:
-        print(line)
-
-
 def _list(args: argparse.Namespace) -> int:
     runs = _store().all()
     if runs:
-        _print(list_of(runs, time.time()))
+        _out(_lines(list_of(runs, time.time())))
     else:
-        print("there is no run yet", file=sys.stderr)
+        _say("there is no run yet")
     return 0
 
 
+def _lines(lines: Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
 def _status(args: argparse.Namespace) -> int:
-    run = _store().find(args.id)
-    if args.json:
-        print(json.dumps(as_json(run, time.time()), indent=2))
-    else:
-        _print(status_of(run, time.time()))
+    run, now = _store().find(args.id), time.time()
+    _out(
+        f"{json.dumps(as_json(run, now), indent=2)}\n" if args.json else _lines(status_of(run, now))
+    )
     return 0
 
 
 def _logs(args: argparse.Namespace) -> int:
-    if args.id and ":" in args.id and not args.task:
+    if args.id and (":" in args.id or args.id == SAID) and not args.task:
         args.id, args.task = None, args.id
     run = _store().find(args.id)
     output = Output(run, [_task(run, args.task)] if args.task else None)
     since = 0.0 if args.since is None else time.time() - args.since
-    _show(output.follow() if args.follow else output.read(), since, is_alone=bool(args.task))
+    for lines in output.follow() if args.follow else [output.read()]:
+        _show(lines, since, is_alone=bool(args.task))
     return 0
 
 
 def _task(run: RunDirectory, name: str) -> str:
-    there = [f"{job}:{n}" for job, number in run.about["jobs"].items() for n in range(number)]
+    there = [f"{job}:{n}" for job, number in run.jobs.items() for n in range(number)]
     if name not in [*there, *run.logged()]:
-        raise NoSuchRun(f"run {run.id} has no task {name!r}: there is {', '.join(there[:8])}")
+        raise NoSuchTask(f"run {run.id} has no task {name!r}: there is {some(there, 8)}")
     return name
 
 
+class NoSuchTask(TFMesosError):
+    exit_code = 2
+
+
 def _show(output: Iterable[Shown], since: float, *, is_alone: bool = False) -> None:
-    clean = tidy if sys.stdout.isatty() else str
-    for name, line in output:
-        if line.at >= since or not line.at:
-            stream = sys.stdout if line.stream == "stdout" else sys.stderr
-            stream.write(f"{clean(line.text)}\n" if is_alone else f"[{name}] {clean(line.text)}\n")
-    sys.stdout.flush()
+    clean = tidy if _screen.terminal_out else str
+    kept = (one for one in output if one[1].at >= since or not one[1].at)
+    while lines := list(islice(kept, AT_ONCE)):
+        for is_out, together in groupby(lines, lambda one: one[1].stream == "stdout"):
+            before = "" if is_alone else "[{}] "
+            text = _lines(f"{before.format(name)}{clean(line.text)}" for name, line in together)
+            _out(text) if is_out else _screen.err(text)
 
 
 def _attach(args: argparse.Namespace) -> int:
-    run = _store().find(args.id)
-    if run.is_over:
-        return _end_of(run)
+    run, since = _store().find(args.id), time.time()
     try:
-        print(f"tfrun: attached to {run.id}; Ctrl-C leaves it running", file=sys.stderr)
-        _show(Output(run, None).follow(), time.time())
+        if not run.is_over:
+            _say(f"attached to {run.id}; Ctrl-C leaves it running")
+            for lines in Output(run, None).follow():
+                _show(lines, since)
     except KeyboardInterrupt:
-        print(f"tfrun: detached: {run.id} goes on", file=sys.stderr)
+        _say(f"detached: {run.id} goes on")
         return 0
     return _end_of(run)
 
 
 def _wait(args: argparse.Namespace) -> int:
     run = _store().find(args.id)
+    if run.launcher.is_alive is None:
+        _say(f"the launcher of {run.id} is on another machine: waiting for its last word")
+    _until_over(run)
+    return _end_of(run)
+
+
+def _until_over(run: RunDirectory) -> None:
     while not run.is_over:
         time.sleep(LOOK_EVERY)
-    return _end_of(run)
 
 
 def _end_of(run: RunDirectory) -> int:
     """Say how it ended, and return its exit code."""
     outcome = run.outcome
     if outcome is None:
-        print(f"tfrun: {run.id} is lost: its launcher has died", file=sys.stderr)
-        return LOST
-    for line in outcome.get("report", []):
-        print(plain(line), file=sys.stderr)
-    return int(outcome.get("exit_code", LOST))
+        _say(f"how {run.id} ended is not known: its launcher died, or could not write it down")
+        return UNKNOWN_END
+    _screen.err(_lines(plain(line) for line in outcome.get("report", [])))
+    return int(outcome.get("exit_code", UNKNOWN_END))
 
 
 def _stop(args: argparse.Namespace) -> int:
     run = _store().find(args.id)
     ask(run, "stop")
-    while not run.is_over:
-        time.sleep(LOOK_EVERY)
+    _until_over(run)
     return 0
 
 
@@ -127,14 +160,28 @@ def _replace(args: argparse.Namespace) -> int:
 
 def _prune(args: argparse.Namespace) -> int:
     gone = prune(_store(), time.time(), keep=args.keep)
-    print(f"{len(gone)} runs removed", file=sys.stderr)
+    _say(f"{count(len(gone), 'run')} removed")
     return 0
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"must be a number from 0 on, got {text!r}")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    found = seconds(text)
+    if found is None or found < 0:
+        raise argparse.ArgumentTypeError(f"must be {TIME}, got {text!r}")
+    return found
 
 
 _RUN = (("id",), {"nargs": "?", "metavar": "ID", "help": "of the run: its first letters will do"})
 _THE_RUN = (("id",), {"metavar": "ID", "help": "of the run: its first letters will do"})
 
-_THE_TASK = (("task",), {"metavar": "TASK", "help": "such as worker:0"})
+_TASK_HELP = "such as worker:0"
+_THE_TASK = (("task",), {"metavar": "TASK", "help": _TASK_HELP})
 
 Argument = tuple[tuple[str, ...], dict[str, Any]]
 Row = tuple[Callable[[argparse.Namespace], int], str, tuple[Argument, ...]]
@@ -151,9 +198,9 @@ COMMANDS: dict[str, Row] = {
         "what its tasks wrote",
         (
             _RUN,
-            (("task",), {"nargs": "?", "metavar": "TASK", "help": "such as worker:0"}),
+            (("task",), {"nargs": "?", "metavar": "TASK", "help": _TASK_HELP}),
             (("-f", "--follow"), {"action": "store_true", "help": "go on until the run ends"}),
-            (("--since",), {"type": float, "metavar": "SECONDS", "help": "only the last ones"}),
+            (("--since",), {"type": _seconds, "metavar": "TIME", "help": "what came in that time"}),
         ),
     ),
     "attach": (_attach, "show its output from now on; Ctrl-C leaves it running", (_RUN,)),
@@ -164,7 +211,12 @@ COMMANDS: dict[str, Row] = {
     "prune": (
         _prune,
         "remove the records of old runs",
-        ((("--keep",), {"type": int, "default": KEEP, "metavar": "N", "help": "the last N stay"}),),
+        (
+            (
+                ("--keep",),
+                {"type": _number, "default": KEEP, "metavar": "N", "help": "the last N stay"},
+            ),
+        ),
     ),
 }
 

@@ -195,6 +195,9 @@ class Console:
     def _put(self, is_err: bool, text: str, lines: int = 0) -> None:
         if not text:
             return
+        if not self._thread.is_alive():  # it has written all it was given, and ended
+            self._write_one(is_err, text)
+            return
         with self._changed:
             self._queue.append((is_err, text, lines))
             self._waiting += len(text)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import subprocess
 from collections.abc import Sequence
+from pathlib import Path
 
 from ..config.launch import LaunchConfig
 from ..config.secret import without_password
@@ -28,16 +30,20 @@ def about(run_id: str, config: LaunchConfig, argv: Sequence[str], cwd: str, bega
     }
 
 
-def commit_of(directory: str) -> str:
-    """What git has checked out there, with a + if files differ from it; empty without git."""
-    try:
-        found = subprocess.run(
-            ["git", "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty=+"],
-            cwd=directory,
-            capture_output=True,
-            text=True,
-            timeout=30,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return found.stdout.strip()
+def write_commit(directory: str, file: Path) -> subprocess.Popen[bytes] | None:
+    """Have git write there which commit *directory* has; nobody waits for it.
+
+    It runs nothing that the configuration of a strange repository names.
+    """
+    nowhere = subprocess.DEVNULL
+    with open(os.open(file, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as out:
+        try:
+            return subprocess.Popen(
+                ["git", "rev-parse", "HEAD"],
+                cwd=directory,
+                stdin=nowhere,
+                stdout=out,
+                stderr=nowhere,
+            )
+        except OSError:
+            return None  # there is no git

@@ -34,15 +34,33 @@ class NoAnswer(EngineError):
     """The launcher of a run cannot be asked."""
 
 
+class Refused(TFMesosError):
+    """The launcher will not do that."""
+
+    exit_code = 2
+
+
 class Control:
     """While it is entered, the *commands* can be given."""
 
-    def __init__(self, run: RunDirectory, commands: Mapping[str, Command]) -> None:
-        self._run, self._commands = run, commands
+    def __init__(
+        self,
+        run: RunDirectory,
+        commands: Mapping[str, Command],
+        complain: Callable[[str], object],
+    ) -> None:
+        self._run, self._commands, self._complain = run, commands, complain
         self._short: str | None = None  # a directory with a path that is not too long
         self._server: asyncio.Server | None = None
 
     async def __aenter__(self) -> Self:
+        try:
+            await self._listen()
+        except OSError as error:
+            self._complain(f"the run cannot be controlled from elsewhere: {error.strerror}")
+        return self
+
+    async def _listen(self) -> None:
         path = str(self._run.socket_file)
         if len(os.fsencode(path)) > LONGEST_PATH:
             self._short = tempfile.mkdtemp(prefix="tfmesos-")
@@ -50,11 +68,10 @@ class Control:
             self._run.socket_file.symlink_to(path)
         self._server = await asyncio.start_unix_server(self._serve, path, limit=LONGEST_LINE)
         os.chmod(path, 0o600)
-        return self
 
     async def __aexit__(self, *_: object) -> None:
-        assert self._server is not None
-        self._server.close()
+        if self._server is not None:
+            self._server.close()
         self._run.socket_file.unlink(missing_ok=True)
         if self._short is not None:
             shutil.rmtree(self._short, ignore_errors=True)
@@ -73,9 +90,8 @@ class Control:
             request = json_reader.read(line)
         except ValueError as error:
             return f"this is no request: {error}"
-        if not isinstance(request, dict) or request.get("do") not in self._commands:
-            return f"knows only {', '.join(self._commands)}"
-        return self._commands[request["do"]](request)
+        command = self._commands.get(str(request.get("do"))) if isinstance(request, dict) else None
+        return command(request) if command else f"knows only {', '.join(self._commands)}"
 
 
 def _user_of(connection: socket.socket) -> int:
@@ -99,7 +115,7 @@ def ask(run: RunDirectory, do: str, **more: object) -> None:
         except (OSError, ValueError) as error:
             raise NoAnswer(f"the launcher of run {run.id} does not answer: {error}") from None
     if problem := answer.get("problem"):
-        raise TFMesosError(f"{run.id}: {problem}")
+        raise Refused(f"{run.id}: {problem}")
 
 
 def _short_path(path: Path) -> str:

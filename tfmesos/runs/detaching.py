@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
+from contextlib import suppress
 
 
 class Handover:
@@ -27,19 +27,19 @@ class Handover:
         """The tasks run: the terminal is needed no longer."""
         if self._link >= 0:
             _to_nowhere(2)
-            os.write(self._link, run_id.encode())
+            with suppress(OSError):  # nobody waits any more
+                os.write(self._link, run_id.encode())
             os.close(self._link)
             self._link = -1
 
-    def wait(self) -> int:
-        """Print the id of the run when it is ready; the exit code of one that never was."""
+    def wait(self) -> str | int:
+        """The id of the run when it is ready; the exit code of one that never was."""
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda number, _: os.kill(self._child, number))
         with open(self._link, "rb") as link:
             run_id = link.read().decode()
         if run_id:
-            sys.stdout.write(f"{run_id}\n")
-            return 0
+            return run_id
         _, status = os.waitpid(self._child, 0)
         code = os.waitstatus_to_exitcode(status)
         return code if code >= 0 else 128 - code

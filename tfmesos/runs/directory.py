@@ -23,6 +23,7 @@ class RunDirectory:
         self.events_file = path / "events.jsonl"
         self.outcome_file = path / "outcome.json"
         self.socket_file = path / "control"
+        self.commit_file = path / "commit"
         self.output = path / "output"
         self.brought = path / "brought"
 
@@ -38,8 +39,7 @@ class RunDirectory:
     @property
     def last_written(self) -> float:
         """When anything happened last, in seconds since 1970."""
-        times = [path.stat().st_mtime for path in (self.events_file, *self.output.glob("*"))]
-        return max(times, default=0.0)
+        return max(map(_modified, (self.about_file, self.events_file, *self.output.glob("*"))))
 
     @cached_property
     def about(self) -> Json:
@@ -55,7 +55,13 @@ class RunDirectory:
     def began(self) -> float:
         """In seconds since 1970."""
         began = self.about.get("began")
-        return float(began) if isinstance(began, (int, float)) else 0.0
+        return float(began) if isinstance(began, (int, float)) and 0 <= began < 1e11 else 0.0
+
+    @property
+    def jobs(self) -> dict[str, int]:
+        """How many tasks of each job there are."""
+        jobs = self.about.get("jobs")
+        return jobs if isinstance(jobs, dict) else {}
 
     @property
     def launcher(self) -> LauncherProcess:
@@ -79,6 +85,13 @@ class RunDirectory:
                     yield json.loads(line)
         except (FileNotFoundError, ValueError):
             return
+
+
+def _modified(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def _object(path: Path) -> Json:

@@ -43,11 +43,11 @@ class Output:
     def _there(self) -> list[str]:
         return [name for name in self._run.logged() if name != SAID]
 
-    def follow(self, sleep: Callable[[float], None] = time.sleep) -> Iterator[Shown]:
-        """Until the run is over."""
+    def follow(self, sleep: Callable[[float], None] = time.sleep) -> Iterator[Iterator[Shown]]:
+        """Look again and again, until the run is over."""
         is_over = False
         while not is_over:
             is_over = self._run.is_over  # before the last look
-            yield from self.read()
+            yield self.read()
             if not is_over:
                 sleep(LOOK_EVERY)

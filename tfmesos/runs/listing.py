@@ -10,11 +10,11 @@ from ..json_types import Json
 from ..sanitize import plain
 from ..text import count
 from .directory import RunDirectory
-from .status import Reader, RunStatus, TaskStatus, phase_of
+from .status import LOST, RunStatus, TaskStatus, phase_of, status_now
 
 LONGEST_COMMAND = 60  # characters
 
-_SHOWN_STATES = ("running", "starting", "waiting", "succeeded", "failed", "stopped")
+_SHOWN_STATES = ("running", "starting", "waiting", "succeeded", "failed", "stopped", LOST)
 
 
 def table(rows: Iterable[Sequence[str]]) -> list[str]:
@@ -35,13 +35,12 @@ def list_of(runs: Sequence[RunDirectory], now: float) -> list[str]:
 
 
 def _row(run: RunDirectory, now: float) -> tuple[str, ...]:
-    jobs = run.about.get("jobs", {})
     return (
         run.id,
         state_of(run, "running"),
         datetime.fromtimestamp(run.began).strftime("%Y-%m-%d %H:%M"),
-        duration(_end(run, now) - run.began) if run.is_over else duration(now - run.began),
-        " ".join(f"{number} {job}" for job, number in jobs.items()),
+        duration(_end(run, now) - run.began),
+        " ".join(f"{number} {job}" for job, number in run.jobs.items()),
         _command(run),
     )
 
@@ -55,7 +54,7 @@ def _end(run: RunDirectory, now: float) -> float:
     outcome = run.outcome
     if outcome is not None:
         return float(outcome.get("ended", now))
-    return run.last_written or now
+    return run.last_written if run.is_over else now
 
 
 def _command(run: RunDirectory) -> str:
@@ -66,7 +65,7 @@ def _command(run: RunDirectory) -> str:
 
 
 def status_of(run: RunDirectory, now: float) -> list[str]:
-    status = Reader().read(run.entries())
+    status = status_now(run)
     state = state_of(run, status.phase)
     took = duration(_end(run, now) - run.began)
     lines = [f"{run.id}  {state} after {took}  on {run.about.get('master', '?')}  {_command(run)}"]
@@ -96,7 +95,7 @@ def _task_row(task: TaskStatus, now: float) -> tuple[str, ...]:
 
 
 def as_json(run: RunDirectory, now: float) -> Json:
-    status = Reader().read(run.entries())
+    status = status_now(run)
     return {
         "id": run.id,
         "phase": phase_of(run, status.phase),

@@ -7,7 +7,6 @@ import os
 import shutil
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,10 @@ from ..core.outcome import Outcome
 from ..json_types import Json
 from ..launcher.deciders import Beginning
 from ..launcher.observer import Observer
-from .about import commit_of
+from .about import write_commit
 from .directory import RunDirectory
 from .lines import written_line
-from .task_log import TaskLog
+from .task_log import TaskLog, append
 from .values import to_json
 from .writer import Writer
 
@@ -36,12 +35,18 @@ class EventLog:
 
     def __init__(self, path: Path) -> None:
         self._path, self._size = path, 0
+        self.left_out = 0  # lines
 
     def append(self, data: bytes) -> None:
         self._size += len(data)
         if self._size <= EVENTS_LIMIT:
-            with open(self._path, "ab") as file:
-                file.write(data)
+            append(self._path, data)
+        else:
+            self.left_out += data.count(b"\n")
+
+    def close(self) -> None:
+        if self.left_out:
+            append(self._path, b'{"left_out": %d}\n' % self.left_out)
 
 
 class Recorder(Observer):
@@ -61,11 +66,8 @@ class Recorder(Observer):
         self._events = EventLog(directory.events_file)
         directory.output.mkdir(mode=0o700)
         write_whole(directory.about_file, about)
-        self._writer = Writer(self._failed, partial(self._add_commit, about))
-
-    def _add_commit(self, about: Json) -> None:
-        if commit := commit_of(about["cwd"]):
-            write_whole(self.directory.about_file, {**about, "commit": commit})
+        self._git = write_commit(about["cwd"], directory.commit_file)
+        self._writer = Writer(self._failed)
 
     def begun(self, beginning: Beginning) -> None:
         self._note(beginning.at, "beginning", beginning, wall=self._wall())
@@ -78,7 +80,9 @@ class Recorder(Observer):
 
     def _note(self, now: float, kind: str, value: Any, **more: Any) -> None:
         line = json.dumps({"at": now, kind: to_json(value), **more}, ensure_ascii=False)
-        self._writer.put(self._events, line.encode("utf-8", "backslashreplace") + b"\n")
+        data = line.encode("utf-8", "backslashreplace") + b"\n"
+        if not self._writer.put(self._events, data):
+            self._events.left_out += 1
 
     def written(self, task: str, stream: str, text: str, dropped: int) -> None:
         if dropped:
@@ -91,11 +95,14 @@ class Recorder(Observer):
 
     def _log(self, name: str, stream: str, text: str) -> None:
         log = self._logs.get(name) or self._new_log(name)
-        if missing := self._left_out.pop(name, 0):
-            text = f"({missing} lines left out here: the disk was too slow)\n{text}"
-        data = written_line(self._wall(), stream, text)
+        missing = self._left_out.pop(name, 0)
+        data = self._too_slow(missing) + written_line(self._wall(), stream, text)
         if not self._writer.put(log, data):
             self._left_out[name] = missing + text.count("\n")
+
+    def _too_slow(self, lines: int) -> bytes:
+        note = f"({lines} lines left out here: the disk was too slow)\n"
+        return written_line(self._wall(), "tfrun", note) if lines else b""
 
     def _new_log(self, name: str) -> TaskLog:
         self._logs[name] = TaskLog(self.directory.log_file(name), self._limit)
@@ -103,19 +110,28 @@ class Recorder(Observer):
 
     def end(self, outcome: Outcome, report: list[str]) -> None:
         """Nothing more comes. The last file says so."""
-        if not self._writer.close(CLOSE_WITHIN):
-            self._complain("its record is not complete: the disk is too slow")
+        if not self._close():
+            self._complain("the record of the run is not complete: the disk is too slow")
             return
         try:
+            for name, missing in self._left_out.items():
+                self._logs[name].append(self._too_slow(missing))
             for log in self._logs.values():
                 log.join()
+            self._events.close()
             write_whole(self.directory.outcome_file, _ended(outcome, report, self._wall()))
         except OSError as error:
             self._failed(error)
 
+    def _close(self) -> bool:
+        if self._git is not None:
+            self._git.kill()  # it has had its time
+            self._git.wait()
+        return self._writer.close(CLOSE_WITHIN)
+
     def discard(self) -> None:
         """There was no run after all."""
-        self._writer.close(CLOSE_WITHIN)
+        self._close()
         shutil.rmtree(self.directory.path, ignore_errors=True)
 
     def _failed(self, error: OSError) -> None:

@@ -32,6 +32,10 @@ def new_id() -> str:
     return "".join(secrets.choice(_ID_CHARACTERS) for _ in range(4))
 
 
+class NotRecorded(TFMesosError):
+    exit_code = 74  # EX_IOERR
+
+
 class Recording:
     """``observer`` and ``id`` are for the run. One that cannot be recorded goes on without."""
 
@@ -48,7 +52,9 @@ class Recording:
             begins = about(self.id, config, argv, os.getcwd(), time.time())
             recorder = Recorder(directory, begins, self._warn)
         except OSError as error:
-            self._warn(f"the run is not recorded: {error.filename}: {error.strerror}")
+            self._warn(
+                f"the run is not recorded: {error.filename or self._store.root}: {error.strerror}"
+            )
             return None
         self._console.on_say = recorder.said
         return recorder
@@ -56,6 +62,10 @@ class Recording:
     def _warn(self, text: str) -> None:
         self._console.on_say = lambda text: None
         self._console.say(text, "warning")
+
+    def require(self) -> None:
+        if self._recorder is None:
+            raise NotRecorded("a run in the background is found by its record, and has none")
 
     @property
     def observer(self) -> Observer:
@@ -66,7 +76,7 @@ class Recording:
         if self._recorder is None:
             return nullcontext()
         commands = {"stop": partial(_stop, run), "restart": partial(_restart, run)}
-        return Control(self._recorder.directory, commands)
+        return Control(self._recorder.directory, commands, self._warn)
 
     def ended(self, outcome: Outcome) -> None:
         self._outcome = outcome
@@ -85,7 +95,7 @@ class Recording:
         if isinstance(error, SpecError):  # nothing was started
             self._recorder.discard()
         else:
-            outcome = self._outcome or Outcome(error=TFMesosError(f"a fault in tfmesos: {kind}"))
+            outcome = self._outcome or Outcome(error=_fault(error))
             report = failure_report(outcome, self._console.named) if outcome.error else []
             self._recorder.end(outcome, report)
             with suppress(OSError):
@@ -93,9 +103,19 @@ class Recording:
 
 
 def _stop(run: Run, request: Json) -> str:
-    run.request_stop("stopped by its owner", Interrupted.exit_code)
+    """A second request waits for what the first one began."""
+    if not run.stop_requests.is_requested:
+        run.request_stop("stopped by its owner", Interrupted.exit_code)
     return ""
 
 
 def _restart(run: Run, request: Json) -> str:
     return run.restart(str(request.get("task")), request.get("elsewhere") is True)
+
+
+def _fault(error: BaseException | None) -> TFMesosError:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    fault = TFMesosError(f"a fault in tfmesos: {type(error).__name__}: {error}")
+    fault.exit_code = 70  # EX_SOFTWARE
+    return fault

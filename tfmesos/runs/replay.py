@@ -27,6 +27,8 @@ def replay(run: RunDirectory) -> Iterator[Step]:
         raise ValueError(f"{run.events_file} does not say how the run began")
     deciders = Deciders(beginning.lifecycle(), beginning.engine())
     for entry in entries:
+        if "left_out" in entry:
+            raise ValueError(f"{entry['left_out']} events were not written down")
         if "event" in entry:
             event, now = from_json(entry["event"]), float(entry["at"])
             yield now - beginning.at, event, deciders.handle(event, now)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,6 +48,15 @@ class RunStatus:
         return found
 
 
+def status_now(run: RunDirectory) -> RunStatus:
+    """Of a run that is over, what nobody saw the end of is lost."""
+    status = Reader().read(run.entries())
+    if run.is_over:
+        for task in status.tasks.values():
+            task.state = LOST if task.state in ("waiting", "starting", "running") else task.state
+    return status
+
+
 def phase_of(run: RunDirectory, phase: str) -> str:
     """The phase of a run whose record stops in *phase*."""
     if (outcome := run.outcome) is not None:
@@ -68,7 +78,8 @@ class Reader:
         for entry in entries:
             for kind in ("beginning", "event", "told"):
                 if kind in entry:
-                    self._take(from_json(entry[kind]), float(entry["at"]))
+                    with suppress(ValueError, TypeError):  # written by another version
+                        self._take(from_json(entry[kind]), float(entry["at"]))
         return self.status
 
     def _take(self, event: Any, now: float) -> None:
@@ -101,21 +112,24 @@ class Reader:
             self.status.tasks[task.name].address = address
 
     def _task(self, task_id: str) -> TaskStatus:
-        """What is told of a task of nobody is kept nowhere."""
-        return self.status.tasks.get(self._name(task_id)[0]) or TaskStatus("", "")
+        """What is told of a task of nobody, or of an attempt of yesterday, is kept nowhere."""
+        name, attempt = self._name(task_id)
+        task = self.status.tasks.get(name)
+        return task if task and attempt == task.restarts + 1 else TaskStatus("", "")
 
-    def _name(self, task_id: str) -> tuple[str, str]:
+    def _name(self, task_id: str) -> tuple[str, int]:
         """The name of a task and the number of its attempt."""
         if task_id in self._names:
-            return self._names[task_id], "1"
+            return self._names[task_id], 1
         job, index, attempt = task_id.removeprefix(f"{self._run_id}-").rsplit("-", 2)
-        return f"{job}:{index}", attempt
+        return f"{job}:{index}", int(attempt)
 
     def _placed(self, place: happened.Placed) -> None:
-        task = self._task(place.task_id)
+        name, attempt = self._name(place.task_id)
+        task = self.status.tasks[name]
         task.state, task.node, task.code, task.reason = "starting", place.hostname, None, ""
         task.began = task.ended = None
-        task.restarts = int(self._name(place.task_id)[1]) - 1
+        task.restarts = attempt - 1
 
     def _ready(self, task: TaskStatus, at: float) -> None:
         task.state, task.began = "running", at

@@ -17,6 +17,10 @@ class NoSuchRun(TFMesosError):
     exit_code = 2
 
 
+class Unreadable(TFMesosError):
+    exit_code = 74  # EX_IOERR
+
+
 def place(environ: Mapping[str, str]) -> Path:
     """The directory of all runs: below the user's state directory, as XDG names it."""
     state = environ.get("XDG_STATE_HOME", "")
@@ -44,8 +48,10 @@ class Store:
         """Every run, the newest first."""
         try:
             paths = [path for path in self.root.iterdir() if (path / "run.json").is_file()]
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return []
+        except OSError as error:
+            raise Unreadable(f"the runs cannot be read: {self.root}: {error.strerror}") from None
         runs = [RunDirectory(path) for path in paths]
         return sorted(runs, key=lambda run: run.began, reverse=True)
 

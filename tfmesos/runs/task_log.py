@@ -30,7 +30,7 @@ class TaskLog:
         """*data* is whole lines."""
         if self._size and self._size + len(data) > self._room:
             self._begin_piece()
-        _append(_piece(self._path, self._piece), data)
+        append(_piece(self._path, self._piece), data)
         self._size += len(data)
         self._lines += data.count(b"\n")
 
@@ -44,7 +44,7 @@ class TaskLog:
         self._piece, self._size = self._piece + 1, 0
         if (oldest := self._piece - PIECES) > 0:
             _piece(self._path, oldest).unlink(missing_ok=True)
-        _append(_piece(self._path, self._piece), b"%d\n" % self._lines)
+        append(_piece(self._path, self._piece), b"%d\n" % self._lines)
 
     def join(self) -> None:
         """Nothing more comes: make one file of it, safe on the disk."""
@@ -124,7 +124,7 @@ def _note(missing: int) -> bytes:
     return b"(%d lines left out here: the log of a task is limited)\n" % missing
 
 
-def _append(path: Path, data: bytes) -> None:
+def append(path: Path, data: bytes) -> None:
     """Opened each time: of a thousand tasks none keeps a file open."""
     opened = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:

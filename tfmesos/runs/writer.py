@@ -16,15 +16,10 @@ class Appendable(Protocol):
 
 
 class Writer:
-    """What cannot be written is told once to *on_failure*, and nothing is written after that.
+    """What cannot be written is told once to *on_failure*, and nothing is written after that."""
 
-    *first* is done before all else: something that takes its time.
-    """
-
-    def __init__(
-        self, on_failure: Callable[[OSError], object], first: Callable[[], object] = lambda: None
-    ) -> None:
-        self._on_failure, self._first = on_failure, first
+    def __init__(self, on_failure: Callable[[OSError], object]) -> None:
+        self._on_failure = on_failure
         self._waiting: dict[Appendable, list[bytes]] = {}
         self._size = 0
         self._is_closed = self.has_failed = False
@@ -51,7 +46,6 @@ class Writer:
         return not self._thread.is_alive()
 
     def _write_on(self) -> None:
-        self._do(self._first)
         is_closed = False
         while not is_closed:
             with self._changed:
