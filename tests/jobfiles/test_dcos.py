@@ -224,8 +224,12 @@ def test_a_disk_of_its_own_is_a_warning_for_each_section():
         ({"job_name": "a.py b"}, "service.job_name must be the name of a module, without .py, got"),
         ({"job_path": "../x"}, "service.job_path must be a path within what job_url gives, got "),
         ({"job_path": "/x"}, "service.job_path must be a path within what job_url gives, got '/x'"),
-        ({"job_context": "{'a': 1}"}, "service.job_context must be a JSON object in a text: Expec"),
+        ({"job_context": "{'a': 1}"}, "service.job_context must be a JSON object in a text, but i"),
         ({"job_context": "[1]"}, "service.job_context must be a JSON object in a text, got [1]"),
+        (
+            {"job_context": '{"a":' + "[" * 100_000},
+            "service.job_context must be a JSON object in a text, but i",
+        ),
         ({"job_context": 5}, "service.job_context must be a text, got 5"),
         (
             {"shared_filesystem": "logs"},

@@ -5,13 +5,13 @@ Its jobs call ``main(server, log_dir, context)`` of a module: our ``entry``.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
 
-from . import tensorboard
+from . import json_text, tensorboard
 from .parts import Part
+from .reading import Unreadable
 from .translation import Document, JobFileError, Key, Translation
 
 # Section of theirs -> job of ours, and what a task of it has unless the section says otherwise.
@@ -161,9 +161,9 @@ def _context(service: Part, given: Any) -> Any:
     if not text or not text.strip():
         return None
     try:
-        found = json.loads(text)
-    except ValueError as error:
-        service.fail("job_context", f"must be a JSON object in a text: {error}")
+        found, _ = json_text.parse(text)
+    except Unreadable as error:
+        service.fail("job_context", f"must be a JSON object in a text, but {error.problem}")
     if not isinstance(found, dict):
         service.fail("job_context", f"must be a JSON object in a text, got {found!r}")
     return found

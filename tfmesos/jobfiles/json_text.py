@@ -19,6 +19,8 @@ def parse(text: str) -> tuple[Any, dict[Key, int]]:
         raise Unreadable(f"is no JSON: {error.msg}", error.lineno) from None
     except ValueError as error:  # a number of thousands of digits
         raise Unreadable(f"is no JSON: {error}") from None
+    except RecursionError:
+        raise Unreadable(f"is nested more than {MAX_DEPTH} deep") from None
     return value, _lines(text)
 
 
