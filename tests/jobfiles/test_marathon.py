@@ -58,6 +58,11 @@ def test_without_an_image_the_arguments_are_the_command():
     ]
 
 
+def test_an_app_without_arguments_runs_what_its_image_does():
+    document = to_ours(of(an_app(cmd=None, args=[], container={"docker": DOCKER}))).document
+    assert (document["image"], document["jobs"]["worker"]["args"]) == ("x", [])
+
+
 def test_arguments_that_begin_with_a_flag_want_an_entry_point_even_without_an_image():
     assert to_ours(group()).document["jobs"]["worker"]["args"] == ARGS
 
@@ -154,6 +159,7 @@ DOCKER = {"image": "x"}
         (of(an_app(), an_app(id="worker-1", instances=2)), "apps[1].instances must be 1: each"),
         (of(an_app(cmd="x --worker_hosts a:1,b:2")), "apps[0] names 2 addresses in --worker_hosts"),
         (of(an_app(cmd="x --task_index x")), "apps[0] has a --task_index that is no number: 'x'"),
+        (of(an_app(cmd=None, args=[])), "apps[0].cmd is missing"),
         (of(an_app(user="a"), an_app(id="ps")), "apps[1] has another user than worker-0: None"),
         (of(an_app(container={"docker": DOCKER}), an_app(id="ps", cmd="x"),
             an_app(id="w2", container={"type": "DOCKER", "docker": DOCKER})),

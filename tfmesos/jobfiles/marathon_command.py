@@ -11,6 +11,7 @@ import json
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from .exports import SERVER_COMMAND
@@ -78,7 +79,7 @@ def flags_in(words: Words | None) -> dict[str, str]:
     if isinstance(words, str):
         return {found[2]: found[4].strip("\"'") for found in _FLAG.finditer(words)}
     flags: dict[str, str] = {}
-    for word, after in zip(words or [], [*(words or [])[1:], ""], strict=True):
+    for word, after in pairwise([*(words or []), ""]):
         if found := _FLAG.fullmatch(word):
             flags[found[2]] = found[4]
         elif found := _SPLIT_FLAG.fullmatch(word):
