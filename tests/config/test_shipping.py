@@ -81,6 +81,22 @@ def test_single_files_cannot_come_to_a_local_chief(tmp_path):
         make_config(workers(1), ship_files=[str(tmp_path / "file")], local_chief=True)
 
 
+@pytest.mark.parametrize("field", ["ship", "ship_files"])
+def test_an_address_with_a_password_is_refused_without_showing_it(field):
+    address = "https://user:pa55word@127.0.0.1:1/x.zip"
+    with pytest.raises(SpecError) as caught:
+        make_config(workers(1), **{field: address if field == "ship" else [f"{address}:a"]})
+    assert str(caught.value) == (
+        f"{field} must not hold a user or password, everybody could read them: "
+        "https://***@127.0.0.1:1/x.zip"
+    )
+
+
+def test_an_address_may_have_an_at_sign_in_its_path():
+    address = "https://127.0.0.1:1/train@1.2.zip"
+    assert make_config(workers(1), ship=address).ship.address == address
+
+
 def test_a_directory_is_no_single_file(tmp_path):
     with pytest.raises(SpecError, match=r"^ship_files '.*' is a directory: use ship for it"):
         make_config(workers(1), ship_files=[str(tmp_path)])

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from typing import Any
 
+from ..config.secret import without_password
 from ..config.shipping import Ship, parse_ship_files
 from ..errors import SpecError
+
+_WITH_USER = re.compile(r"://[^/?#]*@")
 
 
 def ship_of(given: Mapping[str, Any]) -> Ship | None:
@@ -17,6 +21,8 @@ def ship_of(given: Mapping[str, Any]) -> Ship | None:
     directory = None if address else _directory(given["ship"])
     if not address and directory is None and not files:
         return None
+    for field, place in (("ship", address or ""), *(("ship_files", local) for local, _ in files)):
+        _refuse_password(field, place)
     for local, _ in files:
         if "://" not in local and not os.path.isfile(local):
             what = "is a directory: use ship for it" if os.path.isdir(local) else "is no file"
@@ -30,6 +36,12 @@ def _address(given: Any) -> str | None:
     """Of something that is fetched and unpacked, if it is one."""
     text = os.fspath(given) if given and given is not True else ""
     return _whole(text) if "://" in text or os.path.isfile(text) else None
+
+
+def _refuse_password(field: str, place: str) -> None:
+    if _WITH_USER.search(place):
+        problem = "must not hold a user or password, everybody could read them"
+        raise SpecError(None, field, f"{problem}: {without_password(place)}")
 
 
 def _whole(place: str) -> str:
