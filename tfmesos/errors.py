@@ -26,6 +26,11 @@ class SpecError(TFMesosError):
         super().__init__(f"{where}{field} {problem}")
         self.job, self.field, self.problem = job, field, problem
 
+    @property
+    def is_about_name_of_job(self) -> bool:
+        """A run has a name, too."""
+        return self.job is not None and self.field == "name"
+
 
 class UnreadableFile(SpecError):
     """The file that a setting names is not there or cannot be read."""

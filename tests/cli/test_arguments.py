@@ -162,6 +162,13 @@ def test_a_wrong_job_is_named(text, problem):
     assert in_flags(caught.value).startswith(f"--job {problem}")
 
 
+def test_a_wrong_name_of_a_job_is_told_from_the_name_of_the_run():
+    args = parse(["-n", "mine", "--job", "worker-0=1", "--job", "worker=1", "--", "x"])
+    with pytest.raises(SpecError) as caught:
+        config_of(args, None)
+    assert in_flags(caught.value) == "--job 'worker-0' must be letters, digits and _ only"
+
+
 def test_a_dry_run_has_a_format_only_after_an_equals_sign():
     assert parse(["-w", "1", "--dry-run", "--", "x"]).dry_run == "words"
     assert parse(["--dry-run", "-w", "1", "yaml"]).cmd == ["yaml"]

@@ -188,6 +188,8 @@ def in_flags(error: SpecError) -> str:
         return str(error)
     if error.field == "jobs":
         return "no task to run: say how many workers with -w/--nworker (or use --chief)"
+    if error.is_about_name_of_job:
+        return f"--job {error.job!r} {error.problem}"
     of_all = _NAMES.get((None, error.field))  # of a job, too: the flag is the same for all
     flag = _NAMES.get((error.job, error.field), of_all)
     return f"{flag} {error.problem}" if flag else str(error)

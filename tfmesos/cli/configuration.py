@@ -76,8 +76,10 @@ def _is_by_flag(args: argparse.Namespace, error: SpecError) -> bool:
     """Is it about something that the command line says?"""
     if error.field == "cmd":
         return bool(args.cmd)
-    places = {destination(flag) for flag in FLAGS if flag.field == error.field}
     if any(text.startswith(f"{error.job}=") for text in args.job or ()):
         return True
+    if error.is_about_name_of_job:
+        return False
+    places = {destination(flag) for flag in FLAGS if flag.field == error.field}
     own = f"{error.job}_{error.field}"
     return any(getattr(args, place, None) is not None for place in places & {own, error.field})

@@ -138,6 +138,7 @@ def _settings(apps: Sequence[App]) -> Document:
 def _origins(tasks: Tasks, shared: Document) -> dict[Key, Key]:
     origins: dict[Key, Key] = {("name",): ("id",)}
     for job, (app, *_) in reversed(list(tasks.items())):
+        origins["jobs", job] = app.key
         for field in ("cpus", "mem", "disk", "gpus", "env", "constraints", "cmd", "args"):
             origins[("jobs", job, field)] = (*app.key, field)
         image: Key = ("image",) if "image" in shared else ("jobs", job, "image")

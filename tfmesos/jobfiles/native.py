@@ -121,6 +121,8 @@ def key_of(document: Document, error: SpecError) -> Key | None:
     """Where the document says what *error* complains about, if it does."""
     if isinstance(error, JobFileError):
         return error.key
+    if error.is_about_name_of_job:
+        return "jobs", str(error.job)
     of_job: Key = ("jobs", str(error.job), error.field)
     if error.job is not None and error.field in document["jobs"].get(error.job, {}):
         return of_job
