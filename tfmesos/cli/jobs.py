@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from ..config.job import DEFAULT_CPUS, DEFAULT_MEM
 from ..config.setting import RESOURCES, TASKS, Setting, Size
@@ -92,10 +92,24 @@ def job_changes(args: argparse.Namespace, jobs: Mapping[str, Document]) -> dict[
             changes[name] = fields
         elif fields.get("num"):
             changes[name] = fields if name == "ps" else {**fields, **like_worker, **fields}
-    for text in args.job or ():
-        name, fields = _parse_job(text)
-        changes[name] = {**changes.get(name, {}), **fields}
+    for name, fields in _jobs_by_name(args.job or (), asked).items():
+        changes[name] = {**asked.get(name, {}), **changes.get(name, {}), **fields}
     return _with_servers(args.serve or "", jobs, changes)
+
+
+def _jobs_by_name(texts: Sequence[str], asked: Mapping[str, Document]) -> dict[str, Document]:
+    """What --job says; not what another flag has *asked* for, too: nobody knows which is meant."""
+    found: dict[str, Document] = {}
+    for text in texts:
+        name, fields = _parse_job(text)
+        if name in found:
+            raise SpecError(None, "job", f"names {name!r} twice: {text!r}")
+        for flag in JOB_FLAGS:
+            if flag.job == name and flag.field in fields and flag.field in asked[name]:
+                problem = f"{text!r} and {flag.name} exclude each other: give one of them"
+                raise SpecError(None, "job", problem)
+        found[name] = fields
+    return found
 
 
 def _parse_job(text: str) -> tuple[str, Document]:
@@ -104,7 +118,12 @@ def _parse_job(text: str) -> tuple[str, Document]:
     name, equals, num = head.partition("=")
     if not equals or not name or not (num.isascii() and num.isdigit() and len(num) < 10):
         raise SpecError(None, "job", f"must be NAME=COUNT[:cpus=..,mem=..], got {text!r}")
-    return name, {"num": int(num), **dict(_parse_amount(a, text) for a in _parts(amounts))}
+    fields: Document = {"num": int(num)}
+    for field, value in (_parse_amount(part, text) for part in _parts(amounts)):
+        if field in fields:
+            raise SpecError(None, "job", f"has {field} twice in {text!r}")
+        fields[field] = value
+    return name, fields
 
 
 def _parts(text: str) -> list[str]:
@@ -113,8 +132,10 @@ def _parts(text: str) -> list[str]:
 
 def _parse_amount(part: str, text: str) -> tuple[str, float | str]:
     known = [field for field, *_ in _AMOUNTS]
-    field, equals, value = part.partition("=")
-    if field not in known or not equals:
+    field, _, value = part.partition("=")
+    if field in known and not value:
+        raise SpecError(None, "job", f"{field} needs a value in {text!r}: {field}=VALUE")
+    if field not in known:
         problem = f"knows {', '.join(known)}, not {part!r} in {text!r}"
         raise SpecError(None, "job", f"{problem}{suggestion(field, known)}")
     if field in ("mem", "disk"):
