@@ -140,7 +140,7 @@ def test_a_job_of_any_name_has_a_number_and_resources():
 
 
 def test_a_job_by_name_changes_one_of_the_usual_flags():
-    args = parse(["-w", "1", "-Cw", "2", "--job", "worker=3:mem=64", "--", "x"])
+    args = parse(["-Cw", "2", "--job", "worker=3:mem=64", "--", "x"])
     assert config_of(args, None).jobs == (Job("worker", 3, cpus=2, mem=64, cmd="x"),)
 
 
@@ -151,7 +151,9 @@ def test_a_job_by_name_changes_one_of_the_usual_flags():
         ("=2", "must be NAME=COUNT"),
         ("a=-1", "must be NAME=COUNT"),
         ("a=2:mm=5", "knows cpus, gpus, mem, disk, not 'mm=5' in 'a=2:mm=5': did you mean mem?"),
-        ("a=2:mem", "knows cpus, gpus, mem, disk, not 'mem' in 'a=2:mem'"),
+        ("a=2:mem", "mem needs a value in 'a=2:mem': mem=VALUE"),
+        ("a=2:mem=", "mem needs a value in 'a=2:mem=': mem=VALUE"),
+        ("a=2:cpus=1,cpus=2", "has cpus twice in 'a=2:cpus=1,cpus=2'"),
         ("a=2:cpus=x", "cpus must be a number, got 'x' in 'a=2:cpus=x'"),
     ],
 )
@@ -160,6 +162,28 @@ def test_a_wrong_job_is_named(text, problem):
     with pytest.raises(SpecError) as caught:
         config_of(args, None)
     assert in_flags(caught.value).startswith(f"--job {problem}")
+
+
+@pytest.mark.parametrize(
+    "argv, problem",
+    [
+        (["--job", "a=1", "--job", "a=2"], "names 'a' twice: 'a=2'"),
+        (["--job", "worker=1", "-w", "2"], "'worker=1' and -w/--nworker exclude each other"),
+        (["--chief", "--job", "chief=0"], "'chief=0' and --chief exclude each other"),
+        (["-Ms", "64", "--job", "ps=1:mem=1G"], "'ps=1:mem=1G' and -Ms/--server-mem exclude each"),
+    ],
+)
+def test_nothing_is_said_twice_of_a_job(argv, problem):
+    with pytest.raises(SpecError) as caught:
+        config_of(parse([*argv, "--", "x"]), None)
+    assert in_flags(caught.value).startswith(f"--job {problem}")
+
+
+@pytest.mark.parametrize("field, flag", [("context", "--context"), ("extra_config", "-e")])
+def test_no_more_of_a_file_is_read_than_could_be_used(field, flag):
+    with pytest.raises(SpecError) as caught:
+        settings_of(parse([flag, "/dev/zero", "-w", "1", "--", "x"]))
+    assert str(caught.value) == f"{field} is longer than 1,048,576 bytes: /dev/zero"
 
 
 def test_a_wrong_name_of_a_job_is_told_from_the_name_of_the_run():

@@ -104,6 +104,14 @@ def test_a_wrong_name_of_a_job_has_its_own_line_whatever_the_run_is_called(job_y
     assert said(job_yaml, "--job", "worker-0=2") == "--job 'worker-0' " + problem.split(" ", 2)[2]
 
 
+def test_a_file_that_a_job_file_names_and_that_is_not_there_has_the_same_exit_code(job_yaml):
+    job_yaml.write_text(FILE + "secrets: {a: nofile}\n")
+    with pytest.raises(SpecError) as caught:
+        config(job_yaml)
+    assert caught.value.exit_code == 66
+    assert str(caught.value).startswith(f"{job_yaml}:10: secrets a names a file that does not")
+
+
 def test_a_command_that_no_job_of_the_file_would_run_is_refused(job_yaml):
     job_yaml.write_text("jobs: {worker: {cmd: x}, ps: {serve: true}}")
     assert said(job_yaml, "--", "y").startswith(

@@ -13,6 +13,7 @@ from tfmesos.errors import SpecError
 from tfmesos.launcher.configuration import make_config
 from tfmesos.launcher.secret_values import LARGEST, LONGEST
 
+GONE = "No such file or directory"
 HUSH = "hush-59f0c4d1e7"
 
 
@@ -152,6 +153,13 @@ NO_VALUE = "give NAME=FILE or NAME=env:VARIABLE, never the secret itself"
             "krb5_principal must be a principal such as user@REALM, got '-u'",
             2,
         ),
+        ({"secrets": {"a": "fifo"}}, "secrets a is empty", 2),
+        ({"secret_file": "fifo", "principal": "me"}, "secret_file is empty: fifo", 2),
+        (
+            {"secret_file": "none", "principal": "me"},
+            f"secret_file cannot be read: none: {GONE}",
+            66,
+        ),
         ({"env_file": "none"}, "env_file cannot be read: none: No such file or directory", 66),
         ({"env_file": "secret"}, "env_file must have KEY=VALUE in each line: secret:1", 2),
         ({"env_file": "zero"}, "env_file must be a text of at most 1,048,576 bytes: zero", 2),
@@ -161,6 +169,7 @@ def test_what_is_wrong_is_one_line_without_a_secret(place, settings, problem, co
     write("long", bytes(LONGEST + 1))
     write("longest", bytes(LONGEST))
     write("zero", b"a\0b")
+    os.mkfifo("fifo")
     assert problem_of(**settings) == (problem, code)
 
 
@@ -169,6 +178,15 @@ def test_a_secret_that_everybody_can_read_is_warned_of_and_no_other(place):
     config = make_config(workers(1), secrets={"a": "open", "b": "secret", "c": "env:HUSH"})
     expected = "open holds a secret, and everybody here can read it: chmod 600 it"
     assert config.warnings == (expected,)
+
+
+def test_a_secret_may_come_from_a_pipe(place):
+    reader, writer = os.pipe()
+    os.write(writer, b"piped")
+    os.close(writer)
+    found = secrets_of(secrets={"a": f"/dev/fd/{reader}"}).reveal()
+    os.close(reader)
+    assert base64.b64decode(found["files"]["a"]) == b"piped"
 
 
 def test_the_lines_of_a_file_are_variables_and_those_that_are_given_win(place):

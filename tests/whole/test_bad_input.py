@@ -44,7 +44,6 @@ def test_an_extra_config_that_is_no_object_is_refused(tmp_path, text, problem):
         (["-w", "1", "-m", "", "--", "x"], "-m/--master must name a master, or be local, got ''"),
         (["-w", "1", "-r", "a b", "--", "x"], "-r/--role must be a name without spaces, got 'a b'"),
         (["-w", "1", "-m", "ftp://x", "--", "x"], "-m/--master"),
-        (["-w", "1", "-e", "/no/such", "--", "x"], "-e/--extra-config cannot be read: /no/such"),
         (["-w", "1", "-C", "lxc", "--", "x"], "-C/--containerizer-type must be MESOS or DOCKER"),
         (["-w", "1", "--start-timeout", "0", "--", "x"], "--start-timeout must be above 0, got 0"),
         (["-w", "1", "--start-timeout", "nan", "--", "x"], "--start-timeout must be a number of"),
@@ -128,13 +127,8 @@ def test_an_extra_config_that_is_no_object_is_refused(tmp_path, text, problem):
         (["-w", "1", "--serve", "ps", "--", "x"], "--serve names no job of this run: 'ps'"),
         (["-w", "1", "--serve", "worker", "--", "x"], "--serve leaves no task to run the command"),
         (["-w", "1", "--principal", "me", "--", "x"], "--principal 'me' needs a secret file, too"),
-        (["-w", "1", "--secret-file", "/no", "--", "x"], "--secret-file cannot be read: /no"),
         (["-w", "1", "--token-file", "/dev/null", "--", "x"], "--token-file is empty: /dev/null"),
         (["-w", "1", "--key-file", "k", "--", "x"], "--key-file needs a certificate file, too"),
-        (
-            ["-w", "1", "-m", "https://127.0.0.1:1", "--ca-file", "/no/ca", "--", "x"],
-            "--ca-file cannot be used: /no/ca",
-        ),
         (["--frobnicate", "--", "x"], "--frobnicate"),
     ],
 )
@@ -142,3 +136,22 @@ def test_bad_input_is_one_clear_line_and_nothing_is_started(args, message):
     done = tfrun(*args)
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "args, message",
+    [
+        (["-e", "/no"], "-e/--extra-config cannot be read: /no: No such file or directory"),
+        (["--secret-file", "/no"], "--secret-file cannot be read: /no: No such file or directory"),
+        (["--context", "/no"], "--context cannot be read: /no: No such file or directory"),
+        (["--ship=/no"], "--ship '/no' does not exist"),
+        (["--ship-file", "/no"], "--ship-file '/no' does not exist"),
+        (
+            ["-m", "https://127.0.0.1:1", "--ca-file", "/no"],
+            "--ca-file cannot be used: /no: No such file or directory",
+        ),
+    ],
+)
+def test_a_file_that_is_not_there_has_an_exit_code_of_its_own(args, message):
+    done = tfrun("-w", "1", *args, "--", "x")
+    assert (done.returncode, done.stdout, done.stderr) == (66, "", f"tfrun: {message}\n")

@@ -60,7 +60,7 @@ def test_a_function_can_be_called_from_python_too(tmp_path, capfd):
         (("--entry", "train"), "--entry must be MODULE:FUNCTION, as in train:main, got 'train'"),
         (("--entry", "a:b", "--", "x"), "--entry and a command exclude each other: give one of"),
         (("--entry", "a:b", "--context", "{1"), "--context must be a JSON object: Expecting prop"),
-        (("--entry", "a:b", "--context", "no"), "--context cannot be read: no: No such file or d"),
+        (("--entry", "a:b", "--context", "[1]"), "--context must be a JSON object, got [1]"),
         (("--context", "{}", "--", "x"), "--context is for an entry: name that, too"),
         (("--log-dir", "x", "--", "x"), "--log-dir is for an entry: name that, too"),
     ],

@@ -93,13 +93,13 @@ def test_what_is_large_is_named(project):
 @pytest.mark.parametrize(
     "args, code, message",
     [
-        (["--ship=missing"], 2, "--ship 'missing' does not exist"),
+        (["--ship=missing"], 66, "--ship 'missing' does not exist"),
         (["--ship=/dev/null"], 2, "--ship '/dev/null' is no directory"),
         (["--ship="], 2, "--ship must name a directory, or have no value, got ''"),
         (["--ship", "--ship-limit", "1K"], 2, "--ship-limit of 1 KB is exceeded; the largest"),
         (["--ship", "--ship-limit", "x"], 2, "--ship-limit must be a number of MiB, or a size"),
         (["--ship", "--ship-file", "train.py"], 2, "--ship-file there are two files of the name"),
-        (["--ship-file", "missing"], 2, "--ship-file 'missing' is no file"),
+        (["--ship-file", "missing"], 66, "--ship-file 'missing' does not exist"),
         (["--ship", "--cwd", "../x"], 2, "--cwd must be in what is shipped, got '../x'"),
     ],
 )

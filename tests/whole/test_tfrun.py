@@ -253,18 +253,27 @@ def test_tasks_find_the_launcher_where_it_says_it_is(host):
     assert (done.returncode, done.stdout) == (0, "[worker:0] found\n")
 
 
-def test_a_directory_that_is_gone_is_named(tmp_path):
+@pytest.mark.parametrize(
+    "flag, code, problem",
+    [
+        ("", 2, "the current directory does not exist any more"),
+        ("--ship", 66, "--ship cannot be read: the current directory does not exist any more"),
+        ("--entry a:b --log-dir x", 2, "the current directory does not exist any more"),
+    ],
+)
+def test_a_directory_that_is_gone_is_named(tmp_path, flag, code, problem):
     gone = tmp_path / "gone"
     gone.mkdir()
+    command = "" if "--entry" in flag else "-- true"
     done = subprocess.run(
-        ["sh", "-c", f"rmdir {gone}; exec {sys.executable} -m tfmesos -w 1 -- true"],
+        ["sh", "-c", f"rmdir {gone}; exec {sys.executable} -m tfmesos -w 1 {flag} {command}"],
         cwd=gone,
         capture_output=True,
         text=True,
         env=environment(PYTHONPATH=str(Path(__file__).parents[2])),
     )
-    assert done.returncode == 2
-    assert "the current directory does not exist any more" in done.stderr
+    assert done.returncode == code
+    assert done.stderr.startswith(f"tfrun: {problem}") and done.stderr.count("\n") == 1
 
 
 def test_of_several_masters_the_first_need_not_exist():

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ..command_line import CommandLine
 from ..config.setting import GROUPS, SCREEN, TASKS, Setting, one_of
 from ..config.settings import SETTINGS
-from ..errors import SpecError
+from ..errors import SpecError, UnreadableFile
 from ..jobfiles import ENDINGS, WRITTEN
 from ..jobfiles.translation import JobFileError
 from ..text import suggestion
@@ -91,6 +91,8 @@ _OWN_FLAGS = (
         is_repeatable=True,
     ),
 )
+
+_LARGEST_JSON = 1024 * 1024  # bytes
 
 FLAGS = (*JOB_FLAGS, *(setting for setting in SETTINGS if setting.flags), *_OWN_FLAGS)
 
@@ -230,32 +232,42 @@ def _secrets(field: str, given: Sequence[str]) -> dict[str, str] | None:
 
 
 def _context(text: str | None) -> Any:
-    if text is None or not text.lstrip().startswith("{"):
+    if text is None or not _is_json(text):
         return _json_file("context", text)
-    from ..node import json_reader
+    return _object("context", text.encode(errors="surrogateescape"), "must be a JSON object")
 
-    try:
-        return json_reader.read(text.encode())
-    except ValueError as error:
-        raise SpecError(None, "context", f"must be a JSON object: {error}") from None
+
+def _is_json(text: str) -> bool:
+    """Rather than the name of a file."""
+    start = text.lstrip()[:1]
+    return start == "{" or (start == "[" and not os.path.exists(text))
 
 
 def _json_file(field: str, path: str | None) -> Any:
     if path is None:
         return None
+    from ..launcher.named_file import beginning
+
+    try:
+        content = beginning(path, _LARGEST_JSON + 1)
+    except (OSError, ValueError) as error:  # a path with a zero byte is a ValueError
+        why = error.strerror if isinstance(error, OSError) else error
+        raise UnreadableFile(None, field, f"cannot be read: {path}: {why}") from None
+    if len(content) > _LARGEST_JSON:
+        raise SpecError(None, field, f"is longer than {_LARGEST_JSON:,} bytes: {path}")
+    return _object(field, content, f"must hold a JSON object: {path}")
+
+
+def _object(field: str, content: bytes, problem: str) -> Any:
     from ..node import json_reader
 
     try:
-        with open(path, "rb") as file:
-            found = json_reader.read(file.read())
-        if isinstance(found, dict):
-            return found
-        problem = f"must be a JSON object, got {found!r}"  # null would be as good as not given
-    except OSError as error:
-        problem = f"cannot be read: {path}: {error.strerror}"
+        found = json_reader.read(content)
     except ValueError as error:
-        problem = f"must hold a JSON object: {path}: {error}"
-    raise SpecError(None, field, problem)
+        raise SpecError(None, field, f"{problem}: {error}") from None
+    if not isinstance(found, dict):  # null would be as good as not given
+        raise SpecError(None, field, f"must be a JSON object, got {found!r}")
+    return found
 
 
 def _logs(args: argparse.Namespace) -> str | None:

@@ -120,7 +120,7 @@ def _variables(given: Given) -> dict[str, str]:
 def _entry_environment(given: Given) -> dict[str, str]:
     log_dir = given["log_dir"]
     if log_dir and "://" not in log_dir:
-        log_dir = os.path.abspath(log_dir)
+        log_dir = os.path.normpath(os.path.join(_current_directory(), log_dir))
     return entry_environment({**given, "log_dir": log_dir})
 
 

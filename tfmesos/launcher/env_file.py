@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from ..errors import SpecError, UnreadableFile
+from .named_file import beginning
 
 _LARGEST = 1024 * 1024  # bytes
 _LINE = re.compile(r"\s*([A-Za-z_]\w*)=(.*)", re.A)
@@ -16,8 +17,7 @@ def read_variables(path: str | None) -> dict[str, str]:
     if path is None:
         return {}
     try:
-        with open(path, "rb") as file:
-            content = file.read(_LARGEST + 1)
+        content = beginning(path, _LARGEST + 1)
     except (OSError, ValueError) as error:  # a path with a zero byte is a ValueError
         why = error.strerror if isinstance(error, OSError) else error
         raise UnreadableFile(None, "env_file", f"cannot be read: {path}: {why}") from None

@@ -13,6 +13,7 @@ from ..jobfiles.reading import MAX_BYTES, Tree, read
 from ..jobfiles.translation import Document, Translation
 from .configuration import make_config
 from .image_command import with_image_commands
+from .named_file import beginning
 
 if TYPE_CHECKING:
     from ..config.jobs import Jobs
@@ -48,15 +49,16 @@ class JobFile:
         key = key_of(self.document, error)
         if key is None:
             return error
-        return self._tree.locate(self._translation.origins.get(key, key), error.problem)
+        found = self._tree.locate(self._translation.origins.get(key, key), error.problem)
+        found.exit_code = error.exit_code
+        return found
 
 
 def _content(path: str, name: str) -> bytes:
     try:
         if path == STANDARD_INPUT:
             return sys.stdin.buffer.read(MAX_BYTES + 1)
-        with open(path, "rb") as file:
-            return file.read(MAX_BYTES + 1)
+        return beginning(path, MAX_BYTES + 1)
     except (OSError, ValueError) as error:  # a path with a zero byte is a ValueError
         why = error.strerror if isinstance(error, OSError) else error
         raise CannotRead(f"the job file cannot be read: {name}: {why}") from None

@@ -18,6 +18,7 @@ from ..config.sizes import large_environment
 from ..errors import SpecError, UnreadableFile
 from ..node import kerberos
 from ..record import Record
+from .named_file import beginning
 
 LONGEST = 64 * 1024  # bytes of one secret
 LARGEST = 1024 * 1024  # bytes of all
@@ -76,10 +77,10 @@ def read_line(field: str, path: str | None) -> Secret | None:
     if path is None:
         return None
     try:
-        content = _read(path)
+        content = beginning(path, LONGEST + 1)
     except (OSError, ValueError) as error:  # a path with a zero byte is a ValueError
         why = error.strerror if isinstance(error, OSError) else error
-        raise SpecError(None, field, f"cannot be read: {path}: {why}") from None
+        raise UnreadableFile(None, field, f"cannot be read: {path}: {why}") from None
     if len(content) > LONGEST:
         raise SpecError(None, field, f"is longer than {LONGEST} bytes: {path}")
     secret = content.decode(errors="replace").strip()
@@ -88,11 +89,6 @@ def read_line(field: str, path: str | None) -> Secret | None:
     if "\ufffd" in secret or not secret.isprintable():
         raise SpecError(None, field, f"must hold one line of text: {path}")
     return Secret(secret)
-
-
-def _read(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read(LONGEST + 1)
 
 
 def _files(given: Mapping[str, Any]) -> Iterator[_Wanted]:
@@ -145,7 +141,7 @@ def _variable(wanted: _Wanted, name: str) -> bytes:
 
 def _file(wanted: _Wanted) -> bytes:
     try:
-        return _read(wanted.source)
+        return beginning(wanted.source, LONGEST + 1)
     except (FileNotFoundError, ValueError):  # ValueError: a zero byte in the path
         shown = _NO_VALUE if wanted.words else wanted.source
         problem = f"{wanted.words}names a file that does not exist: {shown}"

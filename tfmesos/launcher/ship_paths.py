@@ -9,7 +9,7 @@ from typing import Any
 
 from ..config.secret import without_password
 from ..config.shipping import Ship, parse_ship_files
-from ..errors import SpecError
+from ..errors import SpecError, UnreadableFile
 
 _WITH_USER = re.compile(r"://[^/?#]*@")
 
@@ -26,7 +26,7 @@ def ship_of(given: Mapping[str, Any]) -> Ship | None:
     for local, _ in files:
         if "://" not in local and not os.path.isfile(local):
             what = "is a directory: use ship for it" if os.path.isdir(local) else "is no file"
-            raise SpecError(None, "ship_files", f"{local!r} {what}")
+            raise _wrong("ship_files", local, what)
     limit = int(given["ship_limit"] * 1024 * 1024)
     whole = tuple((_whole(local), name) for local, name in files)
     return Ship(directory, whole, limit, address)
@@ -53,6 +53,15 @@ def _directory(given: Any) -> str | None:
         return None
     directory = "." if given is True else os.fspath(given)
     if not os.path.isdir(directory):
-        what = "is no directory" if os.path.exists(directory) else "does not exist"
-        raise SpecError(None, "ship", f"{directory!r} {what}")
-    return os.path.abspath(directory)
+        raise _wrong("ship", directory, "is no directory")
+    try:
+        return os.path.abspath(directory)
+    except FileNotFoundError:
+        problem = "cannot be read: the current directory does not exist any more"
+        raise UnreadableFile(None, "ship", problem) from None
+
+
+def _wrong(field: str, path: str, what: str) -> SpecError:
+    if os.path.exists(path):
+        return SpecError(None, field, f"{path!r} {what}")
+    return UnreadableFile(None, field, f"{path!r} does not exist")

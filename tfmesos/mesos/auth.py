@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from ..config.launch import Access
 from ..config.secret import Secret
-from ..errors import SpecError
+from ..errors import SpecError, UnreadableFile
 
 if TYPE_CHECKING:
     import ssl
@@ -44,7 +44,7 @@ def tls_context(access: Access) -> ssl.SSLContext | None:
         try:
             context.load_cert_chain(access.cert_file, access.key_file)
         except (OSError, ssl.SSLError) as error:
-            raise SpecError(None, "cert_file", _problem(access.cert_file, error)) from error
+            raise _unusable("cert_file", access.cert_file, error) from error
     return context
 
 
@@ -97,8 +97,11 @@ def _context(ca_file: str | None) -> ssl.SSLContext:
     try:
         return ssl.create_default_context(cafile=ca_file)
     except (OSError, ssl.SSLError) as error:
-        raise SpecError(None, "ca_file", _problem(str(ca_file), error)) from error
+        raise _unusable("ca_file", str(ca_file), error) from error
 
 
-def _problem(path: str, error: OSError) -> str:
-    return f"cannot be used: {path}: {error.strerror or error}"
+def _unusable(field: str, path: str, error: OSError) -> SpecError:
+    import ssl
+
+    kind = SpecError if isinstance(error, ssl.SSLError) else UnreadableFile
+    return kind(None, field, f"cannot be used: {path}: {error.strerror or error}")
