@@ -69,6 +69,12 @@ def test_files_links_and_rights_are_kept(make, unpacked):
     assert (out / "a/b/run.py").stat().st_mode & 0o777 == 0o755
 
 
+@both
+def test_names_may_begin_with_a_dot_as_tar_writes_them(make, unpacked):
+    out = unpacked(make, ("./a/run.py", b"1"), ("./a/near", "run.py"), ("./far", "a//run.py"))
+    assert tree(out) == {"a", "a/run.py", "a/near", "far"}
+
+
 @pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2", "w:xz"])
 def test_a_tar_may_be_compressed_in_the_usual_ways(mode, unpacked):
     out = unpacked(a_tar, ("x.py", b"1"), mode=mode)
@@ -92,6 +98,8 @@ def test_a_name_that_leads_out_is_refused(make, name, unpacked, tmp_path):
         [("d/l", "../../x")],
         [("d/l", ".."), ("out", "d/l/..")],  # looks as if it led to d
         [("a", "b"), ("b", "..")],
+        [("a", "/no/such"), ("a/x", "y")],
+        [("d", "../x")],
     ],
 )
 def test_a_link_that_leads_out_is_refused(make, links, unpacked):
@@ -102,8 +110,17 @@ def test_a_link_that_leads_out_is_refused(make, links, unpacked):
 @both
 def test_no_file_is_written_through_a_link(make, unpacked, tmp_path):
     (tmp_path / "victim").mkdir()
-    with pytest.raises(BadArchive):
+    with pytest.raises(BadArchive, match=r"^holds the link 'l', which leads out of it, to '../v"):
         unpacked(make, ("l", "../victim"), ("l/x", b"bad"))
+    assert not list((tmp_path / "victim").iterdir())
+
+
+@both
+@pytest.mark.parametrize("name", ["l/x", "l/new/x"])
+def test_no_link_is_made_through_a_link(make, name, unpacked, tmp_path):
+    (tmp_path / "victim").mkdir()
+    with pytest.raises(BadArchive, match=rf"^holds '{name}', which is behind a link$"):
+        unpacked(make, ("l", "../victim"), (name, "y"))
     assert not list((tmp_path / "victim").iterdir())
 
 
@@ -163,3 +180,9 @@ def test_what_is_no_archive_is_left_alone(tmp_path):
     path = tmp_path / "train.py"
     path.write_text("print(1)")
     assert unpack_at(path, tmp_path) is False
+
+
+@both
+def test_a_link_that_is_a_directory_besides_is_named(make, unpacked):
+    with pytest.raises(BadArchive, match=r"^holds 'l' twice, once as a link$"):
+        unpacked(make, ("d/file", b""), ("l", "d"), ("l/x", b""))

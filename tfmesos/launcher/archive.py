@@ -1,7 +1,7 @@
 """Unpack a zip or a tar of somebody else's: nothing gets out of its directory, or fills the disk.
 
-Links are made last, so no file is written through one; then all of them must lead to a place
-below the directory.
+Links are made last, and none behind another, so nothing is written through one; then all of them
+must lead to a place below the directory.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class _Unpacker:
         parts = name.split("/")
         if name.startswith("/") or ".." in parts or "\\" in name or "\0" in name:
             raise BadArchive(f"holds {name!r}, which leads out of its directory")
-        return os.path.join(self._root, *parts)
+        return os.path.normpath(os.path.join(self._root, *parts))
 
     def _add(self, member: _Member, place: str) -> None:
         if stat.S_ISDIR(member.mode):
@@ -140,13 +140,26 @@ class _Unpacker:
 
     def _make_links(self) -> None:
         for place, target in self._links.items():
-            os.makedirs(os.path.dirname(place), exist_ok=True)
+            parent = os.path.dirname(place)
+            if os.path.lexists(place) or os.path.isabs(target):
+                self._refuse_outside(place, os.path.join(parent, target))
+                raise BadArchive(f"holds {self._name(place)!r} twice, once as a link")
+            if os.path.realpath(parent) != parent:
+                raise BadArchive(f"holds {self._name(place)!r}, which is behind a link")
+            os.makedirs(parent, exist_ok=True)
             os.symlink(target, place)
-        for place, target in self._links.items():
-            end = os.path.realpath(place)
-            if os.path.isabs(target) or os.path.commonpath([end, self._root]) != self._root:
-                name = os.path.relpath(place, self._root)
-                raise BadArchive(f"holds the link {name!r}, which leads out of it, to {target!r}")
+        for place in self._links:
+            self._refuse_outside(place, place)
+
+    def _refuse_outside(self, link: str, path: str) -> None:
+        """An absolute target is as good as outside: it leads elsewhere on a node."""
+        target, end = self._links[link], os.path.realpath(path)
+        if os.path.isabs(target) or os.path.commonpath([end, self._root]) != self._root:
+            name = self._name(link)
+            raise BadArchive(f"holds the link {name!r}, which leads out of it, to {target!r}")
+
+    def _name(self, place: str) -> str:
+        return os.path.relpath(place, self._root)
 
 
 def _too_large() -> str:
