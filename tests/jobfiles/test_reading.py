@@ -138,7 +138,7 @@ MERGED = "a: &a {x: 1}\n" + "".join(
         ("a: *b", "j.yaml", "j.yaml:1: found undefined alias"),
         ("<<: 5", "j.yaml", "j.yaml:1: << must stand before an anchor of keys"),
         ("? [a]\n: 1", "j.yaml", "j.yaml:1: has a key that is no text"),
-        ("a: 1\n---\nb: 1\n", "j.yaml", "j.yaml:2: but found another document"),
+        ("a: 1\n---\nb: 1\n", "j.yaml", "j.yaml:2: a job file holds one document: another one"),
         ("a: \x07", "j.yaml", "j.yaml: is no YAML: unacceptable character"),
         ("[" * 60 + "]" * 60, "j.yaml", "j.yaml:1: is nested more than 50 deep"),
         ("[" * 5000, "j.yaml", "j.yaml: is nested more than 50 deep"),

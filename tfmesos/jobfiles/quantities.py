@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 MIB = 2**20
+_TOO_MUCH = 2**63  # as in Kubernetes
 
 _QUANTITY = re.compile(
     r"([+-]?\d{1,24}(?:\.\d{0,24})?|[+-]?\.\d{1,24})(?:([eE][+-]?\d{1,2})|(.*))", re.A
@@ -28,6 +29,8 @@ def parse(value: Any) -> Decimal:
     amount = Decimal(found[1] + (found[2] or "")) * unit
     if amount < 0:
         raise ValueError(f"must not be negative, got {value!r}")
+    if amount >= _TOO_MUCH:
+        raise ValueError(f"must be below 8Ei, got {value!r}")
     return amount
 
 

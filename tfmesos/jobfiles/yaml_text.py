@@ -63,6 +63,8 @@ def parse(text: str) -> tuple[Any, dict[Key, int]]:
         problem = error.problem or error.context or "is no YAML"
         if "'\\t'" in problem:
             problem = "has a tab before the first word: YAML is indented with spaces"
+        if problem == "but found another document":
+            problem = "a job file holds one document: another one begins here"
         raise Unreadable(problem, mark.line + 1 if mark else None) from None
     except yaml.YAMLError as error:
         raise Unreadable(f"is no YAML: {str(error).splitlines()[0]}") from None
