@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from contextlib import suppress
 
 import h11
 from hypothesis import strategies as st
@@ -79,11 +80,15 @@ def check_client(given: list[bytes]) -> None:
 
 
 async def _answered(given: list[bytes]) -> bytes:
+    answering: list[tuple[asyncio.Task[None] | None, asyncio.WriteTransport]] = []
+
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        for piece in given:
-            writer.write(piece)
-            await asyncio.sleep(0)
+        answering.append((asyncio.current_task(), writer.transport))
+        with suppress(ConnectionError, asyncio.IncompleteReadError):
+            await reader.readuntil(b"\r\n\r\n")
+            for piece in given:
+                writer.write(piece)
+                await asyncio.sleep(0)
         writer.close()
 
     server = await asyncio.start_server(answer, "127.0.0.1", 0)
@@ -96,3 +101,6 @@ async def _answered(given: list[bytes]) -> bytes:
         raise AssertionError("it hangs") from error
     finally:
         server.close()
+        for _, transport in answering:
+            transport.abort()
+        await asyncio.gather(*(task for task, _ in answering if task))

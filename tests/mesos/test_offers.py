@@ -18,7 +18,7 @@ def offers(draw):
     for i in range(draw(st.integers(0, 6))):
         more = [scalar("cpus", draw(amounts), role="ml"), scalar("mem", draw(amounts), role="ml")]
         if draw(st.booleans()):
-            more.append(ports((31000, 31000 + draw(st.integers(0, 3)))))
+            more.append(ports((31000 + 10 * i, 31000 + 10 * i + draw(st.integers(0, 3)))))
         agent = f"agent-{draw(st.integers(0, 3))}"
         mem, gpus = draw(amounts) * 40, draw(st.integers(0, 2))
         found.append(an_offer(f"o{i}", agent, cpus=draw(amounts), mem=mem, gpus=gpus, more=more))

@@ -84,8 +84,7 @@ class Run:
         self._events: asyncio.Queue[AnyEvent] = asyncio.Queue()
         self._outcome: Outcome | None = None
         self.stop_requests = StopRequests()
-        self._next_status = 0.0
-        self._story = Story(config.size)
+        self._next_status, self._story = 0.0, Story(config.size)
         self._shown_phase: Phase | None = None
         self._shipment = Shipment(config, console)
         self._chief: LocalChief | None = None  # the task in this terminal
@@ -314,8 +313,9 @@ class Run:
             case do.StopRunner(task_id, grace) if self._chief and task_id == self._chief.task_id:
                 stopping = self._chief.stop(grace, self._events.put_nowait)
                 self._side_work.append(self._spawn(stopping))
-            case do.StopRunner():
-                self._listener.send(action.task_id, stop_message(action))
+            case do.StopRunner(task_id):
+                self._shown |= {self._names[task_id]} if action.examine else set()  # its words then
+                self._listener.send(task_id, stop_message(action))
             case do.Refuse(task_id):
                 self._listener.refuse(task_id)
             case do.AnnounceReady(cluster):

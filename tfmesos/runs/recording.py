@@ -23,7 +23,7 @@ from .about import about
 from .control import Control
 from .prune import prune_when_due
 from .recorder import Recorder
-from .store import Store, place
+from .store import Store, has_place, place
 
 _ID_CHARACTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # none that looks like another
 
@@ -52,16 +52,16 @@ class Recording:
             begins = about(self.id, config, argv, os.getcwd(), time.time())
             recorder = Recorder(directory, begins, self._warn)
         except OSError as error:
-            self._warn(
-                f"the run is not recorded: {error.filename or self._store.root}: {error.strerror}"
-            )
+            where = error.filename or self._store.root
+            level = "warning" if has_place(os.environ) else "info"
+            self._warn(f"the run is not recorded: {where}: {error.strerror}", level)
             return None
         self._console.on_say = recorder.said
         return recorder
 
-    def _warn(self, text: str) -> None:
+    def _warn(self, text: str, level: str = "warning") -> None:
         self._console.on_say = lambda text: None
-        self._console.say(text, "warning")
+        self._console.say(text, level)
 
     def require(self) -> None:
         if self._recorder is None:

@@ -29,6 +29,11 @@ def place(environ: Mapping[str, str]) -> Path:
     return Path(state, "tfmesos", "runs")
 
 
+def has_place(environ: Mapping[str, str]) -> bool:
+    """Does the user expect records? In a container many users have no directory of their own."""
+    return "XDG_STATE_HOME" in environ or os.access(os.path.expanduser("~"), os.W_OK)
+
+
 class Store:
     def __init__(self, root: Path) -> None:
         self.root = root
