@@ -16,6 +16,7 @@ TEST = [
     "pytest-timeout",
     "pytest-xdist",
     "ruff",
+    "selenium",
     "tensorboard",
     "types-PyYAML",
     "types-psutil",

@@ -75,6 +75,15 @@ def nothing_is_left_behind(scratch, recorded_runs, monkeypatch):
     gc.freeze()  # what outlives a test: nobody need look for garbage in it after the next one
 
 
+@pytest.fixture
+def browser():
+    """A Chromium, driven by selenium; see ``tests/browser.py``."""
+    from tests.browser import chromium
+
+    with chromium() as opened:
+        yield opened
+
+
 @pytest.fixture(scope="session")
 def certificate(tmp_path_factory):
     """Of a master (and of its agents) at 127.0.0.1; its own authority."""
