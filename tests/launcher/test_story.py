@@ -5,6 +5,7 @@ from tests.builders import servers, workers
 from tests.replay import Run
 from tfmesos.core import events as happened
 from tfmesos.launcher.story import Story
+from tfmesos.mesos.story import MesosStory
 
 
 class Told(Run):
@@ -12,7 +13,7 @@ class Told(Run):
 
     def __init__(self, *jobs, **options):
         super().__init__(*jobs, **options)
-        self.story, self.lines = Story(len(self.tasks)), []
+        self.story, self.lines = Story(len(self.tasks), MesosStory()), []
 
     def __call__(self, event):
         todo = super().__call__(event)

@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from ..config.job import Job
 from ..config.launch import LaunchConfig
 from ..core.actions import Request
 from ..core.events import Event, Ticked
 from ..core.lifecycle import Lifecycle
-from ..mesos.engine import MesosEngine
 from ..record import Record
+from .engine import Decider
+from .engines import MESOS, kind_of, new_decider, rules_of
 from .local_chief import LocalChief
-
-
-class Decider(Protocol):
-    """Whatever decides: pure, so that events and random numbers are enough to replay a run."""
-
-    @property
-    def deadline(self) -> float | None:
-        """When ``Ticked`` is due at the latest."""
-
-    def handle(self, event: Any, now: float) -> Sequence[Any]:
-        """Take in what happened; return what is to be done, in this order."""
 
 
 class Beginning(Record):
@@ -35,6 +25,8 @@ class Beginning(Record):
     jobs: tuple[Job, ...]
     rules: tuple[tuple[str, Any], ...]  # the options of the lifecycle
     seed: int  # of all random numbers
+    kind: str = MESOS  # of the engine
+    engine_rules: tuple[tuple[str, Any], ...] = ()  # the options of its decider
 
     @classmethod
     def of(
@@ -51,14 +43,15 @@ class Beginning(Record):
             "nodes_alike": config.is_local or config.all_in_images,
             "local": None if chief is None else (chief.task, chief.task_id, chief.address),
         }
-        return cls(run_id, now, config.jobs, tuple(rules.items()), seed)
+        engine = kind_of(config), tuple(rules_of(config).items())
+        return cls(run_id, now, config.jobs, tuple(rules.items()), seed, *engine)
 
     def lifecycle(self) -> Lifecycle:
         tasks = tuple(task for job in self.jobs for task in job.tasks)
         return Lifecycle(tasks, self.run_id, self.at, **dict(self.rules))
 
-    def engine(self) -> MesosEngine:
-        return MesosEngine(random.Random(self.seed).random)
+    def engine(self) -> Decider:
+        return new_decider(self.kind, random.Random(self.seed).random, dict(self.engine_rules))
 
 
 class Deciders:

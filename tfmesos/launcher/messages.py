@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..config.job import Job, Task
@@ -13,7 +13,6 @@ from ..config.secret import Secret
 from ..core.actions import ClusterSpec, StopRunner
 from ..errors import SpecError
 from ..json_types import Json
-from ..mesos.offers import Seat
 from ..mesos.task_info import command_info
 from ..node import timings, wire
 from ..node.address import join_address
@@ -49,16 +48,18 @@ def stub_settings(
     return told.rstrip()
 
 
-def runner_settings(config: LaunchConfig, seat: Seat) -> Json:
+def runner_settings(
+    config: LaunchConfig, task: Task, port: int | None, gpu_ids: Sequence[str]
+) -> Json:
     """What a runner is told when it has proved itself."""
     return {
-        "job": seat.task.job.name,
-        "index": seat.task.index,
-        "type": seat.task.type,
-        "number": seat.task.number,
-        "port": seat.port or seat.task.job.wanted_port,
-        "port_is_wish": bool(seat.task.job.port) and not seat.task.job.insists_on_port,
-        "env": gpus_of_seat(seat.gpu_ids),
+        "job": task.job.name,
+        "index": task.index,
+        "type": task.type,
+        "number": task.number,
+        "port": port or task.job.wanted_port,
+        "port_is_wish": bool(task.job.port) and not task.job.insists_on_port,
+        "env": gpus_of_seat(gpu_ids),
         "grace": runner_grace(config),
         "stop_grace": config.stop_grace,
         "stop_signal": config.stop_signal,

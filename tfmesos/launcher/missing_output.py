@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable, Collection, Mapping
 
 from ..errors import FrameError
-from ..mesos.driver import MesosDriver
 from ..node import undelivered, wire
+from .engine import Driver
 from .listener import Listener
 from .runner_reports import Output
 
@@ -20,7 +20,7 @@ class MissingOutput:
     def __init__(
         self,
         listener: Listener,
-        driver: MesosDriver,
+        driver: Driver,
         say: Callable[[str, str], object],
         names: Mapping[str, str],
     ) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import secrets
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack
@@ -15,7 +14,6 @@ from typing import Any
 
 from ..config.job import Task
 from ..config.launch import LaunchConfig
-from ..config.secret import Secret
 from ..core import actions as do
 from ..core import events as happened
 from ..core.actions import ClusterSpec
@@ -23,41 +21,34 @@ from ..core.lifecycle import Lifecycle
 from ..core.outcome import Outcome
 from ..core.phases import Phase
 from ..errors import Interrupted, SpecError, TFMesosError
-from ..json_types import Json
-from ..mesos.containers import choice
-from ..mesos.driver import MesosDriver
-from ..mesos.engine import MesosEngine
-from ..mesos.events import MesosEvent
-from ..mesos.offers import Seat
 from ..node.address import split_address
+from ..record import Record
 from . import payload
 from .console import Console
 from .deciders import Beginning, Deciders
+from .engine import Decider, Driver, Setup
+from .engines import new_setup
 from .interrupt import StopRequests
 from .listener import Listener
 from .local_chief import LocalChief
 from .messages import (
     prepare_message,
-    runner_command,
     runner_grace,
-    runner_settings,
     silent_after,
     start_frames,
     start_message,
     stop_message,
-    stub_settings,
 )
 from .missing_output import MissingOutput
 from .observer import Observer
 from .open_files import limit_warning
+from .runners import Runners
 from .screen import unwritten
-from .setup import Setup
 from .shipping import Shipment
 from .story import Story
 
 log = logging.getLogger(__name__)
 
-AnyEvent = happened.Event | happened.Ticked | MesosEvent
 LEAVE_WITHIN, HURRY_WITHIN = 3.0, 0.5  # seconds for the engine to let us go
 STARTS, BETWEEN_STARTS = 32, 0.05  # tasks that begin at once, seconds until the next ones do
 STATUS_EVERY = 0.1  # seconds between two versions of the live line, at least
@@ -79,19 +70,19 @@ class Run:
         self._observer = observer or Observer()
         self._on_failure = on_failure if config.has_servers else None
         self.id = f"tfmesos-{run_id}"
-        self._names: dict[str, str] = {}  # task id -> name on the screen
         self._shown = {task.name for task in config.tasks if task in config.logs}
-        self._events: asyncio.Queue[AnyEvent] = asyncio.Queue()
+        self._events: asyncio.Queue[Record] = asyncio.Queue()
         self._outcome: Outcome | None = None
         self.stop_requests = StopRequests()
-        self._next_status, self._story = 0.0, Story(config.size)
+        self._next_status = 0.0
         self._shown_phase: Phase | None = None
         self._shipment = Shipment(config, console)
         self._chief: LocalChief | None = None  # the task in this terminal
         self._side_work: list[asyncio.Task[None]] = []
         self._group: asyncio.TaskGroup
-        self._setup: Setup
-        self._driver: MesosDriver
+        self._story: Story
+        self._driver: Driver
+        self._runners: Runners
         self._listener: Listener
         self._lifecycle: Lifecycle | None = None
         self._deciders: Deciders
@@ -165,16 +156,18 @@ class Run:
     async def _open(self, stack: AsyncExitStack, began_at: float) -> None:
         stops = self.stop_requests
         await self._shipment.pack(stack, stops.unless_requested)
-        self._setup = Setup(self.config, self._console.say, stops.unless_requested)
-        await self._setup.find_masters(stack, self.id, lambda: stops.is_hurried)
-        if said := choice(self.config, self._console.named):
-            self._console.say(said)
-        if not self.config.is_local:  # where the sandboxes go with us
-            self._console.kept = "; the sandbox has them all"
+        console, named = self._console, self._console.named
+        setup = new_setup(self.config, self.id, console.say, named, stops.unless_requested)
+        for text in self.config.warnings:
+            console.say(text, "warning")
+        await setup.open(stack, began_at, lambda: stops.is_hurried)
+        if setup.remark:
+            console.say(setup.remark)
+        console.kept = setup.kept
         if said := limit_warning(self.config.size):
-            self._console.say(said, "warning")
+            console.say(said, "warning")
         self._listener = await stack.enter_async_context(self._new_listener())
-        self._launcher = await self._setup.listen(self._listener, self.id)
+        self._launcher = await setup.listen(self._listener)
         if self.config.local_chief:
             self._chief = LocalChief(self.config, self.id, self.host, self._console.say)
             stack.callback(self._chief.close)
@@ -183,7 +176,7 @@ class Run:
         self._observer.begun(beginning)
         self._lifecycle, engine = beginning.lifecycle(), beginning.engine()
         self._deciders = Deciders(self._lifecycle, engine, self._observer.told)
-        self._driver = self._new_driver(engine)
+        self._open_engine(setup, engine)
 
     def _new_listener(self) -> Listener:
         return Listener(
@@ -198,34 +191,11 @@ class Run:
             on_sent=self._shipment.sent,
         )
 
-    def _new_driver(self, engine: MesosEngine) -> MesosDriver:
-        return MesosDriver(
-            self.config,
-            self.id,
-            self._setup.masters,
-            engine,
-            self._events.put_nowait,
-            self._command_of,
-            self._console.say,
-            self._console.named,
-            credential=self._setup.credential,
-            tls=self._setup.tls,
-            timing=self._setup.timing,
-        )
-
-    def _command_of(self, task_id: str, seat: Seat) -> Json:
-        """What starts a task, whose runner is expected from now on."""
-        # Where a task can see this process: a container has pids and files of its own.
-        scratch = self._setup.scratch
-        is_near = scratch is not None and self.config.image_of(seat.task.job) is None
-        owner, more = (os.getpid(), {"scratch": scratch}) if is_near else (None, {})
-        self._names[task_id] = seat.task.name
-        if seat.other_port:
-            self._console.say(seat.other_port)
-        settings = runner_settings(self.config, seat) | self._shipment.described | more
-        secret = Secret(self._listener.expect(task_id, settings=settings).hex())
-        told = stub_settings(self.id, self._launcher, task_id, owner, self._setup.certificate)
-        return runner_command(self.config, seat.task.job, told, secret)
+    def _open_engine(self, setup: Setup, engine: Decider) -> None:
+        found_at = (self._listener, self._launcher, self._shipment)
+        self._runners = Runners(self.config, self.id, setup, *found_at)
+        self._driver = setup.driver(engine, self._events.put_nowait, self._runners)
+        self._story = Story(self.config.size, setup.story)
 
     # Living
 
@@ -235,7 +205,7 @@ class Run:
             outcome = await self._explained(await self._loop())
             if self._on_failure is not None and outcome.error is not None:
                 await self._on_failure(outcome)
-                for task_id in self._names:
+                for task_id in self._runners.names:
                     self._listener.dismiss(task_id)
             is_hurried = self.stop_requests.is_hurried
             await self._driver.leave(HURRY_WITHIN if is_hurried else LEAVE_WITHIN)
@@ -272,7 +242,7 @@ class Run:
             self._next_status, self._shown_phase = now + STATUS_EVERY, lifecycle.phase
             self._console.status(self._shipment.status or lifecycle.summary())
 
-    async def _next_event(self) -> AnyEvent:
+    async def _next_event(self) -> Record:
         try:
             async with asyncio.timeout_at(self._deciders.deadline):
                 return await self._events.get()
@@ -288,15 +258,17 @@ class Run:
     async def _with_all_output(self, outcome: Outcome) -> Outcome:
         """Show what tasks have written that ended, or say that it is missing."""
         try:
-            wanted = self._names.values() if self.config.record else self._shown
-            missing = MissingOutput(self._listener, self._driver, self._console.say, self._names)
+            wanted = self._runners.names.values() if self.config.record else self._shown
+            missing = MissingOutput(
+                self._listener, self._driver, self._console.say, self._runners.names
+            )
             await self.stop_requests.unless_cut(missing.fetch(wanted, self._output))
         except Interrupted as stop:
             return outcome if outcome.error else outcome.but(error=stop)
         return outcome
 
     async def _output(self, task_id: str, stream: str, text: str, dropped: int) -> None:
-        name = self._names.get(task_id, task_id)
+        name = self._runners.names.get(task_id, task_id)
         self._observer.written(name, stream, text, dropped)
         if name in self._shown:
             await self._console.output(name, stream, text, dropped)
@@ -314,7 +286,9 @@ class Run:
                 stopping = self._chief.stop(grace, self._events.put_nowait)
                 self._side_work.append(self._spawn(stopping))
             case do.StopRunner(task_id):
-                self._shown |= {self._names[task_id]} if action.examine else set()  # its words then
+                self._shown |= (
+                    {self._runners.names[task_id]} if action.examine else set()
+                )  # its words then
                 self._listener.send(task_id, stop_message(action))
             case do.Refuse(task_id):
                 self._listener.refuse(task_id)

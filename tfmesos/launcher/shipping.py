@@ -16,7 +16,7 @@ from ..json_types import Json
 from ..node.files import SHIP
 from ..text import count, size_text
 from .console import Console
-from .setup import UnlessStopped
+from .engine import UnlessStopped
 from .ship_progress import ShipProgress
 
 if TYPE_CHECKING:

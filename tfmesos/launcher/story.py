@@ -10,10 +10,8 @@ from typing import Any
 
 from ..core import actions as do
 from ..core import events as happened
-from ..mesos.actions import Launch
-from ..mesos.events import OffersReceived, TaskUpdated
-from ..mesos.task_states import is_terminal
 from ..text import count, some
+from .engine import EngineStory
 
 FEW = 10  # tasks that are told of one by one
 
@@ -37,11 +35,10 @@ class Tally:
 
 
 class Story:
-    def __init__(self, tasks: int) -> None:
-        self._tasks = tasks
+    def __init__(self, tasks: int, engine: EngineStory) -> None:
+        self._tasks, self._engine = tasks, engine
         self._names: dict[str, str] = {}  # of those that were launched, by their ids
         self._registered, self._ended = Tally(), Tally()
-        self._is_offered = False  # since the last launch
 
     def tell(self, event: Any, actions: Sequence[Any]) -> list[str]:
         """What is worth a line of *event* and of *actions*, which are the answer to it."""
@@ -50,28 +47,24 @@ class Story:
 
     def _learn(self, actions: Sequence[Any]) -> None:
         for action in actions:
-            if isinstance(action, Launch):
-                self._names |= {task_id: seat.task.name for task_id, seat in action.seats}
-                self._is_offered = False
-            elif isinstance(action, do.Start):
+            self._names |= self._engine.launched(action)
+            if isinstance(action, do.Start):
                 self._names |= {task_id: task.name for task_id, task in action.tasks}
 
     def _of_event(self, event: Any) -> list[str]:
         match event:
-            case OffersReceived(offers) if not self._is_offered:
-                self._is_offered = True
-                return [f"offers of {some(sorted({offer.hostname for offer in offers}))}"]
             case happened.TaskRegistered(task_id, address):
                 return self._step(self._registered, task_id, f"is at {address}")
             case happened.TaskExited():
                 return self._step(self._ended, event.task_id, event.reason, event.code != 0)
-            case TaskUpdated() if is_terminal(event.state):
-                return self._step(self._ended, event.task_id, f"is {event.state} to Mesos")
             case happened.RunnerLost(task_id, reason):
                 return [f"lost touch with {self._name(task_id)}: {reason}"]
             case happened.StopRequested(reason):
                 return [f"told to end: {reason}"]
-        return []
+        if ended := self._engine.ended(event):
+            return self._step(self._ended, *ended)
+        news = self._engine.news(event)
+        return [news] if news else []
 
     def _step(self, done: Tally, task_id: str, what: str, is_bad: bool = False) -> list[str]:
         """*task_id* is among *done* now: told once, and of many tasks now and then."""
@@ -94,7 +87,7 @@ class Story:
             elif isinstance(action, do.AnnounceReady):
                 lines.append("every task runs")
             elif isinstance(action, do.Finish):
-                lines.append("the tasks have ended: leaving Mesos")
+                lines.append(f"the tasks have ended: leaving {self._engine.name}")
         return lines
 
     def _name(self, task_id: str) -> str:

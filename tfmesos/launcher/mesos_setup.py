@@ -3,52 +3,65 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING
 
 from ..config.launch import LaunchConfig
 from ..config.secret import Secret
 from ..errors import MasterError, SpecError
+from ..json_types import Json
 from ..mesos import masters
 from ..mesos.addresses import UnknownHost, local_address_towards
 from ..mesos.auth import tls_context
+from ..mesos.containers import choice
+from ..mesos.driver import MesosDriver
+from ..mesos.engine import MesosEngine
 from ..mesos.masters import Masters
+from ..mesos.offers import Seat
 from ..mesos.retries import Timing
+from ..mesos.story import MesosStory
 from ..node.address import join_address
+from .engine import Emit, EngineStory, Say, UnlessStopped
 from .listener import Listener
+from .messages import runner_command
+from .runners import Runners
 
 if TYPE_CHECKING:
     from ssl import SSLContext
-
-T = TypeVar("T")
 
 FIND_MASTER_WITHIN = 8.0  # seconds, at first
 RECONNECT_WITHIN = 100.0  # seconds for a lost master, or another one, to be there again
 RETRY_EVERY = 0.5  # seconds between two attempts to find the way to a master
 
 
-class UnlessStopped(Protocol):
-    """Names and ZooKeepers may take long to answer; a stop need not wait for them."""
-
-    async def __call__(self, work: Coroutine[Any, Any, T]) -> T: ...
-
-
-class Setup:
+class MesosSetup:
     def __init__(
         self,
         config: LaunchConfig,
-        say: Callable[[str, str], None],
+        run_id: str,
+        say: Say,
+        named: Callable[[str], str],
         unless_stopped: UnlessStopped,
     ) -> None:
-        self._config, self._say, self._unless_stopped = config, say, unless_stopped
-        self._began_at = asyncio.get_running_loop().time()
+        self._config, self._run_id = config, run_id
+        self._say, self._named, self._unless_stopped = say, named, unless_stopped
+        self._began_at = 0.0
         self._said = ""  # the last trouble on the way to a master
         self.tls = tls_context(config.access)
         self.credential: tuple[str, Secret] | None = None
         self.scratch: str | None = None  # the embedded Mesos's directory
         self.certificate = ""  # the hash of the run's, if its links use TLS
         self.masters: Masters
+        self.story: EngineStory = MesosStory()
+
+    @property
+    def remark(self) -> str:
+        return choice(self._config, self._named)
+
+    @property
+    def kept(self) -> str:
+        return "" if self._config.is_local else "; the sandbox has them all"  # else it goes with us
 
     @property
     def timing(self) -> Timing:
@@ -60,12 +73,11 @@ class Setup:
             give_up_after=within, await_names=timeout is not None, reconnect_for=RECONNECT_WITHIN
         )
 
-    async def find_masters(
-        self, stack: AsyncExitStack, run_id: str, is_hurried: Callable[[], bool]
+    async def open(
+        self, stack: AsyncExitStack, began_at: float, is_hurried: Callable[[], bool]
     ) -> None:
-        """Those that are named, or an embedded Mesos, which goes with *stack*."""
-        for text in self._config.warnings:
-            self._say(text, "warning")
+        """Find the masters that are named, or make an embedded Mesos, which goes with *stack*."""
+        self._began_at = began_at
         access = self._config.access
         if not self._config.is_local:
             if access.principal and access.secret:
@@ -76,7 +88,7 @@ class Setup:
 
         if self._config.images:
             await self._unless_stopped(provide_images(self._config, self._notice))
-        mesos, self.credential = embedded_mesos(self._config, run_id, self._notice)
+        mesos, self.credential = embedded_mesos(self._config, self._run_id, self._notice)
         await stack.enter_async_context(mesos)
         stack.callback(lambda: mesos.hurry() if is_hurried() else None)
         self.scratch = str(mesos.directory)
@@ -85,28 +97,49 @@ class Setup:
     def _notice(self, text: str) -> None:
         self._say(text, "notice")
 
-    async def listen(self, listener: Listener, run_id: str) -> str:
+    async def listen(self, listener: Listener) -> str:
         """Have *listener* listen where the tasks can reach it, and say where that is."""
         host, port = self._config.advertise or (await self._own_host(), 0)
-        tls = self._link_tls(host, run_id)
+        tls = self._link_tls(host)
         if self._config.advertise is None:
             return join_address(*await listener.listen(host, 0, tls))
         if self._config.is_local and not self._config.images:
             await self._unless_stopped(_check_host(host))
         return await self._listen_for_all(listener, host, port, tls)
 
+    def driver(self, decider: MesosEngine, emit: Emit, runners: Runners) -> MesosDriver:
+        def command_of(task_id: str, seat: Seat) -> Json:
+            if seat.other_port:
+                self._say(seat.other_port, "notice")
+            told = runners.expect(task_id, seat.task, seat.port, seat.gpu_ids)
+            return runner_command(self._config, seat.task.job, *told)
+
+        return MesosDriver(
+            self._config,
+            self._run_id,
+            self.masters,
+            decider,
+            emit,
+            command_of,
+            self._say,
+            self._named,
+            credential=self.credential,
+            tls=self.tls,
+            timing=self.timing,
+        )
+
     async def _own_host(self) -> str:
         if self._config.is_local:
             return "127.0.0.1"
         return await self._unless_stopped(self._address_towards_masters())
 
-    def _link_tls(self, host: str, run_id: str) -> SSLContext | None:
+    def _link_tls(self, host: str) -> SSLContext | None:
         asked_by = self._config.asks_for_link_tls(host)
         if not asked_by:
             return None
         from .link_tls import make_certificate  # not cheap, and often not needed
 
-        context, self.certificate = make_certificate(run_id, asked_by)
+        context, self.certificate = make_certificate(self._run_id, asked_by)
         return context
 
     async def _listen_for_all(

@@ -1,0 +1,46 @@
+"""The runners of a run: each is expected from the moment its task is given to the engine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from ..config.job import Task
+from ..config.launch import LaunchConfig
+from ..config.secret import Secret
+from .engine import Setup
+from .listener import Listener
+from .messages import runner_settings, stub_settings
+from .shipping import Shipment
+
+
+class Runners:
+    """*launcher* is where they find us."""
+
+    def __init__(
+        self,
+        config: LaunchConfig,
+        run_id: str,
+        setup: Setup,
+        listener: Listener,
+        launcher: str,
+        shipment: Shipment,
+    ) -> None:
+        self._config, self._run_id, self._setup = config, run_id, setup
+        self._listener, self._launcher, self._shipment = listener, launcher, shipment
+        self.names: dict[str, str] = {}  # task id -> name on the screen
+
+    def expect(
+        self, task_id: str, task: Task, port: int | None = None, gpu_ids: Sequence[str] = ()
+    ) -> tuple[str, Secret]:
+        """What the stub of this task is told, and its secret."""
+        # Where a task can see this process: a container has pids and files of its own.
+        scratch = self._setup.scratch
+        is_near = scratch is not None and self._config.image_of(task.job) is None
+        owner, more = (os.getpid(), {"scratch": scratch}) if is_near else (None, {})
+        self.names[task_id] = task.name
+        settings = runner_settings(self._config, task, port, gpu_ids)
+        settings = settings | self._shipment.described | more
+        secret = Secret(self._listener.expect(task_id, settings=settings).hex())
+        told = (self._run_id, self._launcher, task_id, owner, self._setup.certificate)
+        return stub_settings(*told), secret
