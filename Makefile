@@ -28,10 +28,11 @@ test: $(VENV)/installed-for-tests
 	misc/check.sh
 	$(BIN)/python -m pytest -n $(WORKERS)
 
-# The checks, and the tests that start no run, no TensorFlow and no other Mesos: a minute.
+# The checks, and the tests that start no run, no TensorFlow and no other engine: a minute.
 test-fast: $(VENV)/installed-for-tests
 	misc/check.sh
-	$(BIN)/python -m pytest -n $(WORKERS) $(UNIT_TESTS) --ignore=tests/mesos/genuine
+	$(BIN)/python -m pytest -n $(WORKERS) $(UNIT_TESTS) --ignore=tests/mesos/genuine \
+		--ignore=tests/kubernetes/genuine
 
 # What a run costs, beside other ways to start the same processes; bench/README.rst has the results.
 bench: $(VENV)/installed-for-bench

@@ -19,6 +19,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.bounds import LEAVING
+from tests.lasting import lasts
 from tests.tls import make_certificate
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -150,7 +151,8 @@ def empty(directory):
 def living_children():
     if not has_children():
         return []
-    return [p for p in psutil.Process().children(recursive=True) if is_alive(p)]
+    found = psutil.Process().children(recursive=True)
+    return [p for p in found if is_alive(p) and not lasts(p)]
 
 
 def has_children():

@@ -7,7 +7,11 @@ from __future__ import annotations
 
 from xdist.scheduler import LoadScopeScheduling
 
-TOGETHER = ("tests/docker/", "tests/whole/test_placement.py")  # an engine, a Mesos
+TOGETHER = (
+    "tests/docker/",  # an engine
+    "tests/kubernetes/genuine/",  # a cluster
+    "tests/whole/test_placement.py",  # a Mesos
+)
 GIVEN = "given"  # the master that TFMESOS_TEST_MASTER names, as a parameter
 
 

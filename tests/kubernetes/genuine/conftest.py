@@ -1,0 +1,80 @@
+"""The cluster of these tests, and a namespace for each of them."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from tests.docker.engine import CannotRun as NoImage
+from tests.docker.engine import root_file_system
+from tests.mesos.genuine.cluster import wait_until
+from tests.mesos.genuine.conftest import unavailable
+
+from . import build
+from .cluster import Kubernetes, check_machine
+from .namespace import Namespace
+from .node import NodeSpec
+
+SETTING_UP = 5400.0  # seconds; the first test builds Kubernetes and the image, if nobody has before
+STANDING = os.environ.get("TFMESOS_TEST_KUBERNETES")
+IMAGE = "tfmesos-tests/base:1"
+NODES = (
+    NodeSpec("node-1", {"rack": "r1"}),
+    NodeSpec("node-2", {"rack": "r2"}),
+    NodeSpec("node-3", {"rack": "r2"}),
+)
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.path.parent == Path(__file__).parent:
+            item.add_marker(pytest.mark.timeout(SETTING_UP))
+
+
+def three_nodes(directory: Path) -> Kubernetes:
+    """Ready to be started."""
+    check_machine()
+    programs = build.programs()
+    return Kubernetes(programs, directory, NODES, {IMAGE: root_file_system()})
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    with tempfile.TemporaryDirectory(prefix="tfmesos-kubernetes-") as place:
+        try:
+            made = three_nodes(Path(place) / "cluster")
+        except (build.CannotRun, NoImage) as reason:
+            unavailable(f"no genuine Kubernetes can run here: {reason}")
+        with made:
+            yield made
+
+
+@pytest.fixture(scope="session")
+def admin_config(request) -> Path:
+    """The kubeconfig of the administrator, of the cluster that stands or of one that we start."""
+    if STANDING:
+        return Path(STANDING) / "kubeconfig"
+    return request.getfixturevalue("cluster").kubeconfig
+
+
+@pytest.fixture
+def kube(admin_config, tmp_path, monkeypatch):
+    """A namespace of its own; the test fails if it leaves anything there."""
+    namespace = Namespace(admin_config, tmp_path)
+    monkeypatch.setenv("KUBECONFIG", str(namespace.kubeconfig))
+    yield namespace
+    try:
+        wait_until("nothing is left in the namespace", lambda: not namespace.left(), 25)
+    finally:
+        namespace.delete()
+
+
+@pytest.fixture
+def own_cluster(cluster, admin_config):
+    """The same as *cluster*; whatever a test did to its daemons, all is ready after it."""
+    yield cluster
+    cluster.wait_for_apiserver()
+    cluster.wait_for_nodes()
