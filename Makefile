@@ -48,7 +48,7 @@ FRAMEWORKS := examples/frameworks
 frameworks: $(VENV)/installed-for-demo
 	$(PYTHON) -m venv $(FRAMEWORKS)/.venv
 	$(FRAMEWORKS)/.venv/bin/python -m pip install --quiet --disable-pip-version-check \
-		torch numpy jax lightgbm
+		torch==2.13.0 numpy jax lightgbm
 	$(BIN)/tfrun -w 2 --python $(CURDIR)/$(FRAMEWORKS)/.venv/bin/python -- python $(FRAMEWORKS)/torch_ddp.py
 	$(BIN)/tfrun -w 2 --python $(CURDIR)/$(FRAMEWORKS)/.venv/bin/python -- python $(FRAMEWORKS)/jax_processes.py
 	$(BIN)/tfrun -w 2 --python $(CURDIR)/$(FRAMEWORKS)/.venv/bin/python --no-reserve-port -- \

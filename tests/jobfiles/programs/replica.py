@@ -21,8 +21,13 @@ with tf.Graph().as_default():
     with tf.device("/job:ps/task:0"):
         total = tf.compat.v1.get_variable("total", [], initializer=tf.zeros_initializer())
         add = total.assign_add(1, use_locking=True)
-    is_chief = flags.task_index == 0
-    with tf.compat.v1.train.MonitoredTrainingSession(server.target, is_chief=is_chief) as session:
+    # A session that sees the other worker is made anew when that one ends first, and waits for it.
+    seen = ["/job:ps", f"/job:worker/task:{flags.task_index}"]
+    with tf.compat.v1.train.MonitoredTrainingSession(
+        server.target,
+        is_chief=flags.task_index == 0,
+        config=tf.compat.v1.ConfigProto(device_filters=seen),
+    ) as session:
         session.run(add)
         while session.run(total) < len(flags.worker_hosts):
             pass
