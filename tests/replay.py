@@ -4,6 +4,7 @@ from tests.builders import an_offer
 from tfmesos.core import actions as do
 from tfmesos.core import events as happened
 from tfmesos.core.lifecycle import Lifecycle
+from tfmesos.core.rules import Rules
 from tfmesos.launcher.deciders import Deciders
 from tfmesos.mesos import events as mesos
 from tfmesos.mesos.engine import MesosEngine
@@ -15,7 +16,7 @@ class Run:
     def __init__(self, *jobs, jitter=lambda: 0.5, **options):
         self.now = 0.0
         self.tasks = [task for job in jobs for task in job.tasks]
-        self.state = Lifecycle(self.tasks, "run", self.now, **options)
+        self.state = Lifecycle(self.tasks, "run", self.now, Rules(**options))
         self.deciders = Deciders(self.state, MesosEngine(jitter))
         self.log = []
 

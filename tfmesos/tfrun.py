@@ -91,7 +91,12 @@ def _do(argv: Sequence[str], is_program: bool) -> int:
     try:
         if argv and argv[0] in _COMMANDS:
             return _look(argv)
+        if argv and argv[0] == "rerun":
+            from .cli.rerun import rerun_arguments
+
+            argv = rerun_arguments(argv[1:])
         args = parse(argv)
+        args.argv = argv
     except Answer as answer:
         return _show(str(answer))
     return _run(args, is_program)
@@ -226,7 +231,7 @@ def _launch(
             console.say("standard input goes to no task: only a --local-chief reads it")
 
     try:
-        with Recording(config, sys.argv, console) as recording:
+        with Recording(config, ["tfrun", *args.argv], console, args.argv) as recording:
             if args.detach:
                 recording.require()
             observer, run_id = recording.observer, recording.id

@@ -64,6 +64,7 @@ OTHERS = {
     "stop_grace": 60,
     "stop_signal": "INT",
     "record": False,
+    "output_dir": "logs",
     "quiet": True,
     "protocol": "grpc+verbs",
     "forward_addresses": {"/job:worker/task:0": ("h", 1)},

@@ -13,6 +13,7 @@ from tfmesos.core.lifecycle import Lifecycle
 from tfmesos.core.outcome import Ending, Outcome
 from tfmesos.core.phases import Phase
 from tfmesos.core.restarts import Restart
+from tfmesos.core.rules import Rules
 from tfmesos.core.stopping import HANG_REPORT, KILL_GRACE, STOP_MARGIN, Stopping
 from tfmesos.core.tasks import Stage, Tasks
 from tfmesos.core.timings import Stopwatch
@@ -27,7 +28,7 @@ class Life:
 
     def __init__(self, *jobs, **options):
         self.tasks = [task for job in jobs or [workers(2)] for task in job.tasks]
-        self.state = Lifecycle(self.tasks, "run", 0.0, **options)
+        self.state = Lifecycle(self.tasks, "run", 0.0, Rules(**options))
         self.now, self.outcome = 0.0, None
 
     def __call__(self, event, now=None):

@@ -82,3 +82,18 @@ def test_what_has_ended_is_not_started_again(bring_to):
     bring_to(run)
     assert only(do.StopRunner, request(run, "worker:1")) == []
     assert run.state.members.why_not_restart(run.id("worker:1")) == "is not running"
+
+
+def test_a_second_request_for_the_same_task_changes_nothing():
+    run = placed(workers(2))
+    request(run, "worker:1")
+    assert run.state.members.to_restart("worker:1") == (
+        "run-worker-1-1",
+        "worker:1 is being started again already",
+    )
+    assert request(run, "worker:1", elsewhere=True) == []
+    assert said(run.exit("worker:1", 0))[0].endswith("starting it again there, as its owner wants")
+    port = run.state.members.by_name("worker:1").port
+    run.offer(an_offer("o3", agent="a", more=[ports((port, port))]))
+    run.register("worker:1"), run.ready("worker:1")
+    assert run.state.members.to_restart("worker:1") == ("run-worker-1-2", "")

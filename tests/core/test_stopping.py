@@ -22,7 +22,7 @@ def test_a_stop_after_a_failure_stays_orderly_until_a_second_one():
     run = Run(workers(2)).up()
     run.exit("worker:0", 7)
     (said,) = run(happened.StopRequested("interrupted", 130))
-    assert said == do.Say("stopping worker:1; once more ends it at once", "notice")
+    assert said == do.Say("stopping worker:1; Ctrl-C again to kill", "notice")
     assert run.outcome is None
     run(happened.StopRequested("interrupted", 130))
     assert run.outcome.exit_code == 7 and run.outcome.unstopped == ("worker:1",)
@@ -94,3 +94,15 @@ def test_a_runner_that_registers_while_the_run_ends_is_stopped():
     run(happened.StopRequested("interrupted", 130))
     (stop,) = run.register("worker:0")
     assert isinstance(stop, do.StopRunner)
+
+
+def test_the_grace_of_a_stop_can_be_given_with_it_and_shortened_later():
+    run = Run(workers(1), stop_grace=60.0).up()
+    (stop, said) = sorted(run(happened.StopRequested("enough", 130, 120.0)), key=repr, reverse=True)
+    assert (stop.grace, said.text) == (120.0, "stopping worker:0; Ctrl-C again to kill")
+    assert run.deciders.deadline == run.now + 120.0 + STOP_MARGIN
+    (stop,) = run(happened.StopRequested("sooner", 0, 3.0))
+    assert stop.grace == 3.0
+    assert run.deciders.deadline == run.now + 3.0 + STOP_MARGIN
+    run.wait(3.0 + STOP_MARGIN)
+    assert run.outcome.exit_code == 130

@@ -8,6 +8,7 @@ from tests.replay import Run
 from tfmesos.config.job import Job
 from tfmesos.core import events as happened
 from tfmesos.core.outcome import Outcome
+from tfmesos.core.rules import Rules
 from tfmesos.launcher.deciders import Beginning
 from tfmesos.runs import recorder as recording
 from tfmesos.runs.following import Output
@@ -21,8 +22,7 @@ class Recorded(Run):
     """A replayed run, with a recorder that looks on."""
 
     def __init__(self, recorder, *jobs, **rules):
-        rules = {"local": None, **rules}
-        beginning = Beginning("run", 0.0, jobs, tuple(rules.items()), seed=7)
+        beginning = Beginning("run", 0.0, jobs, Rules(**rules), seed=7)
         super().__init__(*jobs, jitter=None, **rules)
         self.state, engine = beginning.lifecycle(), beginning.engine()
         self.deciders = type(self.deciders)(self.state, engine, recorder.told)

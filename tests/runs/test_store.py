@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tfmesos.runs.control import NoAnswer, ask
 from tfmesos.runs.launcher_process import LauncherProcess, this_process
 from tfmesos.runs.listing import as_json, list_of, status_of
 from tfmesos.runs.prune import KEEP_FOR, prune, prune_when_due
@@ -146,3 +147,38 @@ def test_a_quiet_run_has_taken_the_time_until_now(store):
 def test_what_is_no_directory_holds_no_runs(tmp_path):
     (tmp_path / "file").write_text("")
     assert Store(tmp_path / "file").all() == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can own files as somebody else")
+def test_a_run_of_another_user_is_not_listed_and_named_as_such(store, monkeypatch):
+    add(store, "mine"), add(store, "hers")
+    os.chown(store.root / "hers", 65534, -1)
+    of_another = PermissionError(13, "Permission denied")
+
+    def is_file(path, is_file=Path.is_file):
+        if "hers" in path.parts:
+            raise of_another
+        return is_file(path)
+
+    monkeypatch.setattr(Path, "is_file", is_file)  # root may read all
+    assert ids(store.all()) == ["mine"]
+    with pytest.raises(NoSuchRun, match=r"^run hers is one of another user \(nobody\)$"):
+        store.find("hers")
+
+
+def test_a_launcher_on_another_machine_is_named_to_whom_would_control_it(store):
+    run = add(store, "abcd", launcher=ELSEWHERE)
+    with pytest.raises(NoAnswer, match="the launcher of run abcd is on another-machine: ask it"):
+        ask(run, "stop")
+
+
+def test_the_status_tells_where_a_run_was_started_and_from_which_commit(store):
+    run = add(store, "abcd")
+    run.commit_file.write_text("0123456789abcdef\n")
+    found = as_json(run, now=0)
+    assert (found["commit"], found["host"], found["state"]) == (
+        "0123456789abcdef",
+        DEAD.host,
+        "unknown",
+    )
+    assert f"  started on {DEAD.host} in ?, commit 0123456789ab" in status_of(run, 0)

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from tests.bounds import HANG
-from tests.commands import running_tfrun, tfrun
+from tests.commands import lines, running_tfrun, tfrun
 
 UNTIL_STOPPED = ("sh", "-c", "echo begun; trap 'echo stopped; exit 0' TERM; sleep 600 & wait")
 
@@ -183,3 +183,66 @@ def test_a_control_socket_with_a_long_path_works(tmp_path):
     run_id = tfrun("--detach", "-w", 1, "--", *UNTIL_STOPPED, env=env).stdout.strip()
     assert tfrun("stop", run_id, env=env).returncode == 0
     assert tfrun("wait", run_id, env=env).returncode == 130
+
+
+def test_a_run_is_started_again_in_its_directory_with_other_flags(tmp_path):
+    line = (
+        "-w",
+        1,
+        "--logs",
+        "all",
+        "--",
+        "sh",
+        "-c",
+        "echo in $PWD as {task_index} of {n_workers}",
+    )
+    tfrun(*line, cwd=tmp_path)
+    (first,) = directory(".").iterdir()
+    done = tfrun("rerun", first.name[:3], "-w", 2)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert lines(done.stdout) == [
+        f"[worker:{n}] in {tmp_path} as {n} of {{n_workers}}" for n in (0, 1)
+    ]
+    (second,) = set(directory(".").iterdir()) - {first}
+    third = tfrun("rerun", second.name, "--", "echo", "hi")
+    assert lines(third.stdout) == ["[worker:0] hi", "[worker:1] hi"]
+
+
+def test_a_run_whose_directory_is_gone_is_not_started_again(tmp_path):
+    place = tmp_path / "gone"
+    place.mkdir()
+    tfrun("-w", 1, "--", "true", cwd=place)
+    place.rmdir()
+    (run,) = directory(".").iterdir()
+    done = tfrun("rerun", run.name)
+    assert (done.returncode, done.stderr) == (
+        66,
+        f"tfrun: the directory of run {run.name} is gone: {place}\n",
+    )
+
+
+@pytest.mark.parametrize("more", [(), ("--no-record", "--logs", "none")])
+def test_the_output_of_each_task_is_also_written_where_its_owner_wants_it(tmp_path, more):
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "worker-0.log").write_text("of yesterday\n")
+    show = "printf '10%%\\r100%%\\n'; echo {task_index} >&2"
+    done = tfrun("-w", 2, "--output-dir", "logs", *more, "--", "sh", "-c", show, cwd=tmp_path)
+    assert done.returncode == 0
+    found = {file.name: lines(file.read_text()) for file in (tmp_path / "logs").iterdir()}
+    assert found == {f"worker-{n}.log": [f"{n}", "100%"] for n in (0, 1)}
+
+
+def test_an_output_directory_that_cannot_be_is_refused_before_anything_starts():
+    done = tfrun("-w", 1, "--output-dir", "/proc/no", "--", "echo", "hi")
+    assert (done.returncode, done.stdout) == (74, "")
+    assert done.stderr == "tfrun: --output-dir /proc/no: No such file or directory\n"
+
+
+def test_a_stop_can_be_told_how_long_the_tasks_may_take(tmp_path):
+    saved = tmp_path / "checkpoint"
+    script = f"trap 'sleep 7; echo saved > {saved}; exit 0' TERM; while :; do sleep 0.1; done"
+    run_id = tfrun("--detach", "-w", 1, "--", script).stdout.strip()
+    assert tfrun("stop", run_id, "--stop-grace", "2m").returncode == 0
+    assert saved.read_text() == "saved\n"
+    wrong = tfrun("stop", run_id, "--stop-grace", 0)
+    assert wrong.returncode == 2 and "must be above 0, got '0'" in wrong.stderr

@@ -99,5 +99,5 @@ def test_a_task_has_the_time_and_the_signal_it_asked_for_to_end(tmp_path):
         run.send_signal(signal.SIGINT)
         _, err = finish(run)
     assert saved.read_text() == "saved\n"
-    assert "tfrun: stopping worker:0; once more ends it at once\n" in err
+    assert "tfrun: stopping worker:0; Ctrl-C again to kill\n" in err
     assert run.returncode == 130

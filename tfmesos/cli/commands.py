@@ -143,7 +143,7 @@ def _end_of(run: RunDirectory) -> int:
 
 def _stop(args: argparse.Namespace) -> int:
     run = _store().find(args.id)
-    ask(run, "stop")
+    ask(run, "stop", grace=args.stop_grace)
     _until_over(run)
     return 0
 
@@ -177,6 +177,12 @@ def _seconds(text: str) -> float:
     return found
 
 
+def _grace(text: str) -> float:
+    if not (found := _seconds(text)):
+        raise argparse.ArgumentTypeError(f"must be above 0, got {text!r}")
+    return found
+
+
 _RUN = (("id",), {"nargs": "?", "metavar": "ID", "help": "of the run: its first letters will do"})
 _THE_RUN = (("id",), {"metavar": "ID", "help": "of the run: its first letters will do"})
 
@@ -205,7 +211,17 @@ COMMANDS: dict[str, Row] = {
     ),
     "attach": (_attach, "show its output from now on; Ctrl-C leaves it running", (_RUN,)),
     "wait": (_wait, "wait for its end, and exit with its code", (_THE_RUN,)),
-    "stop": (_stop, "end all its tasks", (_THE_RUN,)),
+    "stop": (
+        _stop,
+        "end all its tasks, and wait until they have ended",
+        (
+            _THE_RUN,
+            (
+                ("--stop-grace",),
+                {"type": _grace, "metavar": "TIME", "help": "until they are killed, such as 60s"},
+            ),
+        ),
+    ),
     "restart": (_restart, "end a task and start it again at its place", (_THE_RUN, _THE_TASK)),
     "replace": (_replace, "end a task and start it again on another node", (_THE_RUN, _THE_TASK)),
     "prune": (

@@ -142,6 +142,7 @@ class LaunchConfig(Record):
         "tf_config"
     ]  # for every task of a run of several; "always": of one task, too
     record: bool = True  # keep what it does and says
+    output_dir: str | None = None  # where the output of each task goes, too
     local_chief: bool = False  # run the chief, or worker 0, as a child of the launcher
     secrets: TaskSecrets = TaskSecrets()
     link_tls: bool = False  # between the launcher and the runners, wherever they are
@@ -278,6 +279,11 @@ class LaunchConfig(Record):
     def kill_grace(self) -> float:
         """Seconds that a task has to end when it is told to."""
         return DEFAULT_GRACE if self.stop_grace is None else self.stop_grace
+
+    @property
+    def keeps_output(self) -> bool:
+        """Of all tasks, shown or not."""
+        return self.record or self.output_dir is not None
 
     @property
     def has_servers(self) -> bool:

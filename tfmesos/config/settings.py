@@ -276,6 +276,16 @@ class Settings(EntrySettings, FailureSettings, SecretSettings, ShipSettings, tot
             default_words="all that run a command",
         ),
     ]
+    output_dir: Annotated[
+        File,
+        Setting(
+            "also write what each task writes into a file of this directory: worker-0.log, "
+            "in the place of one that is there",
+            ("--output-dir",),
+            SCREEN,
+            "DIR",
+        ),
+    ]
     record: Annotated[
         bool,
         Setting(

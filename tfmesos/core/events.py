@@ -162,6 +162,7 @@ class RunnerLost(Event):
 class StopRequested(Event):
     reason: str
     exit_code: int
+    grace: float | None = None  # seconds that each task has to end, if it was said
 
 
 class RestartRequested(Event):

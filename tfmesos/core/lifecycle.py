@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..config.job import Task
-from ..config.launch import TaskChoice
-from ..config.restarts import USUAL_RESTARTS, RestartPolicy
 from ..errors import Interrupted, ResourcesError, TFMesosError
 from . import actions as do
 from . import events as happened
@@ -26,7 +24,8 @@ from .node_warning import node_warning
 from .outcome import Ending, Outcome
 from .phases import Phase
 from .restarts import Restart, Restarts
-from .stopping import KILL_GRACE, Stopping
+from .rules import USUAL_RULES, Rules
+from .stopping import Stopping
 from .success import Success
 from .tasks import Member, Stage, Tasks
 from .time_limit import TimeLimit
@@ -40,31 +39,22 @@ class Lifecycle:
         tasks: Sequence[Task],
         run_id: str,
         now: float,
-        *,
-        start_timeout: float | None = None,
-        run_timeout: float | None = None,
-        success: TaskChoice | None = None,
-        restarts: RestartPolicy = USUAL_RESTARTS,
-        hang_timeout: float | None = None,
-        stop_grace: float = KILL_GRACE,
-        nodes_alike: bool = False,
-        has_finalizer: bool = False,
-        local: tuple[Task, str, str] | None = None,  # a task beside us, its id and address
+        rules: Rules = USUAL_RULES,
     ) -> None:
         self.members = Tasks(tasks, run_id)
-        if local is not None:
-            self.members.add_local(*local)
+        if rules.local is not None:
+            self.members.add_local(*rules.local)
         self.phase = Phase.STARTING
         self._cluster = Cluster(self.members)
-        self._stopping = Stopping(self.members, now, has_finalizer, stop_grace)
-        self._endings = Endings(self.members, nodes_alike)
-        self._restarts = Restarts(restarts)
+        self._stopping = Stopping(self.members, now, rules.has_finalizer, rules.stop_grace)
+        self._endings = Endings(self.members, rules.nodes_alike)
+        self._restarts = Restarts(rules.restarts)
         self._avoided_nodes = AvoidedNodes()
         self._restarted: list[Ending] = []
-        self._hangs = Hangs(hang_timeout, self._commands_awaited)
-        self._success = Success(tasks, success)
-        self._wait = Wait(self.members, start_timeout, now)
-        self._time_limit = TimeLimit(run_timeout, now)
+        self._hangs = Hangs(rules.hang_timeout, self._commands_awaited)
+        self._success = Success(tasks, rules.success)
+        self._wait = Wait(self.members, rules.start_timeout, now)
+        self._time_limit = TimeLimit(rules.run_timeout, now)
         self._stopwatch = Stopwatch(now)
         self._clocks: Clocks[Action] = Clocks(
             (lambda: self._restarts.deadline, self._launch_again),
@@ -118,8 +108,8 @@ class Lifecycle:
                 return []
             case happened.RestartRequested(task_id, elsewhere):
                 return self._restart_requested(task_id, elsewhere)
-            case happened.StopRequested(reason, exit_code):
-                return self._stop_requested(reason, exit_code, now)
+            case happened.StopRequested():
+                return self._stop_requested(event, now)
             case happened.Ticked(is_output_held):
                 if is_output_held:
                     self._stopping.wait_for_output(now)
@@ -255,6 +245,7 @@ class Lifecycle:
         if self.phase is not Phase.RUNNING or self.members.why_not_restart(task_id):
             return []  # it has ended meanwhile
         self._restarts.request(task_id, elsewhere)
+        self.members.want_restart(task_id)
         return [self._stopping.end_one(task_id, "it is started again")]
 
     def _restart(self, end: End, restart: Restart, had_started: bool, now: float) -> list[Action]:
@@ -321,11 +312,12 @@ class Lifecycle:
             return []  # the runners still hear us; the engine's confirmation is not needed
         return self._stop(Outcome(error=error), now)
 
-    def _stop_requested(self, reason: str, exit_code: int, now: float) -> list[Action]:
-        said = self._stopping.request(exit_code)
+    def _stop_requested(self, stop: happened.StopRequested, now: float) -> list[Action]:
+        said = self._stopping.request(stop.exit_code, stop.grace)
         if self.phase is Phase.STOPPING:
-            return self._finish(now) if self._stopping.is_cut else said
-        error = Interrupted(reason, exit_code) if exit_code else None
+            sooner = self._stopping.begin(stop.reason, now) if stop.grace else []
+            return self._finish(now) if self._stopping.is_cut else [*said, *sooner]
+        error = Interrupted(stop.reason, stop.exit_code) if stop.exit_code else None
         return [*said, *self._stop(Outcome(error=error), now)]
 
     def _stop(self, outcome: Outcome, now: float, examine: bool = False) -> list[Action]:

@@ -24,8 +24,7 @@ class Stopping:
         has_finalizer: bool = False,
         grace: float = KILL_GRACE,
     ) -> None:
-        self._members, self._grace = members, grace
-        self._takes = grace * (2 if has_finalizer else 1) + STOP_MARGIN  # seconds, at most
+        self._members, self._grace, self._has_finalizer = members, grace, has_finalizer
         self._is_requested = self._is_interrupted = False
         self.is_cut = False  # was it requested twice, so that nothing is waited for?
         self._over_from = self._given_up_at = now
@@ -39,7 +38,8 @@ class Stopping:
         To *examine* them is to have them tell before what they are doing.
         """
         self._over_from = now + pause
-        self._given_up_at = now + self._takes + (HANG_REPORT if examine else 0)
+        takes = self._grace * (2 if self._has_finalizer else 1) + STOP_MARGIN
+        self._given_up_at = now + takes + (HANG_REPORT if examine else 0)
         todo: list[Action] = [StopPlacing(reason)] if self._members.waiting() else []
         for member in self._members:
             if member.has_runner:
@@ -52,13 +52,14 @@ class Stopping:
     def end_one(self, task_id: str, reason: str) -> StopRunner:
         return StopRunner(task_id, self._grace, reason)
 
-    def request(self, exit_code: int) -> list[Action]:
+    def request(self, exit_code: int, grace: float | None = None) -> list[Action]:
         """Somebody wants the run to end; its owner has no code, and wants it in good order."""
         self.is_cut = self._is_requested and exit_code != 0
         self._is_requested = True
         self._is_interrupted = self._is_interrupted or exit_code != 0
+        self._grace = self._grace if grace is None else grace
         who = self.summary()
-        return [Say(f"{who}; once more ends it at once", "notice")] if exit_code and who else []
+        return [Say(f"{who}; Ctrl-C again to kill", "notice")] if exit_code and who else []
 
     def summary(self) -> str:
         """Who is still being stopped, in words; empty if nobody is."""

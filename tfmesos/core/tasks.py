@@ -44,6 +44,7 @@ class Member:
     ending: Ending | None = None
     told_address: str = ""  # where the others look for it
     near: Near | None = None  # the place to have it there again
+    is_to_restart: bool = False  # its owner wants that, and it has not ended yet
 
     @property
     def is_live(self) -> bool:
@@ -109,7 +110,7 @@ class Tasks:
         """Have *member* wait for a place as another attempt, nothing of the last one left."""
         member.attempt += 1
         member.task_id = self._task_id(member.task, member.attempt)
-        member.ending = None
+        member.ending, member.is_to_restart = None, False
         self._by_id[member.task_id] = member
         self.move(member, Stage.WAITING)
 
@@ -129,12 +130,25 @@ class Tasks:
     def by_name(self, name: str) -> Member | None:
         return next((member for member in self if member.task.name == name), None)
 
+    def to_restart(self, name: str) -> tuple[str, str]:
+        """The id of a task by its name, and why it cannot be started again, if it cannot."""
+        member = self.by_name(name)
+        if member is None:
+            return "", f"there is no task {name!r}"
+        problem = self.why_not_restart(member.task_id)
+        return member.task_id, f"{name} {problem}" if problem else ""
+
     def why_not_restart(self, task_id: str) -> str:
         """What keeps the owner of the run from having it started again; empty if nothing does."""
         member = self.live(task_id)
         if member is None or member.stage is not Stage.READY:
             return "is not running"
+        if member.is_to_restart:
+            return "is being started again already"
         return "runs beside the launcher, and is not started again" if member.is_local else ""
+
+    def want_restart(self, task_id: str) -> None:
+        self._by_id[task_id].is_to_restart = True
 
     def still_running(self) -> str:
         """In words."""

@@ -103,6 +103,7 @@ def _translated(given: Given, jobs: tuple[Job, ...]) -> Given:
         initializer=initializer,
         finalizer=finalizer,
         forward_addresses=_addresses(given["forward_addresses"] or {}),
+        output_dir=_absolute(given["output_dir"]),
         logs=_logs(given, jobs),
         success=_success(given["success"], jobs),
         restarts=_restarts(given),
@@ -115,6 +116,10 @@ def _variables(given: Given) -> dict[str, str]:
     """Of the command: those that are given by name win."""
     of_file, of_entry = read_variables(given["env_file"]), _entry_environment(given)
     return {**of_file, **of_entry, **_checked_env(given["env"] or {})}
+
+
+def _absolute(path: Any) -> str | None:
+    return os.path.join(_current_directory(), os.fspath(path)) if path else None
 
 
 def _entry_environment(given: Given) -> dict[str, str]:

@@ -11,6 +11,7 @@ from ..config.launch import LaunchConfig
 from ..core.actions import Request
 from ..core.events import Event, Ticked
 from ..core.lifecycle import Lifecycle
+from ..core.rules import Rules
 from ..record import Record
 from .engine import Decider
 from .engines import MESOS, kind_of, new_decider, rules_of
@@ -23,7 +24,7 @@ class Beginning(Record):
     run_id: str
     at: float
     jobs: tuple[Job, ...]
-    rules: tuple[tuple[str, Any], ...]  # the options of the lifecycle
+    rules: Rules
     seed: int  # of all random numbers
     kind: str = MESOS  # of the engine
     engine_rules: tuple[tuple[str, Any], ...] = ()  # the options of its decider
@@ -32,23 +33,23 @@ class Beginning(Record):
     def of(
         cls, config: LaunchConfig, run_id: str, now: float, chief: LocalChief | None, seed: int
     ) -> Beginning:
-        rules = {
-            "start_timeout": config.start_timeout,
-            "run_timeout": config.run_timeout,
-            "success": config.success,
-            "restarts": config.restarts,
-            "hang_timeout": config.hang_timeout,
-            "stop_grace": config.kill_grace,
-            "has_finalizer": config.finalizer is not None,
-            "nodes_alike": config.is_local or config.all_in_images,
-            "local": None if chief is None else (chief.task, chief.task_id, chief.address),
-        }
+        rules = Rules(
+            start_timeout=config.start_timeout,
+            run_timeout=config.run_timeout,
+            success=config.success,
+            restarts=config.restarts,
+            hang_timeout=config.hang_timeout,
+            stop_grace=config.kill_grace,
+            has_finalizer=config.finalizer is not None,
+            nodes_alike=config.is_local or config.all_in_images,
+            local=None if chief is None else (chief.task, chief.task_id, chief.address),
+        )
         engine = kind_of(config), tuple(rules_of(config).items())
-        return cls(run_id, now, config.jobs, tuple(rules.items()), seed, *engine)
+        return cls(run_id, now, config.jobs, rules, seed, *engine)
 
     def lifecycle(self) -> Lifecycle:
         tasks = tuple(task for job in self.jobs for task in job.tasks)
-        return Lifecycle(tasks, self.run_id, self.at, **dict(self.rules))
+        return Lifecycle(tasks, self.run_id, self.at, self.rules)
 
     def engine(self) -> Decider:
         return new_decider(self.kind, random.Random(self.seed).random, dict(self.engine_rules))

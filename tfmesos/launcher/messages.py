@@ -99,7 +99,7 @@ def prepare_message(config: LaunchConfig, task: Task) -> Json:
         "cwd_is_given": bool(job.cwd) or config.cwd_is_given,
         "in_image": config.image_of(job) is not None,
         "no_gpu": _without_gpu(config, job) if job.gpus else None,
-        "forward": config.record or task in config.logs,
+        "forward": config.keeps_output or task in config.logs,
     }
 
 
@@ -144,7 +144,7 @@ def start_frames(
     for task_id, task in tasks:
         key = (
             task.job.name,
-            config.record or task in config.logs,
+            config.keeps_output or task in config.logs,
             config.forward_addresses.get(task.mesos_name),
         )
         if key not in frames:

@@ -22,3 +22,26 @@ class Observer:
 
     def written(self, task: str, stream: str, text: str, dropped: int) -> None:
         """Whole lines of a task, before which *dropped* others were left out."""
+
+
+class Observers(Observer):
+    """Several who look on, told one after another."""
+
+    def __init__(self, *observers: Observer) -> None:
+        self._observers = observers
+
+    def begun(self, beginning: Beginning) -> None:
+        for one in self._observers:
+            one.begun(beginning)
+
+    def happened(self, event: Any, now: float) -> None:
+        for one in self._observers:
+            one.happened(event, now)
+
+    def told(self, event: Event, now: float) -> None:
+        for one in self._observers:
+            one.told(event, now)
+
+    def written(self, task: str, stream: str, text: str, dropped: int) -> None:
+        for one in self._observers:
+            one.written(task, stream, text, dropped)

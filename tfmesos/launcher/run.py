@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack
 from typing import Any
 
-from ..config.job import Task
 from ..config.launch import LaunchConfig
 from ..core import actions as do
 from ..core import events as happened
@@ -35,8 +34,6 @@ from .messages import (
     prepare_message,
     runner_grace,
     silent_after,
-    start_frames,
-    start_message,
     stop_message,
 )
 from .missing_output import MissingOutput
@@ -45,12 +42,12 @@ from .open_files import limit_warning
 from .runners import Runners
 from .screen import unwritten
 from .shipping import Shipment
+from .starts import Starts
 from .story import Story
 
 log = logging.getLogger(__name__)
 
 LEAVE_WITHIN, HURRY_WITHIN = 3.0, 0.5  # seconds for the engine to let us go
-STARTS, BETWEEN_STARTS = 32, 0.05  # tasks that begin at once, seconds until the next ones do
 STATUS_EVERY = 0.1  # seconds between two versions of the live line, at least
 
 
@@ -84,6 +81,7 @@ class Run:
         self._driver: Driver
         self._runners: Runners
         self._listener: Listener
+        self._starts: Starts
         self._lifecycle: Lifecycle | None = None
         self._deciders: Deciders
         self._launcher = ""  # where the runners find us
@@ -100,22 +98,24 @@ class Run:
             return "it is being set up"
         return self._lifecycle.summary() or self._lifecycle.members.still_running()
 
-    def request_stop(self, reason: str, exit_code: int) -> None:
+    def request_stop(self, reason: str, exit_code: int, grace: float | None = None) -> None:
         """End the run: in good order the first time, at once the second time."""
         self.stop_requests.add(reason, exit_code)
         if self.stop_requests.is_cut:
             self._console.hurry()
-        self._events.put_nowait(happened.StopRequested(reason, exit_code))
+        self._events.put_nowait(happened.StopRequested(reason, exit_code, grace))
+
+    def shorten_stop(self, grace: float) -> None:
+        self._events.put_nowait(happened.StopRequested("sooner", 0, grace))
 
     def restart(self, name: str, elsewhere: bool) -> str:
         """Have a task ended and started again; returns what is wrong with that, if anything is."""
-        member = self._lifecycle.members.by_name(name) if self._lifecycle else None
-        if self._lifecycle is None or member is None:
-            return f"there is no task {name!r}"
-        if problem := self._lifecycle.members.why_not_restart(member.task_id):
-            return f"{name} {problem}"
-        self._events.put_nowait(happened.RestartRequested(member.task_id, elsewhere))
-        return ""
+        if self._lifecycle is None:
+            return "it is being set up"
+        task_id, problem = self._lifecycle.members.to_restart(name)
+        if not problem:
+            self._events.put_nowait(happened.RestartRequested(task_id, elsewhere))
+        return problem
 
     @property
     def is_stopped(self) -> bool:
@@ -177,6 +177,7 @@ class Run:
         self._lifecycle, engine = beginning.lifecycle(), beginning.engine()
         self._deciders = Deciders(self._lifecycle, engine, self._observer.told)
         self._open_engine(setup, engine)
+        self._starts = self._new_starts(self._lifecycle)
 
     def _new_listener(self) -> Listener:
         return Listener(
@@ -197,11 +198,17 @@ class Run:
         self._driver = setup.driver(engine, self._events.put_nowait, self._runners)
         self._story = Story(self.config.size, setup.story)
 
+    def _new_starts(self, lifecycle: Lifecycle) -> Starts:
+        return Starts(
+            *(self.config, self._listener, self._chief, self._events.put_nowait, self._beside),
+            is_running=lambda: lifecycle.phase is Phase.RUNNING,
+        )
+
     # Living
 
     async def _live(self) -> Outcome:
         async with asyncio.TaskGroup() as self._group:
-            engine = self._spawn(self._driver.run())
+            self._beside(self._driver.run())
             outcome = await self._explained(await self._loop())
             if self._on_failure is not None and outcome.error is not None:
                 await self._on_failure(outcome)
@@ -210,12 +217,13 @@ class Run:
             is_hurried = self.stop_requests.is_hurried
             await self._driver.leave(HURRY_WITHIN if is_hurried else LEAVE_WITHIN)
             outcome = await self._with_all_output(outcome)
-            for work in [engine, *self._side_work]:
+            for work in self._side_work:
                 work.cancel()
         return outcome
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        return self._group.create_task(work)
+    def _beside(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do *work* while the run goes on, no longer."""
+        self._side_work.append(self._group.create_task(work))
 
     async def _loop(self) -> Outcome:
         assert self._lifecycle is not None
@@ -258,7 +266,7 @@ class Run:
     async def _with_all_output(self, outcome: Outcome) -> Outcome:
         """Show what tasks have written that ended, or say that it is missing."""
         try:
-            wanted = self._runners.names.values() if self.config.record else self._shown
+            wanted = self._runners.names.values() if self.config.keeps_output else self._shown
             missing = MissingOutput(
                 self._listener, self._driver, self._console.say, self._runners.names
             )
@@ -280,11 +288,9 @@ class Run:
             case do.Prepare(task_id, task):
                 self._listener.send(task_id, prepare_message(self.config, task))
             case do.Start():
-                self._start(action.but(tasks=action.tasks[:STARTS]))
-                self._side_work.append(self._spawn(self._start_rest(action)))
+                self._starts.begin(action)
             case do.StopRunner(task_id, grace) if self._chief and task_id == self._chief.task_id:
-                stopping = self._chief.stop(grace, self._events.put_nowait)
-                self._side_work.append(self._spawn(stopping))
+                self._beside(self._chief.stop(grace, self._events.put_nowait))
             case do.StopRunner(task_id):
                 self._shown |= (
                     {self._runners.names[task_id]} if action.examine else set()
@@ -300,25 +306,3 @@ class Run:
                 self._outcome = outcome
             case _:
                 self._driver.carry_out(action)
-
-    async def _start_rest(self, start: do.Start) -> None:
-        """A thousand that begin at the same moment would leave us no time on their machine."""
-        assert self._lifecycle is not None
-        for at in range(STARTS, len(start.tasks), STARTS):
-            await asyncio.sleep(BETWEEN_STARTS if self.config.is_local else 0)
-            if self._lifecycle.phase is not Phase.RUNNING:
-                return
-            self._start(start.but(tasks=start.tasks[at : at + STARTS]))
-
-    def _start(self, start: do.Start) -> None:
-        remote: list[tuple[str, Task]] = []
-        for task_id, task in start.tasks:
-            if self._chief is not None and task_id == self._chief.task_id:
-                message = start_message(self.config, task, start.cluster)
-                self._chief.is_started = True
-                living = self._chief.live(message, self._events.put_nowait)
-                self._side_work.append(self._spawn(living))
-            else:
-                remote.append((task_id, task))
-        for task_id, frame in start_frames(self.config, remote, start.cluster):
-            self._listener.start(task_id, frame)

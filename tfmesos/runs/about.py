@@ -16,11 +16,19 @@ from .launcher_process import this_process
 from .values import to_json
 
 
-def about(run_id: str, config: LaunchConfig, argv: Sequence[str], cwd: str, began: float) -> Json:
+def about(
+    run_id: str,
+    config: LaunchConfig,
+    argv: Sequence[str],
+    arguments: Sequence[str] | None,
+    cwd: str,
+    began: float,
+) -> Json:
     return {
         "id": run_id,
         "began": began,
-        "command": [without_password(word) for word in argv],
+        "command": list(map(without_password, argv)),
+        "arguments": None if arguments is None else list(map(without_password, arguments)),
         "cwd": cwd,
         "name": config.name,
         "master": without_password(config.master),

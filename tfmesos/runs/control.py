@@ -106,6 +106,8 @@ def ask(run: RunDirectory, do: str, **more: object) -> None:
     """Have the launcher of *run* do something. Raises NoAnswer, or TFMesosError if it refuses."""
     if run.is_over:
         raise NoAnswer(f"run {run.id} is over")
+    if not run.launcher.is_of_this_machine:
+        raise NoAnswer(f"the launcher of run {run.id} is on {run.launcher.host}: ask it there")
     with socket.socket(socket.AF_UNIX) as link:
         link.settimeout(ANSWER_WITHIN)
         try:

@@ -16,6 +16,10 @@ from .values import from_json
 UNKNOWN = LauncherProcess("", "", 0, -1)
 
 
+def log_name(task: str) -> str:
+    return f"{task.replace(':', '-')}.log"
+
+
 class RunDirectory:
     def __init__(self, path: Path) -> None:
         self.path, self.id = path, path.name
@@ -29,7 +33,7 @@ class RunDirectory:
 
     def log_file(self, task: str) -> Path:
         """The output of ``worker:0`` is in ``output/worker-0.log``."""
-        return self.output / f"{task.replace(':', '-')}.log"
+        return self.output / log_name(task)
 
     def logged(self) -> list[str]:
         """The names of all that have a log."""
@@ -50,6 +54,14 @@ class RunDirectory:
     def outcome(self) -> Json | None:
         """How the run ended; None while it has not, or if nobody was left to write it down."""
         return _object(self.outcome_file) or None
+
+    @property
+    def commit(self) -> str:
+        """What git had checked out where the run was started; empty if that is not known."""
+        try:
+            return self.commit_file.read_text("ascii", "replace").strip()[:64]
+        except OSError:
+            return ""
 
     @property
     def began(self) -> float:

@@ -18,12 +18,18 @@ class Line(Record):
 
 def written_line(at: float, stream: str, text: str) -> bytes:
     """The lines of *text* as a log holds them."""
-    if "\r" in text:
-        text = "".join(f"{_last_state(line)}\n" for line in text[:-1].split("\n"))
+    text = last_states(text)
     when = datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")[:23]
     before = f"{when}Z {_MARKS.get(stream, stream)} "
     whole = before + text[:-1].replace("\n", f"\n{before}") + "\n"
     return whole.encode("utf-8", "backslashreplace")
+
+
+def last_states(text: str) -> str:
+    """Whole lines, and of each progress bar what it shows in the end."""
+    if "\r" not in text:
+        return text
+    return "".join(f"{_last_state(line)}\n" for line in text[:-1].split("\n"))
 
 
 def _last_state(line: str) -> str:

@@ -10,7 +10,7 @@ from ..json_types import Json
 from ..sanitize import plain
 from ..text import count
 from .directory import RunDirectory
-from .status import LOST, RunStatus, TaskStatus, phase_of, status_now
+from .status import LOST, RunStatus, TaskStatus, phase_of, state_of, status_now
 
 LONGEST_COMMAND = 60  # characters
 
@@ -37,7 +37,7 @@ def list_of(runs: Sequence[RunDirectory], now: float) -> list[str]:
 def _row(run: RunDirectory, now: float) -> tuple[str, ...]:
     return (
         run.id,
-        state_of(run, "running"),
+        _phase_and_code(run, "running"),
         datetime.fromtimestamp(run.began).strftime("%Y-%m-%d %H:%M"),
         duration(_end(run, now) - run.began),
         " ".join(f"{number} {job}" for job, number in run.jobs.items()),
@@ -45,7 +45,7 @@ def _row(run: RunDirectory, now: float) -> tuple[str, ...]:
     )
 
 
-def state_of(run: RunDirectory, phase: str) -> str:
+def _phase_and_code(run: RunDirectory, phase: str) -> str:
     code = (run.outcome or {}).get("exit_code")
     return f"{phase_of(run, phase)} ({code})" if code else phase_of(run, phase)
 
@@ -66,14 +66,23 @@ def _command(run: RunDirectory) -> str:
 
 def status_of(run: RunDirectory, now: float) -> list[str]:
     status = status_now(run)
-    state = state_of(run, status.phase)
+    state = _phase_and_code(run, status.phase)
     took = duration(_end(run, now) - run.began)
     lines = [f"{run.id}  {state} after {took}  on {run.about.get('master', '?')}  {_command(run)}"]
+    lines.append(f"  {_origin(run)}")
     if status.why and not run.is_over:
-        lines.append(f"  waiting: {plain(status.why)}")
+        word = "" if status.phase == "stopping" else "waiting: "
+        lines.append(f"  {word}{plain(status.why)}")
     lines += _tree(status, _end(run, now) - run.began)
     report = (run.outcome or {}).get("report") or []
     return [*lines, *(plain(line) for line in report)]
+
+
+def _origin(run: RunDirectory) -> str:
+    """Where it was started."""
+    commit = f", commit {run.commit[:12]}" if run.commit else ""
+    where = f"started on {run.launcher.host or '?'} in {run.about.get('cwd', '?')}{commit}"
+    return plain(where)
 
 
 def _tree(status: RunStatus, now: float) -> list[str]:
@@ -82,7 +91,9 @@ def _tree(status: RunStatus, now: float) -> list[str]:
     for job, states in status.counts().items():
         total = sum(states.values())
         shown = ", ".join(f"{states[s]} {s}" for s in _SHOWN_STATES if s in states)
-        lines.append(f"  {job}: {shown}")
+        restarts = status.jobs()[job]["restarts"]
+        again = f" ({count(restarts, 'restart')})" if restarts else ""
+        lines.append(f"  {job}: {shown}{again}")
         for number in range(total):
             lines.append(f"  {'└─' if number == total - 1 else '├─'} {next(rows)}")
     return lines
@@ -99,12 +110,19 @@ def as_json(run: RunDirectory, now: float) -> Json:
     return {
         "id": run.id,
         "phase": phase_of(run, status.phase),
+        "state": state_of(run),
         "why": "" if run.is_over else status.why,
         "began": run.began,
         "seconds": _end(run, now) - run.began,
         "exit_code": (run.outcome or {}).get("exit_code"),
         "report": (run.outcome or {}).get("report", []),
-        "jobs": status.counts(),
+        "command": run.about.get("command", []),
+        "cwd": run.about.get("cwd", ""),
+        "commit": run.commit,
+        "host": run.launcher.host,
+        "directory": str(run.path),
+        "jobs": status.jobs(),
+        "addresses": status.addresses(),
         "tasks": [_task_json(task) for task in status.tasks.values()],
     }
 

@@ -8,19 +8,21 @@ import time
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from functools import partial
+from math import inf
 from types import TracebackType
 from typing import Self
 
 from ..config.launch import LaunchConfig
 from ..core.outcome import Outcome
-from ..errors import Interrupted, SpecError, TFMesosError
+from ..errors import CannotWrite, Interrupted, SpecError, TFMesosError
 from ..json_types import Json
 from ..launcher.console import Console
-from ..launcher.observer import Observer
+from ..launcher.observer import Observer, Observers
 from ..launcher.report import failure_report
 from ..launcher.run import Run
 from .about import about
 from .control import Control
+from .output_files import OutputFiles
 from .prune import prune_when_due
 from .recorder import Recorder
 from .store import Store, has_place, place
@@ -39,17 +41,27 @@ class NotRecorded(TFMesosError):
 class Recording:
     """``observer`` and ``id`` are for the run. One that cannot be recorded goes on without."""
 
-    def __init__(self, config: LaunchConfig, argv: Sequence[str], console: Console) -> None:
+    def __init__(
+        self,
+        config: LaunchConfig,
+        argv: Sequence[str],
+        console: Console,
+        arguments: Sequence[str] | None = None,
+    ) -> None:
+        """*arguments* are those with which tfrun starts such a run again, if it can."""
         self.id, self._console = new_id(), console
         self._store = Store(place(os.environ))
         self._outcome: Outcome | None = None
-        self._recorder = self._open(config, argv) if config.record else None
+        self._files = self._open_files(config.output_dir) if config.output_dir else None
+        self._recorder = self._open(config, argv, arguments) if config.record else None
 
-    def _open(self, config: LaunchConfig, argv: Sequence[str]) -> Recorder | None:
+    def _open(
+        self, config: LaunchConfig, argv: Sequence[str], arguments: Sequence[str] | None
+    ) -> Recorder | None:
         try:
             directory = self._store.create(new_id)
             self.id = directory.id
-            begins = about(self.id, config, argv, os.getcwd(), time.time())
+            begins = about(self.id, config, argv, arguments, os.getcwd(), time.time())
             recorder = Recorder(directory, begins, self._warn)
         except OSError as error:
             where = error.filename or self._store.root
@@ -58,6 +70,13 @@ class Recording:
             return None
         self._console.on_say = recorder.said
         return recorder
+
+    def _open_files(self, directory: str) -> OutputFiles:
+        try:
+            return OutputFiles(directory, lambda text: self._console.say(text, "warning"))
+        except OSError as error:
+            name = self._console.named("output_dir")
+            raise CannotWrite(f"{name} {directory}: {error.strerror}") from None
 
     def _warn(self, text: str, level: str = "warning") -> None:
         self._console.on_say = lambda text: None
@@ -69,7 +88,7 @@ class Recording:
 
     @property
     def observer(self) -> Observer:
-        return self._recorder or Observer()
+        return Observers(*(one for one in (self._recorder, self._files) if one is not None))
 
     def control(self, run: Run) -> AbstractAsyncContextManager[object]:
         """While it is entered, the owner can control *run* from elsewhere."""
@@ -90,6 +109,8 @@ class Recording:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        if self._files is not None:
+            self._files.close()
         if self._recorder is None:
             return
         if isinstance(error, SpecError):  # nothing was started
@@ -103,9 +124,14 @@ class Recording:
 
 
 def _stop(run: Run, request: Json) -> str:
-    """A second request waits for what the first one began."""
+    """A second request waits for what the first one began, or shortens it."""
+    grace = request.get("grace")
+    if grace is not None and (not isinstance(grace, (int, float)) or not 0 < grace < inf):
+        return f"the grace must be above 0, got {grace!r}"
     if not run.stop_requests.is_requested:
-        run.request_stop("stopped by its owner", Interrupted.exit_code)
+        run.request_stop("stopped by its owner", Interrupted.exit_code, grace)
+    elif grace is not None:
+        run.shorten_stop(grace)
     return ""
 
 

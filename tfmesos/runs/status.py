@@ -47,6 +47,23 @@ class RunStatus:
             job[task.state] = job.get(task.state, 0) + 1
         return found
 
+    def jobs(self) -> dict[str, dict[str, int]]:
+        """By job: the counts, those people ask for also if they are 0, and its restarts."""
+        found = {
+            job: {"running": 0, "succeeded": 0, "failed": 0, **states, "restarts": 0}
+            for job, states in self.counts().items()
+        }
+        for task in self.tasks.values():
+            found[task.job]["restarts"] += task.restarts
+        return found
+
+    def addresses(self) -> dict[str, list[str]]:
+        """By job, where each of its tasks is to be found; empty while it has no place."""
+        found: dict[str, list[str]] = {}
+        for task in self.tasks.values():
+            found.setdefault(task.job, []).append(task.address)
+        return found
+
 
 def status_now(run: RunDirectory) -> RunStatus:
     """Of a run that is over, what nobody saw the end of is lost."""
@@ -65,6 +82,12 @@ def phase_of(run: RunDirectory, phase: str) -> str:
     return phase if is_alive else LOST if is_alive is False else ELSEWHERE
 
 
+def state_of(run: RunDirectory) -> str:
+    """Running until it has ended, however far it has come; unknown if nobody can tell."""
+    phase = phase_of(run, "running")
+    return "unknown" if phase in (LOST, ELSEWHERE) else phase
+
+
 class Reader:
     """Follows the events of a run; ``status`` holds where it stands."""
 
@@ -78,7 +101,9 @@ class Reader:
         for entry in entries:
             for kind in ("beginning", "event", "told"):
                 if kind in entry:
-                    with suppress(ValueError, TypeError):  # written by another version
+                    with suppress(
+                        ValueError, TypeError, AttributeError, LookupError
+                    ):  # of another version
                         self._take(from_json(entry[kind]), float(entry["at"]))
         return self.status
 
@@ -106,7 +131,7 @@ class Reader:
         self._began, self._run_id = beginning.at, beginning.run_id
         tasks = [task for job in beginning.jobs for task in job.tasks]
         self.status.tasks = {task.name: TaskStatus(task.name, task.job.name) for task in tasks}
-        if local := dict(beginning.rules)["local"]:
+        if local := beginning.rules.local:
             task, task_id, address = local
             self._names[task_id] = task.name
             self.status.tasks[task.name].address = address

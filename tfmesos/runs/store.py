@@ -52,7 +52,7 @@ class Store:
     def all(self) -> list[RunDirectory]:
         """Every run, the newest first."""
         try:
-            paths = [path for path in self.root.iterdir() if (path / "run.json").is_file()]
+            paths = [path for path in self.root.iterdir() if _is_run(path)]
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:
@@ -69,9 +69,36 @@ class Store:
             return runs[0]
         found = [run for run in runs if run.id == prefix]
         found = found or [run for run in runs if prefix and run.id.startswith(prefix)]
+        if not found:
+            self._check_owner(prefix)
         if len(found) != 1:
             raise NoSuchRun(_no_single_run(prefix, [run.id for run in found or runs], bool(found)))
         return found[0]
+
+    def _check_owner(self, name: str) -> None:
+        """Where users share a state directory, each may look at their own runs only."""
+        try:
+            owner = (self.root / name).lstat().st_uid if name.isalnum() else os.geteuid()
+        except OSError:
+            return
+        if owner != os.geteuid():
+            raise NoSuchRun(f"run {name} is one of another user ({_user_name(owner)})")
+
+
+def _is_run(path: Path) -> bool:
+    try:
+        return (path / "run.json").is_file()
+    except PermissionError:
+        return False  # of another user
+
+
+def _user_name(number: int) -> str:
+    import pwd  # only this mistake needs it
+
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return str(number)
 
 
 def _no_single_run(prefix: str, ids: Sequence[str], is_ambiguous: bool) -> str:

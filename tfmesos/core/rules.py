@@ -1,0 +1,26 @@
+"""What a run is told about its life: how long it waits, what it survives, when it is over."""
+
+from __future__ import annotations
+
+from ..config.failures import DEFAULT_GRACE
+from ..config.job import Task
+from ..config.launch import TaskChoice
+from ..config.restarts import USUAL_RESTARTS, RestartPolicy
+from ..record import Record
+
+
+class Rules(Record):
+    """All times are in seconds."""
+
+    start_timeout: float | None = None
+    run_timeout: float | None = None
+    success: TaskChoice | None = None  # who decides about it, if it was said
+    restarts: RestartPolicy = USUAL_RESTARTS
+    hang_timeout: float | None = None
+    stop_grace: float = DEFAULT_GRACE  # from the signal to SIGKILL, and for the finalizer
+    nodes_alike: bool = False
+    has_finalizer: bool = False
+    local: tuple[Task, str, str] | None = None  # a task beside us, its id and address
+
+
+USUAL_RULES = Rules()

@@ -1,0 +1,57 @@
+"""Tells the tasks to begin, not all in one moment if they share a machine with us."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from ..config.job import Task
+from ..config.launch import LaunchConfig
+from ..core.actions import Start
+from ..core.events import Event
+from .listener import Listener
+from .local_chief import LocalChief
+from .messages import start_frames, start_message
+
+STARTS, BETWEEN_STARTS = 32, 0.05  # tasks that begin at once, seconds until the next ones do
+
+
+class Starts:
+    def __init__(
+        self,
+        config: LaunchConfig,
+        listener: Listener,
+        chief: LocalChief | None,
+        emit: Callable[[Event], None],
+        spawn: Callable[[Coroutine[Any, Any, None]], object],
+        is_running: Callable[[], bool],
+    ) -> None:
+        """*chief* is the task in this terminal; none begins if the run no longer *is running*."""
+        self._config, self._listener, self._chief = config, listener, chief
+        self._emit, self._spawn, self._is_running = emit, spawn, is_running
+
+    def begin(self, start: Start) -> None:
+        self._start(start.but(tasks=start.tasks[:STARTS]))
+        if len(start.tasks) > STARTS:
+            self._spawn(self._start_rest(start))
+
+    async def _start_rest(self, start: Start) -> None:
+        """A thousand that begin at the same moment would leave us no time on their machine."""
+        for at in range(STARTS, len(start.tasks), STARTS):
+            await asyncio.sleep(BETWEEN_STARTS if self._config.is_local else 0)
+            if not self._is_running():
+                return
+            self._start(start.but(tasks=start.tasks[at : at + STARTS]))
+
+    def _start(self, start: Start) -> None:
+        remote: list[tuple[str, Task]] = []
+        for task_id, task in start.tasks:
+            if self._chief is not None and task_id == self._chief.task_id:
+                message = start_message(self._config, task, start.cluster)
+                self._chief.is_started = True
+                self._spawn(self._chief.live(message, self._emit))
+            else:
+                remote.append((task_id, task))
+        for task_id, frame in start_frames(self._config, remote, start.cluster):
+            self._listener.start(task_id, frame)

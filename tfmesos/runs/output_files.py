@@ -1,0 +1,63 @@
+"""What the tasks write, in files where the user wants them, as they wrote it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from ..launcher.observer import Observer
+from .directory import log_name
+from .lines import last_states
+from .task_log import append
+from .writer import Writer
+
+CLOSE_WITHIN = 10.0  # seconds for the disk to take what is left
+
+
+class OutputFile:
+    """Takes the place of one that was there."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._is_new = path, True
+
+    def append(self, data: bytes) -> None:
+        if self._is_new:
+            self._path.unlink(missing_ok=True)
+            self._is_new = False
+        append(self._path, data)
+
+
+class OutputFiles(Observer):
+    def __init__(self, directory: str, complain: Callable[[str], object]) -> None:
+        """OSError if there is no such directory and it cannot be made."""
+        self._directory, self._complain = Path(directory), complain
+        self._files: dict[str, OutputFile] = {}
+        self._left_out: dict[str, int] = {}  # lines, by task, that the disk was too slow for
+        self._directory.mkdir(parents=True, exist_ok=True)
+        self._writer = Writer(self._failed)
+
+    def written(self, task: str, stream: str, text: str, dropped: int) -> None:
+        if dropped:
+            self._put(task, f"({dropped} lines left out here: they came too fast)\n")
+        if text:
+            self._put(task, last_states(text))
+
+    def _put(self, task: str, text: str) -> None:
+        missing = self._left_out.pop(task, 0)
+        note = f"({missing} lines left out here: the disk was too slow)\n" if missing else ""
+        data = (note + text).encode("utf-8", "backslashreplace")
+        if not self._writer.put(self._file(task), data):
+            self._left_out[task] = missing + text.count("\n")
+
+    def _file(self, task: str) -> OutputFile:
+        if task not in self._files:
+            self._files[task] = OutputFile(self._directory / log_name(task))
+        return self._files[task]
+
+    def close(self) -> None:
+        if not self._writer.close(CLOSE_WITHIN):
+            self._complain(f"not all output is in {self._directory}: the disk is too slow")
+
+    def _failed(self, error: OSError) -> None:
+        why = error.strerror or error
+        self._complain(f"no more output is written to {self._directory}: {why}")
