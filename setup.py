@@ -43,7 +43,7 @@ setup(
     packages=find_packages(include=["tfmesos", "tfmesos.*"]),
     package_data={"tfmesos": ["py.typed"]},
     zip_safe=False,
-    install_requires=["h11>=0.14", "PyYAML>=6.0"],
+    install_requires=["h11>=0.14", "PyYAML>=6.0", "wsproto>=1.2"],
     extras_require={
         "tf": ["tensorflow>=2.16"],
         "tls": TLS,

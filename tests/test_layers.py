@@ -22,15 +22,18 @@ ALLOWED = {
     "node": {"node"},
     "http": {"http"},
     "mesos": {"mesos", "core", "config", "node", "http"},
+    "kubernetes": {"kubernetes", "core", "config", "node", "http"},
     "local": {"local", "mesos", "node", "http"},
-    "launcher": {"launcher", "jobfiles", "mesos", "core", "config", "node", "local"},
+    "launcher": {
+        *("launcher", "jobfiles", "mesos", "kubernetes", "core", "config", "node", "local"),
+    },
     "runs": {"runs", "launcher", "core", "config", "node"},
     "cli": {"cli", "runs", "launcher", "jobfiles", "mesos", "core", "config", "node"},
 }
 PURE = {"config", "jobfiles", "core"}
 IO = {
     *("asyncio", "socket", "subprocess", "os", "time", "random", "threading", "logging"),
-    *("h11", "selectors", "signal", "sys"),
+    *("h11", "wsproto", "selectors", "signal", "sys"),
 }
 FRONTS = {"__init__", "__main__", "tfrun", "scheduler", "server"}
 WORDS_OF_AN_ENGINE = (

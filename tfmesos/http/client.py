@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import h11
 
-from ..record import NOTHING
+from ..record import NOTHING, Record
 from ..version import __version__
 from .byte_stream import ByteStream
 from .connection import Connection, Disconnected, HttpError, TooLarge, read_headers, write_headers
@@ -37,6 +37,14 @@ class _Place(NamedTuple):
     port: int
 
 
+class Upgraded(Record):
+    """A connection on which another protocol is spoken from now on. Its session still owns it."""
+
+    stream: ByteStream
+    headers: Mapping[str, str]  # of the answer
+    rest: bytes  # what came behind them
+
+
 class Session:
     """Connections to servers; leaving the block closes all of them."""
 
@@ -45,10 +53,14 @@ class Session:
         headers: Mapping[str, str] = NOTHING,
         tls: ssl.SSLContext | None = None,
         connect_timeout: float = 5.0,
+        server_name: str = "",
     ) -> None:
-        """Every question has these *headers*. Without *tls* the machine's certificates count."""
+        """Every question has these *headers*. Without *tls* the machine's certificates count.
+
+        *server_name*, if given, is what certificates must be made for, instead of the host.
+        """
         self._headers = {"User-Agent": f"tfmesos/{__version__}", **headers}
-        self._tls = tls
+        self._tls, self._server_name = tls, server_name
         self._connect_timeout = connect_timeout
         self._open: set[Connection] = set()
         self._kept: dict[_Place, list[tuple[float, Connection]]] = {}
@@ -73,7 +85,24 @@ class Session:
         connection = self._waiting(place) or await self._connect(place)
         try:
             connection.send(request, h11.Data(data=body), h11.EndOfMessage())
-            return Response(url, await _head(connection), connection, self, place)
+            head = await _head(connection)
+            assert isinstance(head, h11.Response)  # nobody asked for another protocol
+            return Response(url, head, connection, self, place)
+        except BaseException:
+            self._drop(connection)
+            raise
+
+    async def upgrade(self, url: str, headers: Mapping[str, str]) -> Upgraded | Response:
+        """Ask for another protocol on a new connection; a Response is a refusal."""
+        all_headers = {**headers, "Connection": "Upgrade"}
+        request, place = self._request("GET", url, b"", all_headers)
+        connection = await self._connect(place)
+        try:
+            connection.send(request, h11.EndOfMessage())
+            head = await _head(connection)
+            if isinstance(head, h11.Response):
+                return Response(url, head, connection, self, place)
+            return Upgraded(connection.stream, read_headers(head.headers), connection.unparsed)
         except BaseException:
             self._drop(connection)
             raise
@@ -131,7 +160,7 @@ class Session:
 
     async def _connected_to(self, address: str, place: _Place) -> ByteStream:
         tls = (self._tls or _machine_context()) if place.scheme == "https" else None
-        name = place.host if tls else None
+        name = (self._server_name or place.host) if tls else None
         _, stream = await asyncio.get_running_loop().create_connection(
             ByteStream, address, place.port, ssl=tls, server_hostname=name
         )
@@ -217,12 +246,16 @@ async def _addresses(place: _Place) -> list[str]:
         return [str(address[0]) for *_, address in found]
 
 
-async def _head(connection: Connection) -> h11.Response:
+async def _head(connection: Connection) -> h11.Response | h11.InformationalResponse:
+    """The final answer, or that the protocol changes."""
     try:
-        while not isinstance(event := await connection.receive(), h11.Response):
-            pass  # 100 Continue, and the like
+        while True:
+            event = await connection.receive()
+            if isinstance(event, h11.Response):
+                return event
+            if isinstance(event, h11.InformationalResponse) and event.status_code == 101:
+                return event  # others, such as 100, come before an answer
     except Disconnected:
         if not b"HTTP/1.".startswith(connection.unparsed[:7]):
             raise HttpError("its answer is not HTTP") from None
         raise Disconnected("closed the connection without an answer") from None
-    return event
