@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 @contextmanager
-def web_server(pages):
+def web_server(pages, tls=None):
     """The URL of a server. *pages*: path -> bytes, or a pair of status and headers."""
 
     class Handler(_Silent):
@@ -22,7 +22,7 @@ def web_server(pages):
             if isinstance(page, bytes):
                 self.wfile.write(page)
 
-    with _serving(Handler) as url:
+    with _serving(Handler, tls) as url:
         yield url
 
 
@@ -49,12 +49,14 @@ class _Silent(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def _serving(handler):
+def _serving(handler, tls=None):
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        if tls:
+            server.socket = tls.wrap_socket(server.socket, server_side=True)
         thread = threading.Thread(target=server.serve_forever, args=[0.01])
         thread.start()
         try:
-            yield f"http://127.0.0.1:{server.server_port}"
+            yield f"http{'s' if tls else ''}://127.0.0.1:{server.server_port}"
         finally:
             server.shutdown()
             thread.join()

@@ -112,12 +112,10 @@ def _look(argv: Sequence[str]) -> int:
 
 def _run(args: argparse.Namespace, is_program: bool) -> int:
     from .cli.configuration import config_of, job_file_of
-    from .config.launch import Access
 
     file = job_file_of(args)
     config = config_of(args, file)
-    needs_tls = config.access != Access() or config.may_use_link_tls or not config.is_local
-    if is_program and not needs_tls:
+    if is_program and not config.may_use_tls:
         _leave_out_tls()
     if args.dry_run:
         return _dry_run(config, args, file)

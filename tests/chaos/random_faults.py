@@ -165,7 +165,7 @@ def _until(look: Callable[[], Sequence[Any]], launcher: Launcher) -> Sequence[An
 def _has_begun(phase: str, launcher: Launcher, place: Path) -> Sequence[Any]:
     """What shows that the phase has begun."""
     if phase == "starting":
-        return psutil.Process(launcher.pid).children()
+        return _those_of("runner", psutil.Process(launcher.pid))
     signs = {"set-up": [place], "running": place.glob("begun"), "stopping": place.glob("done/*")}
     return list(signs[phase])
 
@@ -173,10 +173,7 @@ def _has_begun(phase: str, launcher: Launcher, place: Path) -> Sequence[Any]:
 def _those_of(part: str, launcher: psutil.Process) -> list[psutil.Process]:
     if part == "launcher":
         return [launcher]
-    # A fork that has executed nothing yet holds the launcher up: it is still a part of that, which
-    # nobody stops for good.
-    own = launcher.cmdline()
-    runners = [child for child in launcher.children() if child.cmdline() != own]
+    runners = [child for child in launcher.children() if _worker(child) is not None]
     return runners if part == "runner" else [p for r in runners for p in _children(part, r)]
 
 
@@ -189,8 +186,16 @@ def _children(part: str, runner: psutil.Process) -> list[psutil.Process]:
     return children[:1] if part == "guard" else children[1:]
 
 
-def _worker(victim: psutil.Process) -> int | None:
-    found = re.search(r"-worker-(\d+)-", victim.environ().get("MESOS_TASK_ID", ""))
+def _worker(process: psutil.Process) -> int | None:
+    """Whose process it is; None for one that has ended, and for the launcher and its forks.
+
+    A fork that has executed nothing yet holds the launcher up: nobody stops that for good.
+    """
+    try:
+        task = process.environ().get("MESOS_TASK_ID", "")
+    except psutil.Error:
+        return None
+    found = re.search(r"-worker-(\d+)-", task)
     return int(found[1]) if found else None
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from .random_faults import FAILS_WITH, LINES, PHASES, Plan, Run, findings, wrongs
+from .random_faults import FAILS_WITH, LINES, PHASES, Plan, Run, carry_out, findings, wrongs
 
 SEEDS = range(30)
 EACH = 3  # runs of one test, so that several workers of pytest can share them
@@ -22,6 +22,16 @@ def test_random_faults_end_runs_rightly_and_leave_nothing(first, bound):
     found = {seed: findings(seed, hits) for seed in range(first, first + EACH)}
     assert {seed: problems for seed, problems in found.items() if problems} == {}
     assert hits.total(), "no fault hit a living process"
+
+
+@pytest.mark.bound(60)
+@pytest.mark.parametrize(
+    "phase, part", [(phase, part) for phase in ("starting", "running") for part in PHASES[phase][0]]
+)
+def test_every_part_of_a_run_is_found_and_hit(phase, part, tmp_path, bound):
+    bound.struck()
+    plan = dataclasses.replace(LIGHT, phase=phase, part=part, fault="pause", pause=0.5)
+    assert carry_out(plan, tmp_path).hit == part
 
 
 def a_run(code, done, *, lines=LINES, err="", hit="guard", victim=0, **plan):

@@ -1,6 +1,7 @@
 """What a run was told and what its tasks wrote can be read while it goes on and afterwards."""
 
 import json
+import os
 
 import pytest
 
@@ -52,6 +53,13 @@ def recorder(directory):
 
 def texts(output):
     return [(name, line.stream, line.text) for name, line in output.read()]
+
+
+def test_a_git_that_has_ended_is_no_zombie_for_as_long_as_the_run(recorder):
+    git = recorder._git
+    os.waitid(os.P_PID, git.pid, os.WEXITED | os.WNOWAIT)
+    recorder.happened(happened.Ticked(), 1.0)
+    assert git.returncode is not None
 
 
 def test_the_decisions_of_a_run_can_be_made_again_from_its_record(recorder, directory):

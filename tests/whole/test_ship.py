@@ -9,6 +9,8 @@ import pytest
 
 from tests.commands import tfrun
 from tests.packs import everything_in, write
+from tests.tls import make_certificate, server_context
+from tests.web import web_server
 from tfmesos import cluster
 
 TRAIN = """
@@ -52,6 +54,15 @@ def test_another_directory_and_single_files_beside_it(project, tmp_path):
     assert done.returncode == 0, done.stderr
     shown = [line.removeprefix("[worker:0] ") for line in done.stdout.splitlines()]
     assert shown == ["conf", "conf.yaml", "package", "train.py", "rate: 1rate: 1"]
+
+
+def test_code_is_fetched_from_an_address_with_tls(tmp_path):
+    certificate = make_certificate(tmp_path / "key", "IP:127.0.0.1")
+    trusted = {"SSL_CERT_FILE": f"{certificate}.crt"}
+    with web_server({"/hi.py": b"print('hi')"}, server_context(certificate)) as url:
+        script = f"{sys.executable} hi.py"
+        done = tfrun(f"--ship={url}/hi.py", "-w", 1, "--", script, env=trusted, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "[worker:0] hi\n"), done.stderr
 
 
 def test_a_local_chief_runs_in_the_directory_itself(project):

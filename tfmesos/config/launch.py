@@ -236,6 +236,12 @@ class LaunchConfig(Record):
         """On this machine they find us at a loopback address, unless it is said otherwise."""
         return self.link_tls or self.advertise is not None or not self.is_local
 
+    @property
+    def may_use_tls(self) -> bool:
+        """With the runners, with a master, or with a server from which something is fetched."""
+        fetches = self.ship is not None and bool(self.ship.addresses)
+        return self.may_use_link_tls or self.access != Access() or fetches
+
     def image_of(self, job: Job) -> str | None:
         """That of the job, or else of the run; an empty one stands for none."""
         return (self.image if job.image is None else job.image) or None

@@ -74,6 +74,8 @@ class Recorder(Observer):
 
     def happened(self, event: Any, now: float) -> None:
         self._note(now, "event", event)
+        if self._git is not None and self._git.poll() is not None:
+            self._git = None  # which would stay a zombie as long as the run
 
     def told(self, event: Event, now: float) -> None:
         self._note(now, "told", event)
