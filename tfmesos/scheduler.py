@@ -281,6 +281,7 @@ class TFMesosScheduler:
             on_ready=self._announce,
             on_failure=partial(self._break_news, console),
             observer=recording.observer,
+            bring_to=recording.brought,
         )
         with self._lock:
             self._loop, self._run = asyncio.get_running_loop(), run

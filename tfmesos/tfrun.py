@@ -233,7 +233,12 @@ def _launch(
             if args.detach:
                 recording.require()
             observer, run_id = recording.observer, recording.id
-            run = Run(config, console, run_id, on_ready=on_ready, observer=observer)
+            run = Run(
+                *(config, console, run_id),
+                on_ready=on_ready,
+                observer=observer,
+                bring_to=recording.brought,
+            )
             outcome = asyncio.run(_go(run, console, recording))
     except BaseException:
         console.close(STALLED)

@@ -55,6 +55,8 @@ OTHERS = {
     "ship": ".",
     "ship_files": [__file__],
     "ship_limit": 1,  # of what is shipped
+    "bring": ["*.h5"],
+    "bring_limit": 1,
     "cwd": "/",
     "python": "/opt/python",
     "reserve_port": False,

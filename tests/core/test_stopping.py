@@ -106,3 +106,14 @@ def test_the_grace_of_a_stop_can_be_given_with_it_and_shortened_later():
     assert run.deciders.deadline == run.now + 3.0 + STOP_MARGIN
     run.wait(3.0 + STOP_MARGIN)
     assert run.outcome.exit_code == 130
+
+
+def test_files_on_their_way_home_are_waited_for_until_a_second_interrupt():
+    run = Run(workers(1)).up()
+    run(happened.StopRequested("interrupted", 130))
+    for _ in range(3):
+        run.now = run.deciders.deadline
+        run(happened.Ticked(is_output_held=True, is_bringing=True))
+        assert run.outcome is None
+    run(happened.StopRequested("interrupted", 130))
+    assert run.outcome.unstopped == ("worker:0",)

@@ -142,6 +142,8 @@ class LaunchConfig(Record):
         "tf_config"
     ]  # for every task of a run of several; "always": of one task, too
     record: bool = True  # keep what it does and says
+    bring: tuple[str, ...] = ()  # which files of each task come home at the end
+    bring_limit: int = 0  # bytes of a task
     output_dir: str | None = None  # where the output of each task goes, too
     local_chief: bool = False  # run the chief, or worker 0, as a child of the launcher
     secrets: TaskSecrets = TaskSecrets()
@@ -162,6 +164,9 @@ class LaunchConfig(Record):
             problem = "'all' cannot be combined with a local chief: it is not started again"
             raise SpecError(None, "restart_policy", problem)
         self._check_ship()
+        if self.bring and not self.record:
+            problem = "needs the record of the run, which the files become a part of"
+            raise SpecError(None, "bring", problem)
         if problem := wrong_name(self.env):
             raise SpecError(None, "env", problem)
         for key in self.secrets.variables:

@@ -54,6 +54,30 @@ class ShipSettings(TypedDict, total=False):
         ),
     ]
 
+    bring: Annotated[
+        Iterable[str] | None,
+        Setting(
+            "when the command of a task has ended, well or badly, bring the files of its directory "
+            "that match home into the record of the run; ** stands for any directories",
+            ("--bring",),
+            FILES,
+            "GLOB",
+            default=(),
+            is_repeatable=True,
+        ),
+    ]
+    bring_limit: Annotated[
+        Size,
+        Setting(
+            "bring no more than this of each task: MiB, or as in 2G",
+            ("--bring-limit",),
+            FILES,
+            "SIZE",
+            default=1024,
+            check=above_zero,
+        ),
+    ]
+
 
 class Ship(Record):
     """What is sent to each task before its command starts."""
@@ -94,3 +118,16 @@ def parse_ship_files(given: Any) -> tuple[tuple[str, str], ...]:
         if names.count(name) > 1:
             raise SpecError(None, "ship_files", f"there are two files of the name {name!r}")
     return files
+
+
+def parse_bring(given: Any) -> tuple[str, ...]:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise SpecError(None, "bring", f"must be a list of globs, got {given!r}")
+    return tuple(map(_parse_glob, given))
+
+
+def _parse_glob(glob: Any) -> str:
+    if not isinstance(glob, str) or not glob or glob.startswith("/") or ".." in glob.split("/"):
+        problem = f"must be a glob in the directory of the task, such as *.h5, got {glob!r}"
+        raise SpecError(None, "bring", problem)
+    return glob

@@ -176,3 +176,4 @@ class Ticked(Record):
     """A deadline has come; every decider is told."""
 
     is_output_held: bool = False  # do tasks wait for us to take their output?
+    is_bringing: bool = False  # are files of theirs on the way home?

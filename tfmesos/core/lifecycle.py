@@ -110,9 +110,9 @@ class Lifecycle:
                 return self._restart_requested(task_id, elsewhere)
             case happened.StopRequested():
                 return self._stop_requested(event, now)
-            case happened.Ticked(is_output_held):
-                if is_output_held:
-                    self._stopping.wait_for_output(now)
+            case happened.Ticked(is_output_held, is_bringing):
+                if is_output_held or is_bringing:
+                    self._stopping.wait_for_output(now, is_bringing)
                 return self._clocks.tick(now)
         return self._heard(self._endings.handle(event, now), now)
 

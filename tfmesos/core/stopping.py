@@ -66,9 +66,12 @@ class Stopping:
         live = [member.task.name for member in self._members if member.is_live]
         return f"stopping {some(live)}" if live else ""
 
-    def wait_for_output(self, now: float) -> None:
-        """The commands have ended by then; their last lines and their end come when taken."""
-        if now >= self._given_up_at and not self._is_interrupted:
+    def wait_for_output(self, now: float, is_bringing: bool = False) -> None:
+        """The commands have ended by then; their last lines and their end come when taken.
+
+        A first Ctrl-C does not cut files that are on their way home; a second one does.
+        """
+        if now >= self._given_up_at and (is_bringing or not self._is_interrupted):
             self._given_up_at = now + STOP_MARGIN
 
     def give_up(self) -> list[Action]:

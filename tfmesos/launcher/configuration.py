@@ -22,6 +22,7 @@ from ..config.launch import (
 from ..config.restarts import RestartPolicy, parse_codes, parse_limit
 from ..config.secret import without_password, without_values
 from ..config.settings import merge
+from ..config.shipping import parse_bring
 from ..config.volumes import parse_volumes
 from ..errors import SpecError
 from ..mesos.masters import parse as parse_master
@@ -103,6 +104,8 @@ def _translated(given: Given, jobs: tuple[Job, ...]) -> Given:
         initializer=initializer,
         finalizer=finalizer,
         forward_addresses=_addresses(given["forward_addresses"] or {}),
+        bring=parse_bring(given["bring"] or ()),
+        bring_limit=int(given["bring_limit"] * 1024 * 1024),
         output_dir=_absolute(given["output_dir"]),
         logs=_logs(given, jobs),
         success=_success(given["success"], jobs),

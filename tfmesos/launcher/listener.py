@@ -22,6 +22,7 @@ from ..node import timings, wire
 from ..node.address import join_address
 from ..record import NOTHING
 from .authentication import Authentication, LauncherHandshake
+from .brought import Brought
 from .pack_sender import PackSender
 from .runner_link import SECRET_BYTES, RunnerLink
 from .runner_reports import Output, RunnerReports
@@ -56,13 +57,16 @@ class Listener:
         runner: bytes = b"",  # what a stub is sent
         packs: Mapping[str, Pack] = NOTHING,  # what runners may ask for
         on_sent: Callable[[str, int], object] = lambda task_id, at: None,  # so much of one
+        brought: Brought | None = None,  # what they bring home
     ) -> None:
         self._emit = emit
         self._grace, self._heartbeat, self._silence = grace, heartbeat, silence
         self._handshake_timeout, self._max_strangers = handshake_timeout, max_strangers
         self._authentication = Authentication(run_id, self._secret_of, runner)
         self.sender = PackSender(packs, silence, self._spawn, on_sent)
-        self._reports = RunnerReports(emit, output, silent_after, dismisses)
+        self._reports = RunnerReports(
+            emit, output, silent_after, dismisses, brought or Brought(None, 0, str)
+        )
         self._links: dict[str, RunnerLink] = {}  # by task id
         self._awaited: set[str] = set()  # those of them without a connection
         self._complaints = Complaints()

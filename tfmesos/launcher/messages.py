@@ -65,6 +65,8 @@ def runner_settings(
         "stop_signal": config.stop_signal,
         "same_machine": config.is_local,
         "secrets": config.secrets,
+        "bring": list(config.bring),
+        "bring_limit": config.bring_limit,
     }
 
 

@@ -10,6 +10,7 @@ import logging
 import secrets
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import Any
 
 from ..config.launch import LaunchConfig
@@ -23,6 +24,7 @@ from ..errors import Interrupted, SpecError, TFMesosError
 from ..node.address import split_address
 from ..record import Record
 from . import payload
+from .brought import Brought
 from .console import Console
 from .deciders import Beginning, Deciders
 from .engine import Decider, Driver, Setup
@@ -61,8 +63,12 @@ class Run:
         on_ready: Callable[[ClusterSpec], None] = lambda cluster: None,
         on_failure: Callable[[Outcome], Awaitable[None]] | None = None,
         observer: Observer | None = None,
+        bring_to: Path | None = None,
     ) -> None:
-        """Servers that have ended answer for themselves until *on_failure* returns."""
+        """Servers that have ended answer for themselves until *on_failure* returns.
+
+        *bring_to* is where the files go that tasks bring home.
+        """
         self.config, self._console, self._on_ready = config, console, on_ready
         self._observer = observer or Observer()
         self._on_failure = on_failure if config.has_servers else None
@@ -74,6 +80,7 @@ class Run:
         self._next_status = 0.0
         self._shown_phase: Phase | None = None
         self._shipment = Shipment(config, console)
+        self._brought = Brought(bring_to, config.bring_limit, lambda id: self._runners.names[id])
         self._chief: LocalChief | None = None  # the task in this terminal
         self._side_work: list[asyncio.Task[None]] = []
         self._group: asyncio.TaskGroup
@@ -149,7 +156,17 @@ class Run:
                 return Outcome(error=error)
             outcome = await self._live()
         self._console.status("")
-        return outcome
+        return self._with_files(outcome)
+
+    def _with_files(self, outcome: Outcome) -> Outcome:
+        """Say what has come home; a run that succeeded has failed if something did not."""
+        self._brought.close()
+        if said := self._brought.summary():
+            self._console.say(said)
+        error = self._brought.error()
+        if error is not None and not outcome.ok:
+            self._console.say(str(error), "warning")
+        return outcome.but(error=error) if outcome.ok and error else outcome
 
     # Setting up
 
@@ -190,6 +207,7 @@ class Run:
             runner=payload.runner(),
             packs=self._shipment.packs,
             on_sent=self._shipment.sent,
+            brought=self._brought,
         )
 
     def _open_engine(self, setup: Setup, engine: Decider) -> None:
@@ -239,6 +257,8 @@ class Run:
             for action in todo:
                 log.debug("action: %s", action)
                 self._do(action)
+            if isinstance(event, happened.TaskExited | happened.RunnerLost):
+                self._brought.gone(event.task_id)
             if isinstance(event, happened.TaskExited) and not self._lifecycle.is_failing:
                 self._listener.dismiss(event.task_id)
             self._show_status(self._lifecycle, clock())
@@ -255,7 +275,7 @@ class Run:
             async with asyncio.timeout_at(self._deciders.deadline):
                 return await self._events.get()
         except TimeoutError:
-            return happened.Ticked(self._listener.is_busy)
+            return happened.Ticked(self._listener.is_busy, self._brought.is_busy)
 
     async def _explained(self, outcome: Outcome) -> Outcome:
         """The outcome with the place of the culprit's sandbox, and its end if we had none."""

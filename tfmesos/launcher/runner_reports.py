@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from ..core.events import Event, TaskExited, TaskFellSilent, TaskReady, TaskRegistered
 from ..node import wire
 from ..node.address import join_address
+from . import brought
 from .report_fields import address, ending, lines
 from .runner_link import RunnerLink
 
@@ -19,10 +20,15 @@ class RunnerReports:
     """A task counts as silent after *silent_after* seconds without output."""
 
     def __init__(
-        self, emit: Callable[[Event], None], output: Output, silent_after: float, dismisses: bool
+        self,
+        emit: Callable[[Event], None],
+        output: Output,
+        silent_after: float,
+        dismisses: bool,
+        files: brought.Brought,
     ) -> None:
         self._emit, self._output, self._silent_after = emit, output, silent_after
-        self._dismisses = dismisses
+        self._dismisses, self._files = dismisses, files
         self._taking = 0  # tasks whose output waits to be shown
         self._taken = self._seen = 0  # messages of all tasks; those when somebody looked last
 
@@ -48,6 +54,8 @@ class RunnerReports:
             self._note_silence(link, wire.count(message, "silent"))
         elif kind == "output":
             await self._show(link.task_id, message)
+        elif kind in brought.KINDS:
+            await self._files.take(link.task_id, message)
         elif kind == "exit":
             self._exited(link, message)
 

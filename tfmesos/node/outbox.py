@@ -138,9 +138,17 @@ class Outbox:
 
     def add(self, message: wire.Message) -> None:
         """Queue a report, behind the output so far."""
+        self.add_frame(wire.encode(message))
+
+    def add_frame(self, frame: bytes) -> None:
         self._pack()
         self._pack_dropped()
-        self._frames.append((wire.encode(message), 0))
+        self._frames.append((frame, 0))
+
+    @property
+    def waiting(self) -> int:
+        """How many frames the launcher does not have yet."""
+        return len(self._frames)
 
     def next(self) -> bytes | None:
         """The next frame to send on this connection."""

@@ -47,6 +47,12 @@ class Output:
         if self.forward:
             self._outbox.add_text(stream, text)
 
+    def copy_to(self, loop: Loop, address: str, prefix: str) -> None:
+        try:
+            self.copy = Copy(loop, address, prefix)
+        except (OSError, ValueError) as error:
+            self.say(f"no copy to {address}: {error}")
+
     def say(self, text: str) -> None:
         """A line of our own among those of the command."""
         line = "tfmesos: " + text

@@ -18,7 +18,7 @@ from .guard import Guard
 from .link import Link
 from .loop import Loop
 from .outbox import Outbox, Pace
-from .output import Copy, Output
+from .output import Output
 from .port import Port
 from .runner_secrets import RunnerSecrets
 from .stdlib import signal
@@ -83,19 +83,14 @@ class Runner:
             if self._guard is not None:
                 self._guard.close()
         if not self._dismissed and not self._settings.same_machine:
-            self._leave_undelivered()
+            from . import undelivered  # is rarely needed
+
+            frames = self._outbox.undelivered()
+            undelivered.leave(self._outbox.acked, frames, output.complain)
         if self._link.failure is not None:
             output.complain(self._link.failure[1])
             self._remove_scratch()
         return code
-
-    def _leave_undelivered(self) -> None:
-        from . import undelivered  # is rarely needed
-
-        try:
-            undelivered.leave(self._outbox.acked, self._outbox.undelivered())
-        except OSError as error:
-            output.complain(f"what the launcher did not take is lost: {error}")
 
     def _remove_scratch(self) -> None:
         """The embedded Mesos ends with its launcher and leaves its directory to us."""
@@ -159,6 +154,11 @@ class Runner:
             if name != "finalizer":
                 tail = self._output.tail.lines()
         assert steps.ending is not None
+        if self._settings.bring:
+            from .bring import Bring  # most tasks bring nothing
+
+            bring = Bring(self._loop, self._outbox, self._settings, self._is_cut, self._output.say)
+            bring.send(cwd, [steps.filled(glob) for glob in self._settings.bring])
         return self._report(self._link.failure or steps.ending, tail)
 
     def _prepare(self, cwd: str, wanted: str) -> None:
@@ -168,12 +168,7 @@ class Runner:
             self._output.say(f"no directory {wanted} on this node; running in {cwd}")
         self._look_for_gpu(start)
         if start.get("copy_to"):
-            try:
-                self._output.copy = Copy(
-                    self._loop, start["copy_to"], prefix=f"[{self._settings.name}] "
-                )
-            except (OSError, ValueError) as error:
-                self._output.say(f"no copy to {start['copy_to']}: {error}")
+            self._output.copy_to(self._loop, start["copy_to"], f"[{self._settings.name}] ")
 
     def _look_for_gpu(self, message: Message) -> None:
         if message.get("no_gpu") and not host.sees_gpu():
@@ -335,8 +330,12 @@ class Runner:
 
     def _seconds_silent(self) -> int:
         """How long the command could write and did not."""
-        is_paused = self._child is not None and self._child.is_paused
-        return 0 if is_paused else self._output.silent()
+        may_write = self._child is not None and not self._child.is_paused
+        return self._output.silent() if may_write else 0
+
+    def _is_cut(self) -> bool:
+        """Is there nobody, or no time, to send anything more?"""
+        return self._link.failure is not None or self._stop_grace == 0
 
     @property
     def _stopping(self) -> bool:

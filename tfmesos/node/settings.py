@@ -36,6 +36,8 @@ class Settings:
         self.env: dict[str, str] = values.get("env") or {}
         self.packs: dict[str, Any] = values.get("packs") or {}  # what there is to fetch, by name
         self.secrets = values.get("secrets") or {}
+        self.bring: list[str] = values.get("bring") or []  # which files go home at the end
+        self.bring_limit = int(values.get("bring_limit") or 0)  # bytes
         self.port = int(values.get("port") or 0)  # 0: any free one
         self.port_is_wish = bool(values.get("port_is_wish"))  # may it be another one?
         self.scratch = str(values.get("scratch") or "")  # to remove if the launcher dies

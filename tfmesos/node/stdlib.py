@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import socket as socket
     from collections import deque as deque
     from collections.abc import Callable
-    from hashlib import sha256
+    from hashlib import sha256 as sha256
     from hmac import compare_digest as compare_digest
     from typing import Any
 
@@ -39,7 +39,7 @@ else:
         except ImportError:
             from hashlib import sha256
 
-__all__ = ["compare_digest", "deque", "dumps", "hmac_sha256", "signal", "socket"]
+__all__ = ["compare_digest", "deque", "dumps", "hmac_sha256", "sha256", "signal", "socket"]
 
 _BLOCK = 64  # bytes, of SHA-256
 _INNER = bytes(byte ^ 0x36 for byte in range(256))

@@ -53,6 +53,10 @@ class Steps:
     def argv(self, name: str) -> list[str]:
         return own_modules.with_text(command.argv(self._start[name], self._values))
 
+    def filled(self, text: str) -> str:
+        """With its placeholders, as a command has them."""
+        return command.substitute(text, self._values)
+
     def environment(
         self, before: Mapping[str, str], mark: Mapping[str, str | None]
     ) -> dict[str, str]:

@@ -12,21 +12,30 @@ from . import stdlib, wire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 FILE = "tfmesos-undelivered"
 
 
-def leave(acked: int, frames: Sequence[bytes]) -> None:
-    """Write the file into the sandbox, if there is anything to write; OSError if it fails."""
-    if frames:
-        directory = os.environ.get("MESOS_SANDBOX") or "."
-        with open(os.path.join(directory, FILE), "wb") as file:
-            file.write(pack(acked, frames))
+def leave(acked: int, frames: Sequence[bytes], complain: Callable[[str], object]) -> None:
+    """Write the file into the sandbox, if there is anything to write."""
+    try:
+        if frames:
+            directory = os.environ.get("MESOS_SANDBOX") or "."
+            with open(os.path.join(directory, FILE), "wb") as file:
+                file.write(pack(acked, frames))
+    except OSError as error:
+        complain(f"what the launcher did not take is lost: {error}")
 
 
 def pack(acked: int, frames: Sequence[bytes]) -> bytes:
     """The file for *frames*, which come after the first *acked* ones."""
     head = {"type": "undelivered", "acked": acked, "messages": len(frames)}
-    lines = [head, *(wire.decode(frame[4:]) for frame in frames)]
+    lines = [head, *(_message(frame) for frame in frames)]
     return "".join([stdlib.dumps(line) + "\n" for line in lines]).encode("ascii")
+
+
+def _message(frame: bytes) -> wire.Message:
+    """A part of a file is counted, and not kept: it is where it came from."""
+    message = wire.decode(frame[4:])
+    return {"type": "part"} if message["type"] == "part" else message

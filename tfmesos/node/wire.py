@@ -3,7 +3,8 @@
 A frame is four bytes of length (big-endian) and that many bytes of JSON, one object. One that
 begins with a zero instead holds a piece of a pack: files on their way to a task (``unpack``). One
 that begins with a one is an ``output``: its stream, a byte; how many lines were dropped, eight;
-and its text, in UTF-8. As JSON it would take both sides more time than all the rest.
+and its text, in UTF-8. As JSON it would take both sides more time than all the rest. One that
+begins with a two is a part of a file that a task brings home.
 
 The connection opens with a handshake (``handshake``). After it both sides count the messages
 that must not get lost. ``received`` says how many of the other side's have arrived, so that after
@@ -11,6 +12,7 @@ a broken connection exactly the missing ones are sent again.
 
     runner -> launcher, numbered     register {host, port, pid, python}, ready {},
                                      output {stream, text, dropped},
+                                     file {name}, its parts, file_end {sha256, problem},
                                      exit {code, reason, tail, stopped}
     runner -> launcher               heartbeat {silent}: seconds since its command wrote anything,
                                      fetch {pack, at}: send this pack from byte *at* on
@@ -34,10 +36,11 @@ if TYPE_CHECKING:
 
 MAX_GREETING = 4096  # bytes of a frame from somebody who has not proved anything yet
 MAX_FRAME = 16 * 1024 * 1024
-_PIECE, _OUTPUT = b"\0", b"\1"  # what the bodies of these begin with; no JSON does
+_PIECE, _OUTPUT, _PART = b"\0", b"\1", b"\2"  # what the bodies of these begin with; no JSON does
 _STREAMS = ("stdout", "stderr")
 _HEAD = 10  # bytes of an output before its text
-NUMBERED = frozenset(["register", "ready", "output", "exit", "prepare", "start", "stop"])
+_OF_RUNNER = ("register", "ready", "output", "file", "part", "file_end", "exit")
+NUMBERED = frozenset([*_OF_RUNNER, "prepare", "start", "stop"])
 
 
 def encode(message: Mapping[str, Any]) -> bytes:
@@ -51,6 +54,11 @@ def encode(message: Mapping[str, Any]) -> bytes:
 def encode_piece(data: bytes) -> bytes:
     """The frame of a piece of a pack."""
     return (1 + len(data)).to_bytes(4, "big") + _PIECE + data
+
+
+def encode_part(data: bytes) -> bytes:
+    """The frame of a part of a file."""
+    return (1 + len(data)).to_bytes(4, "big") + _PART + data
 
 
 def encode_output(stream: str, text: str, dropped: int) -> bytes:
@@ -90,9 +98,11 @@ class FrameDecoder:
 
 
 def decode(body: bytes) -> Message:
-    """The message in the body of a frame; a piece has bytes for its ``data``."""
+    """The message in the body of a frame; a piece or part has bytes for its ``data``."""
     if body[:1] == _PIECE:
         return {"type": "piece", "data": body[1:]}
+    if body[:1] == _PART:
+        return {"type": "part", "data": body[1:]}
     if body[:1] == _OUTPUT:
         return _decode_output(body)
     try:

@@ -40,6 +40,12 @@ class RunDirectory:
         stems = sorted(path.stem for path in self.output.glob("*.log"))
         return [":".join(stem.rsplit("-", 1)) for stem in stems]
 
+    def brought_files(self) -> list[str]:
+        """What tasks have brought home: ``worker-0/model.h5``."""
+        found = (path for path in self.brought.rglob("*") if path.is_file())
+        names = (path.relative_to(self.brought).as_posix() for path in found)
+        return sorted(name for name in names if not name.startswith("."))
+
     @property
     def last_written(self) -> float:
         """When anything happened last, in seconds since 1970."""

@@ -74,6 +74,8 @@ def status_of(run: RunDirectory, now: float) -> list[str]:
         word = "" if status.phase == "stopping" else "waiting: "
         lines.append(f"  {word}{plain(status.why)}")
     lines += _tree(status, _end(run, now) - run.began)
+    if files := run.brought_files():
+        lines.append(f"  {count(len(files), 'file')} brought home: {run.brought}")
     report = (run.outcome or {}).get("report") or []
     return [*lines, *(plain(line) for line in report)]
 
@@ -121,6 +123,7 @@ def as_json(run: RunDirectory, now: float) -> Json:
         "commit": run.commit,
         "host": run.launcher.host,
         "directory": str(run.path),
+        "brought": run.brought_files(),
         "jobs": status.jobs(),
         "addresses": status.addresses(),
         "tasks": [_task_json(task) for task in status.tasks.values()],

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from functools import partial
 from math import inf
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -53,7 +54,10 @@ class Recording:
         self._store = Store(place(os.environ))
         self._outcome: Outcome | None = None
         self._files = self._open_files(config.output_dir) if config.output_dir else None
+        self._brings = bool(config.bring)
         self._recorder = self._open(config, argv, arguments) if config.record else None
+        if self._brings and self._recorder is None:
+            raise NotRecorded("files that are brought home are part of the record: there is none")
 
     def _open(
         self, config: LaunchConfig, argv: Sequence[str], arguments: Sequence[str] | None
@@ -81,6 +85,11 @@ class Recording:
     def _warn(self, text: str, level: str = "warning") -> None:
         self._console.on_say = lambda text: None
         self._console.say(text, level)
+
+    @property
+    def brought(self) -> Path | None:
+        """Where files go that tasks bring home."""
+        return self._recorder.directory.brought if self._recorder and self._brings else None
 
     def require(self) -> None:
         if self._recorder is None:
