@@ -91,9 +91,10 @@ def test_a_pure_room_does_no_io(room):
         assert not {name.split(".")[0] for name in imports(path)} & IO, path.name
 
 
-def test_the_engine_decides_without_io():
-    """All that mesos/engine.py imports of ours, and what that imports, is pure."""
-    waiting, seen = ["tfmesos.mesos.engine"], set()
+@pytest.mark.parametrize("module", ["mesos.engine", "kubernetes.engine", "kubernetes.objects"])
+def test_an_engine_decides_without_io(module):
+    """All that it imports of ours, and what that imports, is pure."""
+    waiting, seen = [f"tfmesos.{module}"], set()
     while waiting:
         name = waiting.pop()
         path = PACKAGE.joinpath(*name.split(".")[1:]).with_suffix(".py")

@@ -52,6 +52,11 @@ OTHERS = {
     "krb5_principal": "me@REALM",  # with a keytab
     "krb5_conf": "FILE",  # with both
     "user": "nobody",  # with an image
+    "pod_template": "TEMPLATE",
+    "claims": ["data:/data"],
+    "shm": "1G",
+    "gpu_resource": "amd.com/gpu",
+    "gang_hold": 5,
     "ship": ".",
     "ship_files": [__file__],
     "ship_limit": 1,  # of what is shipped
@@ -71,7 +76,9 @@ OTHERS = {
     "protocol": "grpc+verbs",
     "forward_addresses": {"/job:worker/task:0": ("h", 1)},
 }
+_KUBERNETES = {"master": "k8s://", "image": "me/train"}
 COMPANIONS = {
+    **dict.fromkeys(("pod_template", "claims", "shm", "gpu_resource", "gang_hold"), _KUBERNETES),
     "context": {"entry": "train:main"},
     "log_dir": {"entry": "train:main"},
     "principal": {"secret_file": "FILE"},
@@ -92,6 +99,7 @@ def secret(tmp_path, monkeypatch):
     file = tmp_path / "secret"
     file.write_text("hush")
     (tmp_path / "variables").write_text("X=1")
+    (tmp_path / "template").write_text('{"spec": {"priorityClassName": "high"}}')
     return file
 
 
@@ -116,8 +124,9 @@ def test_roles_that_mesos_refuses_are_refused_before_it_is_asked(role):
 @pytest.mark.parametrize("field", Settings.__annotations__)
 def test_every_setting_changes_what_the_run_is_told(field, secret):
     def config(settings):
-        files = {"FILE": secret, "VARIABLES": secret.with_name("variables")}
-        given = {k: files[v] if v in ("FILE", "VARIABLES") else v for k, v in settings.items()}
+        names = ("variables", "template")
+        files = {"FILE": secret, **{name.upper(): secret.with_name(name) for name in names}}
+        given = {k: files.get(v, v) if isinstance(v, str) else v for k, v in settings.items()}
         jobs = [workers(1), Job("other", 1)]  # one with a command, one without
         return make_config(jobs, **{"name": "one", "user": None, **given})
 

@@ -14,6 +14,7 @@ from ..record import NOTHING, Record
 from .failures import DEFAULT_GRACE
 from .job import Job, Task
 from .jobs import tasks_of
+from .kubernetes_settings import SCHEME, PodSettings
 from .restarts import USUAL_RESTARTS, RestartPolicy
 from .secret import Secret, TaskSecrets
 from .settings import DEFAULTS
@@ -33,6 +34,7 @@ _MAY_BE_BYTES = {
     "finalizer",
     "secrets",
     "ship",
+    "pods",
 }
 
 
@@ -148,6 +150,7 @@ class LaunchConfig(Record):
     local_chief: bool = False  # run the chief, or worker 0, as a child of the launcher
     secrets: TaskSecrets = TaskSecrets()
     link_tls: bool = False  # between the launcher and the runners, wherever they are
+    pods: PodSettings = PodSettings()  # of a Kubernetes
     remark: str = ""  # what the user should know about these settings
     warnings: tuple[str, ...] = ()  # what a job file says that has no meaning here
 
@@ -178,6 +181,8 @@ class LaunchConfig(Record):
         self._check_volumes()
         if self.is_local:
             self._check_ports()
+        if not self.is_kubernetes:
+            self.pods.check_unused()
 
     def _check_volumes(self) -> None:
         plain = [job.name for job in self.jobs if self.image_of(job) is None]
@@ -303,6 +308,10 @@ class LaunchConfig(Record):
     @property
     def is_local(self) -> bool:
         return self.master == "local"
+
+    @property
+    def is_kubernetes(self) -> bool:
+        return self.master.startswith(SCHEME)
 
 
 def _is_loopback(host: str) -> bool:

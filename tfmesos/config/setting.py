@@ -26,6 +26,7 @@ GROUPS = (
     "what to run",
     "resources of each task",
     "where to run it",
+    "on a Kubernetes",
     "when tasks fail",
     "credentials and TLS",
     "environment of the tasks",
@@ -34,7 +35,8 @@ GROUPS = (
     "what you see",
     "from Python only",
 )
-TASKS, RESOURCES, PLACE, FAILURES, ACCESS, CONTAINER, FILES, SECRETS, SCREEN, PYTHON_ONLY = GROUPS
+TASKS, RESOURCES, PLACE, KUBERNETES, FAILURES, ACCESS, *_OTHERS = GROUPS
+CONTAINER, FILES, SECRETS, SCREEN, PYTHON_ONLY = _OTHERS
 
 
 class Setting:

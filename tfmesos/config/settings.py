@@ -13,6 +13,7 @@ from ..errors import SpecError
 from ..text import suggestion
 from .entry import EntrySettings
 from .failures import FailureSettings
+from .kubernetes_settings import KubernetesSettings
 from .secret_settings import SecretSettings
 from .setting import (
     ACCESS,
@@ -35,7 +36,14 @@ from .setting import (
 from .shipping import ShipSettings
 
 
-class Settings(EntrySettings, FailureSettings, SecretSettings, ShipSettings, total=False):
+class Settings(
+    EntrySettings,
+    FailureSettings,
+    KubernetesSettings,
+    SecretSettings,
+    ShipSettings,
+    total=False,
+):
     """The keywords of ``cluster()`` and ``TFMesosScheduler()``. None is as good as not given."""
 
     local_chief: Annotated[
@@ -51,7 +59,8 @@ class Settings(EntrySettings, FailureSettings, SecretSettings, ShipSettings, tot
         Text,
         Setting(
             "Mesos master: HOST, HOST:PORT, http(s)://HOST:PORT, a comma-separated list, "
-            "zk://HOSTS/PATH, or local: an embedded Mesos on this machine",
+            "zk://HOSTS/PATH; k8s://[CONTEXT][/NAMESPACE]: a Kubernetes; or local: an embedded "
+            "Mesos on this machine",
             ("-m", "--master"),
             PLACE,
             variable="MESOS_MASTER",

@@ -36,6 +36,7 @@ class Place(Request):
 
     tasks: tuple[Wanted, ...]
     avoid: Mapping[str, float] = NOTHING  # nodes that are to be left alone, and until when
+    others_run: bool = False  # do the other tasks go on meanwhile? They keep their places, then
 
 
 class StopPlacing(Request):

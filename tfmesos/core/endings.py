@@ -6,7 +6,7 @@ so whoever comes first is believed only after a while.
 
 from __future__ import annotations
 
-from ..errors import DRAINED, EVICTED, LAUNCHER_LOST, RUNNER_EXITS
+from ..errors import EVICTED, LAUNCHER_LOST, RUNNER_EXITS
 from ..record import Record
 from ..text import some
 from . import events as happened
@@ -77,7 +77,7 @@ class Endings:
         self._nodes_alike = nodes_alike  # do all nodes lack what one of them lacks?
         self._unconfirmed: dict[Member, Unconfirmed] = {}
         self._out_of_touch: dict[Member, float] = {}  # and since when
-        self._drained: set[Member] = set()  # on nodes that an operator empties
+        self._drained: dict[Member, str] = {}  # those that an operator has ended, and why
 
     @property
     def deadline(self) -> float | None:
@@ -91,9 +91,9 @@ class Endings:
                 return None, self._task_seen(task_id)
             case happened.TaskUnreachable(task_id):
                 return None, self._task_unreachable(task_id, now)
-            case happened.NodeDrained(task_id):
+            case happened.NodeDrained(task_id, reason):
                 if member := self._members.live(task_id):
-                    self._drained.add(member)
+                    self._drained[member] = reason
             case happened.TaskEnded():
                 return self._task_ended(event, now)
             case happened.TaskExited():
@@ -123,7 +123,7 @@ class Endings:
     def forget(self, member: Member) -> None:
         """Its end is known, or it has proved to be alive."""
         self._unconfirmed.pop(member, None)
-        self._drained.discard(member)
+        self._drained.pop(member, None)
         self._found(member)
 
     def _runner_out_of_touch(self, task_id: str, now: float) -> None:
@@ -211,7 +211,7 @@ class Endings:
         """The end with what the engine alone knows: that an operator is behind it."""
         if end.member not in self._drained or not end.reason.startswith(EVICTED):
             return end
-        return end.but(reason=DRAINED, is_lost=True)
+        return end.but(reason=self._drained[end.member], is_lost=True)
 
     def _end(self, member: Member, event: happened.TaskEnded, at: float) -> End:
         code, reason = event.code, event.reason
@@ -226,7 +226,7 @@ class Endings:
             reason,
             at,
             is_lost=event.is_lost,
-            is_hopeless=self._nodes_alike and no_program,
+            is_hopeless=event.is_hopeless or (self._nodes_alike and no_program),
             is_passing=event.is_passing,
             was_stopped=event.was_killed and member not in self._drained,
         )

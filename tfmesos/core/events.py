@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import TFMesosError
+from ..errors import DRAINED, TFMesosError
 from ..record import Record
 
 
@@ -83,12 +83,14 @@ class TaskEnded(Event):
     is_lost: bool = False  # did its node fail it, whatever its command did?
     was_killed: bool = False  # because we asked for it, most likely
     is_passing: bool = False  # its node will be able to take it in a moment
+    is_hopeless: bool = False  # another attempt would end the same
 
 
 class NodeDrained(Event):
-    """The operator is emptying the node of this task."""
+    """The operator is emptying the node of this task, or has it ended for another *reason*."""
 
     task_id: str
+    reason: str = DRAINED  # the rest of a sentence about the task
 
 
 class NodeLost(Event):

@@ -148,7 +148,7 @@ class Lifecycle:
         wanted = self.members.wanted() if self._is_waited_for else ()
         if not wanted:
             return do.StopPlacing("no task is waiting")
-        return do.Place(wanted, self._avoided_nodes.until)
+        return do.Place(wanted, self._avoided_nodes.until, self.phase is Phase.RUNNING)
 
     def _placed(self, places: Sequence[happened.Placed], now: float) -> list[Action]:
         for place in places:

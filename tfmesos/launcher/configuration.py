@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ..config.entry import entry_environment, with_entry
 from ..config.job import Job
 from ..config.jobs import constrained, parse_jobs, tasks_of
+from ..config.kubernetes_settings import SCHEME, PodSettings, parse_claims
 from ..config.launch import (
     Access,
     LaunchConfig,
@@ -29,6 +30,7 @@ from ..mesos.masters import parse as parse_master
 from ..node.address import join_address
 from .env_file import read_variables
 from .messages import check_room
+from .pod_template import read_template
 from .secret_values import read_line, read_secrets, variables_of
 from .ship_paths import ship_of
 
@@ -67,13 +69,17 @@ def make_config(jobs: Jobs, **settings: Unpack[Settings]) -> LaunchConfig:
     as_they_are = {field: given[field] for field in LaunchConfig.__match_args__ if field in given}
     config = LaunchConfig(**{**as_they_are, **_translated(given, parsed)})
     check_room(config)
+    if config.is_kubernetes:
+        from ..kubernetes.refusals import check  # is needed by no other run
+
+        check(config)
     return config
 
 
 def _translated(given: Given, jobs: tuple[Job, ...]) -> Given:
     """The fields of LaunchConfig that are more than the value of one setting."""
     is_local = given["master"] == "local"
-    if not is_local:
+    if not is_local and not given["master"].startswith(SCHEME):
         parse_master(given["master"])
     image, remark = _image(given["image"] or None, is_local=is_local)
     ship = ship_of(given)
@@ -92,6 +98,7 @@ def _translated(given: Given, jobs: tuple[Job, ...]) -> Given:
         remark=remark,
         containerizer=given["containerizer_type"] and given["containerizer_type"].upper(),
         volumes=parse_volumes(given["volumes"]),
+        pods=_pods(given),
         env=_variables(given),
         inherited_env=_inherited(python, is_local=is_local, hidden=variables_of(given)),
         secrets=secrets,
@@ -130,6 +137,16 @@ def _entry_environment(given: Given) -> dict[str, str]:
     if log_dir and "://" not in log_dir:
         log_dir = os.path.normpath(os.path.join(_current_directory(), log_dir))
     return entry_environment({**given, "log_dir": log_dir})
+
+
+def _pods(given: Given) -> PodSettings:
+    return PodSettings(
+        pod_template=read_template(given["pod_template"]),
+        claims=parse_claims(given["claims"]),
+        shm=given["shm"],
+        gpu_resource=given["gpu_resource"],
+        gang_hold=given["gang_hold"],
+    )
 
 
 def _access(given: Given) -> Access:

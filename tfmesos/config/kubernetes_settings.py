@@ -1,0 +1,115 @@
+"""The rows of the table of settings that have a meaning on a Kubernetes only."""
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, TypedDict
+
+from ..errors import SpecError
+from ..record import NOTHING, Record
+from .setting import KUBERNETES, File, Seconds, Setting, Size, Text, above_zero
+
+SCHEME = "k8s://"
+USUAL_GPU = "nvidia.com/gpu"
+USUAL_HOLD = 60.0  # seconds
+
+
+def resource_name(value: str) -> str:
+    is_good = value.isascii() and value.isprintable() and "/" in value.strip("/")
+    return "" if is_good and " " not in value else f"must be a name as {USUAL_GPU}, got {value!r}"
+
+
+class KubernetesSettings(TypedDict, total=False):
+    """A part of ``Settings``."""
+
+    pod_template: Annotated[
+        File,
+        Setting(
+            "a Pod in YAML or JSON that lies under those of the tasks: image pull secrets, "
+            "tolerations, priority class, annotations, whatever no flag says",
+            ("--pod-template",),
+            KUBERNETES,
+            "FILE",
+        ),
+    ]
+    claims: Annotated[
+        Iterable[str] | None,
+        Setting(
+            "mount a persistent volume claim of the namespace",
+            ("--pvc",),
+            KUBERNETES,
+            "NAME:PATH[:ro|rw]",
+            default=(),
+            is_repeatable=True,
+        ),
+    ]
+    shm: Annotated[
+        Size,
+        Setting(
+            "size of /dev/shm, in memory: MiB, or as in 2G",
+            ("--shm",),
+            KUBERNETES,
+            "SIZE",
+            default_words="64 MiB",
+            check=above_zero,
+        ),
+    ]
+    gpu_resource: Annotated[
+        Text,
+        Setting(
+            "what the cluster calls its GPUs",
+            ("--gpu-resource",),
+            KUBERNETES,
+            "NAME",
+            default=USUAL_GPU,
+            check=resource_name,
+        ),
+    ]
+    gang_hold: Annotated[
+        Seconds,
+        Setting(
+            "how long placed pods wait for the others before all are deleted and tried again "
+            "(seconds, or as in 10m): longer where nodes are added on demand",
+            ("--gang-hold",),
+            KUBERNETES,
+            "TIME",
+            default=USUAL_HOLD,
+            check=above_zero,
+        ),
+    ]
+
+
+class Claim(Record):
+    """A persistent volume claim, shown to each task at *path*."""
+
+    name: str
+    path: str
+    read_only: bool = False
+
+
+class PodSettings(Record):
+    """What only the pods of a Kubernetes are made of."""
+
+    pod_template: Mapping[str, Any] = NOTHING  # what lies under them
+    claims: tuple[Claim, ...] = ()
+    shm: float | None = None  # MiB of /dev/shm
+    gpu_resource: str = USUAL_GPU
+    gang_hold: float = USUAL_HOLD
+
+    def check_unused(self) -> None:
+        for field, value in self._values().items():
+            if value != type(self)._defaults[field]:
+                problem = f"has a meaning on a Kubernetes only (master {SCHEME})"
+                raise SpecError(None, field, problem)
+
+
+def parse_claims(given: Any) -> tuple[Claim, ...]:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise SpecError(None, "claims", f"must be a list of NAME:PATH[:ro|rw], got {given!r}")
+    return tuple(map(_claim, given))
+
+
+def _claim(text: Any) -> Claim:
+    name, *rest = text.split(":") if isinstance(text, str) else [""]
+    is_good = name and len(rest) in (1, 2) and rest[0].startswith("/")
+    if not is_good or rest[1:] not in ([], ["ro"], ["rw"]):
+        raise SpecError(None, "claims", f"must be NAME:PATH[:ro|rw], PATH absolute, got {text!r}")
+    return Claim(name, rest[0], rest[1:] == ["ro"])

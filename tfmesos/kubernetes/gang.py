@@ -1,0 +1,46 @@
+"""All pods or none: when those that are placed are given up for the sake of others, and till when.
+
+The scheduler of Kubernetes places pod after pod, so two runs can each hold a part of what both
+need, for ever. So pods that are not all placed within the hold time are deleted, all of them, and
+made again after a pause. The pause is random and grows: otherwise two runs would come back at the
+same moment and meet again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+HOLD = 60.0  # seconds
+AWAY = (1.0, 5.0)  # seconds to leave the nodes to others, up to eight times as long later
+LONGEST_DOUBLINGS = 3
+
+
+class Gang:
+    def __init__(self, jitter: Callable[[], float], hold: float = HOLD) -> None:
+        self._jitter, self._hold = jitter, hold
+        self.release_at: float | None = None  # when the placed ones are given up
+        self.return_at: float | None = None  # when they are made again
+        self._in_vain = 0
+
+    def begin(self, now: float) -> None:
+        """Pods were made."""
+        self.return_at = None
+        if self.release_at is None:
+            self.release_at = now + self._hold
+
+    def complete(self) -> None:
+        """All are placed."""
+        self.release_at, self._in_vain = None, 0
+
+    def give_up(self, now: float) -> float:
+        """Leave the nodes to others; says for how many seconds."""
+        least, most = AWAY
+        doublings = min(self._in_vain, LONGEST_DOUBLINGS)
+        away = (least + (most - least) * self._jitter()) * (1 << doublings)
+        self._in_vain += 1
+        self.release_at, self.return_at = None, now + away
+        return away
+
+    def stop(self) -> None:
+        """Nobody waits for a place."""
+        self.release_at = self.return_at = None
