@@ -8,8 +8,8 @@ one of these fixtures (``conftest.py``):
                 ``kube.admin`` to ask the API as that user or as the administrator, and
                 ``kube.pods()``. ``$KUBECONFIG`` is set, so ``tfrun -m k8s://`` simply works.
                 The test fails if it leaves a pod, a Secret or a ConfigMap.
-``cluster``     the `Kubernetes` itself: ``cluster.node("node-1")``, ``cluster.kill_apiserver()``,
-                ``cluster.start_apiserver()``, ``cluster.spare_node("node-4")`` ...
+``own_cluster`` the `Kubernetes` itself, to break it: ``own_cluster.node("node-1")``,
+                ``kill_apiserver()``, ``start_apiserver()``, ``spare_node(...)``; see ``cluster.py``
 
 ``IMAGE`` is an image with Python 3.11, on every node. There is no registry and no way out: nothing
 can be pulled. Nodes have two CPUs and 4 GiB each and the labels of ``conftest.NODES``.

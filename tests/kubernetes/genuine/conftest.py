@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.bounds import LEAVING
 from tests.docker.engine import CannotRun as NoImage
 from tests.docker.engine import root_file_system
 from tests.mesos.genuine.cluster import wait_until
 from tests.mesos.genuine.conftest import unavailable
 
 from . import build
+from .api import Api
 from .cluster import Kubernetes, check_machine
 from .namespace import Namespace
 from .node import NodeSpec
@@ -60,21 +62,30 @@ def admin_config(request) -> Path:
     return request.getfixturevalue("cluster").kubeconfig
 
 
-@pytest.fixture
-def kube(admin_config, tmp_path, monkeypatch):
-    """A namespace of its own; the test fails if it leaves anything there."""
-    namespace = Namespace(admin_config, tmp_path)
-    monkeypatch.setenv("KUBECONFIG", str(namespace.kubeconfig))
-    yield namespace
-    try:
-        wait_until("nothing is left in the namespace", lambda: not namespace.left(), 25)
-    finally:
-        namespace.delete()
+@pytest.fixture(scope="session")
+def admin_api(admin_config) -> Api:
+    return Api(admin_config, "admin")
 
 
 @pytest.fixture
-def own_cluster(cluster, admin_config):
-    """The same as *cluster*; whatever a test did to its daemons, all is ready after it."""
+def own_cluster(cluster):
+    """Our own, to break its daemons; all of them are ready after the test."""
     yield cluster
     cluster.wait_for_apiserver()
     cluster.wait_for_nodes()
+
+
+@pytest.fixture
+def kube(request, tmp_path, monkeypatch):
+    """A namespace of its own; the test fails if it leaves anything there."""
+    if "own_cluster" in request.fixturenames:
+        config = request.getfixturevalue("own_cluster").kubeconfig
+    else:
+        config = request.getfixturevalue("admin_config")
+    namespace = Namespace(config, tmp_path)
+    monkeypatch.setenv("KUBECONFIG", str(namespace.kubeconfig))
+    yield namespace
+    try:
+        wait_until("nothing is left in the namespace", lambda: not namespace.left(), LEAVING)
+    finally:
+        namespace.delete()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +30,13 @@ class Namespace:
     """*kubeconfig* holds the restricted user, in this namespace."""
 
     def __init__(self, admin_config: Path, directory: Path) -> None:
+        self.admin_config = admin_config
         self.admin = Api(admin_config, "admin")
         self.name = f"test-{secrets.token_hex(4)}"
         self.path = f"/api/v1/namespaces/{self.name}"
         self.rbac = f"/apis/{RBAC}/v1/namespaces/{self.name}"
         self.admin.post("/api/v1/namespaces", {"metadata": {"name": self.name}})
+        wait_for_account(self.admin, self.name)
         self._add_user(rules(RIGHTS))
         self.kubeconfig = directory / f"{self.name}.kubeconfig"
         self._write_kubeconfig(json.loads(admin_config.read_text()))
@@ -65,6 +68,12 @@ class Namespace:
     def allow(self, rights: dict[str, list[str]]) -> None:
         """The user has these rights from now on, and no other."""
         self.admin.patch(f"{self.rbac}/roles/{USER}", {"rules": rules(rights)})
+
+    def kubectl(self, *words: object, **options: Any) -> subprocess.CompletedProcess[str]:
+        """As the administrator, in this namespace."""
+        where = ("--kubeconfig", self.admin_config, "--namespace", self.name)
+        command = ["kubectl", *map(str, (*where, *words))]
+        return subprocess.run(command, capture_output=True, text=True, **options)
 
     def pods(self) -> list[dict[str, Any]]:
         """Those that nobody has deleted; a kubelet takes its time to have one gone."""
@@ -100,3 +109,9 @@ class Namespace:
         except Refused as error:
             if error.status not in (404, 409):
                 raise
+
+
+def wait_for_account(admin: Api, namespace: str) -> None:
+    """Without this service account, which a controller makes, there can be no pod."""
+    accounts = f"/api/v1/namespaces/{namespace}/serviceaccounts"
+    next(admin.watch(f"{accounts}?fieldSelector=metadata.name=default"))

@@ -52,3 +52,11 @@ def create(kube: Namespace, *pods: dict[str, Any]) -> None:
 def remove(kube: Namespace, *names: str) -> None:
     for name in names:
         kube.user.delete(f"{kube.path}/pods/{name}?gracePeriodSeconds=0")
+
+
+SMALL = ("-Cw", 0.1, "-Mw", 64, "-Cs", 0.1, "-Ms", 64)
+
+
+def on_kubernetes(*words: object) -> tuple[object, ...]:
+    """The arguments of a tfrun on the cluster of the current context, in the image of the tests."""
+    return ("-m", "k8s://", "--image", IMAGE, *words)

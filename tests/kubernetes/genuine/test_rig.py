@@ -16,6 +16,7 @@ from tests.lasting import PIDS
 from . import build
 from .api import Refused
 from .cluster import Kubernetes, check_machine
+from .namespace import wait_for_account
 from .node import PAUSE, NodeSpec
 from .pods import create, has_ended, is_running, pod, remove, state, until
 
@@ -98,8 +99,7 @@ def test_a_cluster_leaves_nothing(admin_config):
 
 def run_a_pod(cluster: Kubernetes) -> None:
     pods = "/api/v1/namespaces/default/pods"
-    account = "/api/v1/namespaces/default/serviceaccounts?fieldSelector=metadata.name=default"
-    next(cluster.admin.watch(account))
+    wait_for_account(cluster.admin, "default")
     cluster.admin.post(pods, pod("paused", "/pause", container={"image": PAUSE}))
     next(event for event in cluster.admin.watch(pods) if is_running(event["object"]))
 
