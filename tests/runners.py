@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from tfmesos.core import events
 from tfmesos.launcher import payload
 from tfmesos.launcher.listener import Listener
+from tfmesos.launcher.usage import Usage
 from tfmesos.node import process
 from tfmesos.node.address import join_address
 from tfmesos.node.handshake import NOBODY, STUB_SETTINGS
@@ -110,12 +111,14 @@ class Launcher:
 
     def __init__(self, **options: Any) -> None:
         self.rendezvous = Listener(
-            RUN, self._emit, self._output, **{"runner": payload.runner(), **options}
+            *(RUN, self._emit, self._output),
+            **{"runner": payload.runner(), "measured": self._measured, **options},
         )
         self.address = ("", 0)
         self.events: list[events.Event] = []
         self.output: list[tuple[str, str]] = []
         self.dropped = 0
+        self.usages: list[Usage] = []
         self.open = asyncio.Event()  # clear it for a launcher that is too slow
         self.open.set()
         self._news = asyncio.Event()
@@ -128,6 +131,10 @@ class Launcher:
         await self.open.wait()
         self.output += [(stream, line) for line in text.split("\n")[:-1]]
         self.dropped += dropped
+        self._news.set()
+
+    def _measured(self, task_id: str, usage: Usage) -> None:
+        self.usages.append(usage)
         self._news.set()
 
     def lines(self, stream: str = "stdout") -> list[str]:

@@ -29,7 +29,7 @@ def test_a_runner_that_connects_to_itself_knows_that_nobody_listens():
     settings = Settings({**values, "owner": NOBODY, "connect_timeout": 0}, SECRET)
     with Loop() as loop:
         link = LinkThatConnectsToItself(
-            loop, settings, Outbox(), lambda message: None, lambda: None, lambda: 0
+            loop, settings, Outbox(), lambda message: None, lambda: None, dict
         )
         link._dial()
         loop.run_until(lambda: link.failure)

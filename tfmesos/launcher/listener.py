@@ -25,7 +25,7 @@ from .authentication import Authentication, LauncherHandshake
 from .brought import Brought
 from .pack_sender import PackSender
 from .runner_link import SECRET_BYTES, RunnerLink
-from .runner_reports import Output, RunnerReports
+from .runner_reports import Measured, Output, RunnerReports
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -58,6 +58,7 @@ class Listener:
         packs: Mapping[str, Pack] = NOTHING,  # what runners may ask for
         on_sent: Callable[[str, int], object] = lambda task_id, at: None,  # so much of one
         brought: Brought | None = None,  # what they bring home
+        measured: Measured = lambda task_id, usage: None,
     ) -> None:
         self._emit = emit
         self._grace, self._heartbeat, self._silence = grace, heartbeat, silence
@@ -65,7 +66,8 @@ class Listener:
         self._authentication = Authentication(run_id, self._secret_of, runner)
         self.sender = PackSender(packs, silence, self._spawn, on_sent)
         self._reports = RunnerReports(
-            emit, output, silent_after, dismisses, brought or Brought(None, 0, str)
+            *(emit, output, measured, silent_after, dismisses),
+            brought or Brought(None, 0, str),
         )
         self._links: dict[str, RunnerLink] = {}  # by task id
         self._awaited: set[str] = set()  # those of them without a connection

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..core.events import Event
 from .deciders import Beginning
+from .usage import Usage
 
 
 class Observer:
@@ -22,6 +23,9 @@ class Observer:
 
     def written(self, task: str, stream: str, text: str, dropped: int) -> None:
         """Whole lines of a task, before which *dropped* others were left out."""
+
+    def measured(self, task: str, usage: Usage) -> None:
+        """What it uses, every few seconds."""
 
 
 class Observers(Observer):
@@ -45,3 +49,7 @@ class Observers(Observer):
     def written(self, task: str, stream: str, text: str, dropped: int) -> None:
         for one in self._observers:
             one.written(task, stream, text, dropped)
+
+    def measured(self, task: str, usage: Usage) -> None:
+        for one in self._observers:
+            one.measured(task, usage)

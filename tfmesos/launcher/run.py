@@ -46,11 +46,11 @@ from .screen import unwritten
 from .shipping import Shipment
 from .starts import Starts
 from .story import Story
+from .view import View
 
 log = logging.getLogger(__name__)
 
 LEAVE_WITHIN, HURRY_WITHIN = 3.0, 0.5  # seconds for the engine to let us go
-STATUS_EVERY = 0.1  # seconds between two versions of the live line, at least
 
 
 class Run:
@@ -73,12 +73,10 @@ class Run:
         self._observer = observer or Observer()
         self._on_failure = on_failure if config.has_servers else None
         self.id = f"tfmesos-{run_id}"
-        self._shown = {task.name for task in config.tasks if task in config.logs}
+        self._view = View(config, console, self._observer)
         self._events: asyncio.Queue[Record] = asyncio.Queue()
         self._outcome: Outcome | None = None
         self.stop_requests = StopRequests()
-        self._next_status = 0.0
-        self._shown_phase: Phase | None = None
         self._shipment = Shipment(config, console)
         self._brought = Brought(bring_to, config.bring_limit, lambda id: self._runners.names[id])
         self._chief: LocalChief | None = None  # the task in this terminal
@@ -200,7 +198,8 @@ class Run:
         return Listener(
             self.id,
             self._events.put_nowait,
-            self._output,
+            self._view.output,
+            measured=self._view.measured,
             grace=runner_grace(self.config),
             silent_after=silent_after(self.config),
             dismisses=self._on_failure is None,
@@ -214,6 +213,7 @@ class Run:
         found_at = (self._listener, self._launcher, self._shipment)
         self._runners = Runners(self.config, self.id, setup, *found_at)
         self._driver = setup.driver(engine, self._events.put_nowait, self._runners)
+        self._view.names = self._runners.names
         self._story = Story(self.config.size, setup.story)
 
     def _new_starts(self, lifecycle: Lifecycle) -> Starts:
@@ -261,14 +261,8 @@ class Run:
                 self._brought.gone(event.task_id)
             if isinstance(event, happened.TaskExited) and not self._lifecycle.is_failing:
                 self._listener.dismiss(event.task_id)
-            self._show_status(self._lifecycle, clock())
+            self._view.show_status(self._lifecycle, self._shipment.status, clock())
         return self._outcome
-
-    def _show_status(self, lifecycle: Lifecycle, now: float) -> None:
-        is_new_phase = lifecycle.phase is not self._shown_phase
-        if self._console.is_live and (is_new_phase or now >= self._next_status):
-            self._next_status, self._shown_phase = now + STATUS_EVERY, lifecycle.phase
-            self._console.status(self._shipment.status or lifecycle.summary())
 
     async def _next_event(self) -> Record:
         try:
@@ -286,20 +280,13 @@ class Run:
     async def _with_all_output(self, outcome: Outcome) -> Outcome:
         """Show what tasks have written that ended, or say that it is missing."""
         try:
-            wanted = self._runners.names.values() if self.config.keeps_output else self._shown
-            missing = MissingOutput(
-                self._listener, self._driver, self._console.say, self._runners.names
-            )
-            await self.stop_requests.unless_cut(missing.fetch(wanted, self._output))
+            names = self._runners.names
+            wanted = names.values() if self.config.keeps_output else self._view.shown
+            missing = MissingOutput(self._listener, self._driver, self._console.say, names)
+            await self.stop_requests.unless_cut(missing.fetch(wanted, self._view.output))
         except Interrupted as stop:
             return outcome if outcome.error else outcome.but(error=stop)
         return outcome
-
-    async def _output(self, task_id: str, stream: str, text: str, dropped: int) -> None:
-        name = self._runners.names.get(task_id, task_id)
-        self._observer.written(name, stream, text, dropped)
-        if name in self._shown:
-            await self._console.output(name, stream, text, dropped)
 
     # Doing
 
@@ -312,9 +299,8 @@ class Run:
             case do.StopRunner(task_id, grace) if self._chief and task_id == self._chief.task_id:
                 self._beside(self._chief.stop(grace, self._events.put_nowait))
             case do.StopRunner(task_id):
-                self._shown |= (
-                    {self._runners.names[task_id]} if action.examine else set()
-                )  # its words then
+                if action.examine:
+                    self._view.shown.add(self._runners.names[task_id])  # to read what it says
                 self._listener.send(task_id, stop_message(action))
             case do.Refuse(task_id):
                 self._listener.refuse(task_id)

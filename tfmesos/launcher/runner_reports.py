@@ -10,10 +10,12 @@ from ..node.address import join_address
 from . import brought
 from .report_fields import address, ending, lines
 from .runner_link import RunnerLink
+from .usage import Usage, usage_of
 
 # Gets (task id, stream, whole lines, number of lines dropped before them); the runner is read
 # no further until it returns.
 Output = Callable[[str, str, str, int], Awaitable[None]]
+Measured = Callable[[str, Usage], object]  # gets (task id, what it uses), must not wait
 
 
 class RunnerReports:
@@ -23,12 +25,13 @@ class RunnerReports:
         self,
         emit: Callable[[Event], None],
         output: Output,
+        measured: Measured,
         silent_after: float,
         dismisses: bool,
         files: brought.Brought,
     ) -> None:
         self._emit, self._output, self._silent_after = emit, output, silent_after
-        self._dismisses, self._files = dismisses, files
+        self._measured, self._dismisses, self._files = measured, dismisses, files
         self._taking = 0  # tasks whose output waits to be shown
         self._taken = self._seen = 0  # messages of all tasks; those when somebody looked last
 
@@ -52,6 +55,8 @@ class RunnerReports:
             self._emit(TaskReady(link.task_id))
         elif kind == "heartbeat":
             self._note_silence(link, wire.count(message, "silent"))
+            if usage := usage_of(message):
+                self._measured(link.task_id, usage)
         elif kind == "output":
             await self._show(link.task_id, message)
         elif kind in brought.KINDS:

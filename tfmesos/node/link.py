@@ -46,11 +46,11 @@ class Link:
         outbox: Outbox,
         receive: Callable[[wire.Message], None],
         give_up: Callable[[], None],
-        seconds_silent: Callable[[], int],
+        heartbeat: Callable[[], wire.Message],
     ) -> None:
         self._loop, self._settings, self._outbox = loop, settings, outbox
         self._receive, self._give_up = receive, give_up
-        self._seconds_silent = seconds_silent
+        self._heartbeat = heartbeat  # what is to be told by each
         self._addresses: list[tuple[int, Any]] = []
         self._socket: socket.socket | TlsSocket | None = None
         self._handshake: RunnerHandshake | None = None
@@ -253,7 +253,7 @@ class Link:
         if is_silent and not self._settings.same_machine:
             return self._connection_lost("the launcher fell silent")
         if not self._writing:
-            self._writing += wire.encode({"type": "heartbeat", "silent": self._seconds_silent()})
+            self._writing += wire.encode({"type": "heartbeat", **self._heartbeat()})
         assert self._timer is not None
         self._timer.cancel()
         self._timer = self._loop.after(self._settings.heartbeat, self._send_heartbeat)

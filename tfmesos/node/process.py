@@ -101,8 +101,8 @@ def signal_marked(name: str, values: Collection[str], number: int) -> set[str]:
     """
     variable, wanted = f"\0{name}=".encode(), set(map(os.fsencode, values))
     found = set()
-    for pid in _pids():
-        value = _environment(pid).partition(variable)[2].partition(b"\0")[0]
+    for pid in pids():
+        value = environment(pid).partition(variable)[2].partition(b"\0")[0]
         if value in wanted and pid != os.getpid():
             _signal(pid, number)
             found.add(os.fsdecode(value))
@@ -188,18 +188,18 @@ def exit_code(returncode: int) -> int:
 
 def _members(leaders: Collection[int]) -> dict[int, int]:
     """Living process -> leader of its session, where that is one of *leaders*."""
-    sessions = ((pid, _session(pid)) for pid in _pids())
+    sessions = ((pid, session(pid)) for pid in pids())
     return {pid: sid for pid, sid in sessions if sid in leaders and sid and _is_alive(pid)}
 
 
-def _pids() -> list[int]:
+def pids() -> list[int]:
     try:
         return [int(name) for name in os.listdir("/proc") if name.isdigit()]
     except FileNotFoundError:
         return []  # not Linux: the process groups are all that can be reached
 
 
-def _environment(pid: int) -> bytes:
+def environment(pid: int) -> bytes:
     """Its variables, between zeros."""
     try:
         with open(f"/proc/{pid}/environ", "rb", buffering=0) as file:
@@ -214,15 +214,21 @@ def _is_alive(pid: int) -> bool:
 
 def _state(pid: int) -> bytes:
     """The letter the kernel has for its state; empty if there is no such process, or no /proc."""
+    fields = stat(pid)
+    return fields[0] if fields else b""
+
+
+def stat(pid: int) -> list[bytes]:
+    """What /proc tells of it, from its state on; empty if there is no such process, or no /proc."""
     try:
         # The name of the program stands in brackets and may hold anything, brackets too.
         with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
-            return file.read(_STAT_SIZE).rpartition(b")")[2].split()[0]
-    except (OSError, IndexError):
-        return b""
+            return file.read(_STAT_SIZE).rpartition(b")")[2].split()
+    except OSError:
+        return []
 
 
-def _session(pid: int) -> int | None:
+def session(pid: int) -> int | None:
     try:
         return os.getsid(pid)
     except OSError:

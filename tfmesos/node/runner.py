@@ -23,6 +23,7 @@ from .port import Port
 from .runner_secrets import RunnerSecrets
 from .stdlib import signal
 from .steps import STOPPED, Steps
+from .usage import Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,9 +53,8 @@ class Runner:
         self._outbox.on_room = self._resume_output
         self._pace = Pace()
         self._output = Output(self._outbox)
-        self._link = Link(
-            loop, settings, self._outbox, self._receive, self._stop, self._seconds_silent
-        )
+        self._usage = Usage(loop, settings.task)
+        self._link = Link(loop, settings, self._outbox, self._receive, self._stop, self._heartbeat)
         self._files = Files(loop, self._link, settings)
         self._secrets = RunnerSecrets(loop, settings, self._get_guard, self._output.say)
         self._start: Message = {}
@@ -182,8 +182,10 @@ class Runner:
             code, reason = process.could_not_start(argv[0], error)
         else:
             self._step_began(name, child)
+            self._usage.began(child.pid, env, self._get_guard())
             self._loop.run_until(lambda: child.ended)
             self._child = None
+            self._usage.ended()
             code, reason = process.ending(child.returncode)
         if code and host.oom_kills() > killed_before:
             reason = f"ran out of memory and {reason}"
@@ -206,7 +208,9 @@ class Runner:
             self._loop.run_until(lambda: server.is_ready or server.child.ended)
         if server.is_ready:
             self._outbox.add({"type": "ready"})
+        self._usage.began(server.child.pid, server.env, self._get_guard())
         self._loop.run_until(lambda: server.child.ended)
+        self._usage.ended()
         code, reason = process.ending(server.child.returncode)
         if server.error:
             code, reason = code or 1, f"cannot serve: {server.error}"
@@ -328,10 +332,11 @@ class Runner:
         if self._child is not None:
             self._child.resume()
 
-    def _seconds_silent(self) -> int:
-        """How long the command could write and did not."""
+    def _heartbeat(self) -> Message:
+        """How long the command could write and did not, and what it uses."""
         may_write = self._child is not None and not self._child.is_paused
-        return self._output.silent() if may_write else 0
+        silent = self._output.silent() if may_write else 0
+        return {"silent": silent, "usage": self._usage.measure()}
 
     def _is_cut(self) -> bool:
         """Is there nobody, or no time, to send anything more?"""

@@ -53,7 +53,7 @@ class ServerProcess:
         self._received = b""
         layers = (prepare.get("env") or {}, prepare.get("user_env") or {}, settings.mark)
         of_secrets = (secrets.environment, secrets.of_command)
-        env = command.merged(os.environ, settings.env, *layers, *of_secrets)
+        self.env = env = command.merged(os.environ, settings.env, *layers, *of_secrets)
         self._channel, theirs = socket.socketpair()
         code = source("tf_server").encode()
         with theirs:

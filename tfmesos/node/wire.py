@@ -14,7 +14,8 @@ a broken connection exactly the missing ones are sent again.
                                      output {stream, text, dropped},
                                      file {name}, its parts, file_end {sha256, problem},
                                      exit {code, reason, tail, stopped}
-    runner -> launcher               heartbeat {silent}: seconds since its command wrote anything,
+    runner -> launcher               heartbeat {silent, usage}: seconds since its command wrote
+                                     anything; CPU, memory and GPUs that it uses (``usage``),
                                      fetch {pack, at}: send this pack from byte *at* on
     launcher -> runner, numbered     start {...}, stop {grace, reason, examine}
     launcher -> runner               ack {received} (its heartbeat too), bye {} after the exit,

@@ -25,6 +25,7 @@ class RunDirectory:
         self.path, self.id = path, path.name
         self.about_file = path / "run.json"
         self.events_file = path / "events.jsonl"
+        self.measurements_file = path / "measurements.jsonl"
         self.outcome_file = path / "outcome.json"
         self.socket_file = path / "control"
         self.commit_file = path / "commit"

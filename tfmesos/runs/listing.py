@@ -8,8 +8,9 @@ from datetime import datetime
 
 from ..json_types import Json
 from ..sanitize import plain
-from ..text import count
+from ..text import count, size_text
 from .directory import RunDirectory
+from .measurements import latest
 from .status import LOST, RunStatus, TaskStatus, phase_of, state_of, status_now
 
 LONGEST_COMMAND = 60  # characters
@@ -73,7 +74,8 @@ def status_of(run: RunDirectory, now: float) -> list[str]:
     if status.why and not run.is_over:
         word = "" if status.phase == "stopping" else "waiting: "
         lines.append(f"  {word}{plain(status.why)}")
-    lines += _tree(status, _end(run, now) - run.began)
+    usages = {} if run.is_over else latest(run.measurements_file)
+    lines += _tree(status, _end(run, now) - run.began, usages)
     if files := run.brought_files():
         lines.append(f"  {count(len(files), 'file')} brought home: {run.brought}")
     report = (run.outcome or {}).get("report") or []
@@ -87,9 +89,9 @@ def _origin(run: RunDirectory) -> str:
     return plain(where)
 
 
-def _tree(status: RunStatus, now: float) -> list[str]:
+def _tree(status: RunStatus, now: float, usages: dict[str, Json]) -> list[str]:
     lines: list[str] = []
-    rows = iter(table(_task_row(task, now) for task in status.tasks.values()))
+    rows = iter(table(_task_row(task, now, usages) for task in status.tasks.values()))
     for job, states in status.counts().items():
         total = sum(states.values())
         shown = ", ".join(f"{states[s]} {s}" for s in _SHOWN_STATES if s in states)
@@ -101,14 +103,25 @@ def _tree(status: RunStatus, now: float) -> list[str]:
     return lines
 
 
-def _task_row(task: TaskStatus, now: float) -> tuple[str, ...]:
+def _task_row(task: TaskStatus, now: float, usages: dict[str, Json]) -> tuple[str, ...]:
     took = "" if task.began is None else duration((task.ended or now) - task.began)
     again = count(task.restarts, "restart") if task.restarts else ""
-    return (task.name, task.state, task.node, task.address, took, again, task.reason)
+    uses = _uses(usages.get(task.name, {})) if task.state == "running" else ""
+    return (task.name, task.state, task.node, task.address, took, again, uses, task.reason)
+
+
+def _uses(usage: Json) -> str:
+    """What a task used when it was measured last."""
+    try:
+        text = f"{usage['cpu']:.0f} % cpu {size_text(int(usage['memory']))}"
+        busy = [f"{gpu['busy']:.0f} %" for gpu in usage.get("gpus", ())]
+    except (KeyError, TypeError, ValueError):
+        return ""  # nothing, or written by another version
+    return f"{text} gpu {' '.join(busy)}" if busy else text
 
 
 def as_json(run: RunDirectory, now: float) -> Json:
-    status = status_now(run)
+    status, usages = status_now(run), latest(run.measurements_file)
     return {
         "id": run.id,
         "phase": phase_of(run, status.phase),
@@ -126,9 +139,9 @@ def as_json(run: RunDirectory, now: float) -> Json:
         "brought": run.brought_files(),
         "jobs": status.jobs(),
         "addresses": status.addresses(),
-        "tasks": [_task_json(task) for task in status.tasks.values()],
+        "tasks": [_task_json(task, usages.get(task.name)) for task in status.tasks.values()],
     }
 
 
-def _task_json(task: TaskStatus) -> Json:
-    return {name: getattr(task, name) for name in TaskStatus.__slots__}
+def _task_json(task: TaskStatus, usage: Json | None) -> Json:
+    return {**{name: getattr(task, name) for name in TaskStatus.__slots__}, "usage": usage}

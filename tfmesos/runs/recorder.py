@@ -15,9 +15,11 @@ from ..core.outcome import Outcome
 from ..json_types import Json
 from ..launcher.deciders import Beginning
 from ..launcher.observer import Observer
+from ..launcher.usage import Usage
 from .about import write_commit
 from .directory import RunDirectory
 from .lines import written_line
+from .measurements import MeasurementLog, line_of
 from .task_log import TaskLog, append
 from .values import to_json
 from .writer import Writer
@@ -64,6 +66,7 @@ class Recorder(Observer):
         self._logs: dict[str, TaskLog] = {}
         self._left_out: dict[str, int] = {}  # lines, by task, that the disk was too slow for
         self._events = EventLog(directory.events_file)
+        self._measurements = MeasurementLog(directory.measurements_file)
         directory.output.mkdir(mode=0o700)
         write_whole(directory.about_file, about)
         self._git = write_commit(about["cwd"], directory.commit_file)
@@ -91,6 +94,9 @@ class Recorder(Observer):
             self._log(task, "tfrun", f"({dropped} lines left out here: they came too fast)\n")
         if text:
             self._log(task, stream, text)
+
+    def measured(self, task: str, usage: Usage) -> None:
+        self._writer.put(self._measurements, line_of(self._wall(), task, usage))
 
     def said(self, text: str) -> None:
         self._log(SAID, "tfrun", f"{text}\n")
