@@ -41,7 +41,7 @@ setup(
     # takes every start of a Python another 20 ms.
     package_dir={"": "."},
     packages=find_packages(include=["tfmesos", "tfmesos.*"]),
-    package_data={"tfmesos": ["py.typed"]},
+    package_data={"tfmesos": ["py.typed"], "tfmesos.runs.page": ["static/*"]},
     zip_safe=False,
     install_requires=["h11>=0.14", "PyYAML>=6.0", "wsproto>=1.2"],
     extras_require={

@@ -29,7 +29,10 @@ else:
 _STOP_SIGNALS = {signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
 _EX_SOFTWARE = 70
 _EX_OSERR = 71
-_COMMANDS = ("list", "status", "logs", "attach", "wait", "stop", "restart", "replace", "prune")
+_COMMANDS = (
+    *("list", "status", "logs", "attach", "wait", "stop", "restart", "replace", "prune"),
+    *("ui", "open"),
+)
 _LEVELS = ("notice", "info", "debug")  # without -v, with it, with -vv
 
 

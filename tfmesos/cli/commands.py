@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby, islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..command_line import CommandLine
 from ..config.units import TIME, seconds
@@ -24,6 +24,9 @@ from ..runs.recorder import SAID
 from ..runs.store import Store, place
 from ..sanitize import plain, plain_all, tidy
 from ..text import count, some
+
+if TYPE_CHECKING:
+    from ..runs.page.serving import Page
 
 UNKNOWN_END = 69  # EX_UNAVAILABLE
 AT_ONCE = 1000  # lines in one write, at most
@@ -164,9 +167,35 @@ def _prune(args: argparse.Namespace) -> int:
     return 0
 
 
+def _ui(args: argparse.Namespace) -> int:
+    return _page(args).open(port=args.port)
+
+
+def _open(args: argparse.Namespace) -> int:
+    return _page(args).open(run_id=_store().find(args.id).id)
+
+
+def _page(args: argparse.Namespace) -> Page:
+    from ..runs.page.opening import has_browser
+    from ..runs.page.serving import Page
+
+    return Page(
+        _store().root,
+        use_browser=args.browser and has_browser(os.environ),
+        say=_say,
+        show=lambda link: _out(f"{link}\n"),
+    )
+
+
 def _number(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"must be a number from 0 on, got {text!r}")
+    return int(text)
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"must be a port from 0 to 65535, got {text!r}")
     return int(text)
 
 
@@ -188,6 +217,11 @@ _THE_RUN = (("id",), {"metavar": "ID", "help": "of the run: its first letters wi
 
 _TASK_HELP = "such as worker:0"
 _THE_TASK = (("task",), {"metavar": "TASK", "help": _TASK_HELP})
+
+_NO_BROWSER = (
+    ("--no-browser",),
+    {"dest": "browser", "action": "store_false", "help": "print the link, and start no browser"},
+)
 
 Argument = tuple[tuple[str, ...], dict[str, Any]]
 Row = tuple[Callable[[argparse.Namespace], int], str, tuple[Argument, ...]]
@@ -224,6 +258,15 @@ COMMANDS: dict[str, Row] = {
     ),
     "restart": (_restart, "end a task and start it again at its place", (_THE_RUN, _THE_TASK)),
     "replace": (_replace, "end a task and start it again on another node", (_THE_RUN, _THE_TASK)),
+    "ui": (
+        _ui,
+        "serve a page of all runs on this machine, until Ctrl-C, and open it in your browser",
+        (
+            (("--port",), {"type": _port, "metavar": "N", "help": "default: any that is free"}),
+            _NO_BROWSER,
+        ),
+    ),
+    "open": (_open, "the same, at the page of one run", (_RUN, _NO_BROWSER)),
     "prune": (
         _prune,
         "remove the records of old runs",

@@ -19,9 +19,19 @@ Shown = tuple[str, Line]  # whose, and what
 class Output:
     """What the tasks of a run wrote, together in the order in which it came."""
 
-    def __init__(self, run: RunDirectory, tasks: Sequence[str] | None) -> None:
-        """Of these *tasks*; None: of all, with what the launcher said."""
-        self._run, self._tasks = run, tasks
+    def __init__(
+        self,
+        run: RunDirectory,
+        tasks: Sequence[str] | None,
+        keep: int | None = None,
+        wanted: Callable[[bytes], bool] | None = None,
+    ) -> None:
+        """Of these *tasks*; None: of all.
+
+        With *keep* only about so many bytes from the end of all logs, with *wanted* only such
+        lines of the logs.
+        """
+        self._run, self._tasks, self._keep, self._wanted = run, tasks, keep, wanted
         self._readers: dict[str, LogReader] = {}
 
     def read(self) -> Iterator[Shown]:
@@ -30,13 +40,15 @@ class Output:
         for name in names:
             if name not in self._readers:
                 self._readers[name] = LogReader(self._run.log_file(name))
+                if self._keep is not None:
+                    self._readers[name].skip(self._keep // len(names))
         logs = (self._lines(name, self._readers[name]) for name in names)
         for _, name, line in heapq.merge(*logs, key=lambda found: found[0]):
             yield name, line
 
     def _lines(self, name: str, reader: LogReader) -> Iterator[tuple[float, str, Line]]:
         at = 0.0
-        for line in map(parse, reader.lines()):
+        for line in map(parse, filter(self._wanted, reader.lines())):
             at = max(at, line.at)
             yield at, name, line
 

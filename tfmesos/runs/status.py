@@ -68,9 +68,13 @@ class RunStatus:
 def status_now(run: RunDirectory) -> RunStatus:
     """Of a run that is over, what nobody saw the end of is lost."""
     status = Reader().read(run.entries())
-    if run.is_over:
-        for task in status.tasks.values():
-            task.state = LOST if task.state in ("waiting", "starting", "running") else task.state
+    return settled(status) if run.is_over else status
+
+
+def settled(status: RunStatus) -> RunStatus:
+    """Nothing more comes: what has no end yet has none."""
+    for task in status.tasks.values():
+        task.state = LOST if task.state in ("waiting", "starting", "running") else task.state
     return status
 
 
@@ -89,10 +93,14 @@ def state_of(run: RunDirectory) -> str:
 
 
 class Reader:
-    """Follows the events of a run; ``status`` holds where it stands."""
+    """Follows the events of a run; ``status`` holds where it stands.
+
+    ``history`` has the states of each task, and since when it was in each.
+    """
 
     def __init__(self) -> None:
         self.status = RunStatus()
+        self.history: dict[str, list[tuple[float, str]]] = {}
         self._began = 0.0
         self._names: dict[str, str] = {}  # of tasks by the ids of their attempts
         self._run_id = ""
@@ -113,7 +121,7 @@ class Reader:
                 self._begin(event)
             case happened.TasksPlaced(places):
                 for place in places:
-                    self._placed(place)
+                    self._placed(place, now - self._began)
             case happened.Waiting(_, reason) | happened.EngineTrouble(reason):
                 self.status.why = reason
             case happened.TaskRegistered(task_id, address, _):
@@ -149,15 +157,22 @@ class Reader:
         job, index, attempt = task_id.removeprefix(f"{self._run_id}-").rsplit("-", 2)
         return f"{job}:{index}", int(attempt)
 
-    def _placed(self, place: happened.Placed) -> None:
+    def _enter(self, task: TaskStatus, state: str, at: float) -> None:
+        task.state = state
+        if task.name:
+            self.history.setdefault(task.name, []).append((at, state))
+
+    def _placed(self, place: happened.Placed, at: float) -> None:
         name, attempt = self._name(place.task_id)
         task = self.status.tasks[name]
-        task.state, task.node, task.code, task.reason = "starting", place.hostname, None, ""
+        self._enter(task, "starting", at)
+        task.node, task.code, task.reason = place.hostname, None, ""
         task.began = task.ended = None
         task.restarts = attempt - 1
 
     def _ready(self, task: TaskStatus, at: float) -> None:
-        task.state, task.began = "running", at
+        self._enter(task, "running", at)
+        task.began = at
         if all(other.began is not None for other in self.status.tasks.values()):
             self.status.phase, self.status.why = "running", ""
 
@@ -166,5 +181,5 @@ class Reader:
     ) -> None:
         if task.ended is not None:
             return  # the first who tells knows best
-        state = "stopped" if was_stopped else "failed" if code else "succeeded"
-        task.state, task.code, task.reason, task.ended = state, code, reason, at
+        self._enter(task, "stopped" if was_stopped else "failed" if code else "succeeded", at)
+        task.code, task.reason, task.ended = code, reason, at

@@ -80,6 +80,29 @@ class LogReader:
         self._lines = 0  # passed, read or not
         self._known = 0  # lines that were read before the pieces were joined
 
+    def skip(self, keep: int) -> None:
+        """Before anything was read: pass over all but about the last *keep* bytes."""
+        left = keep
+        for number in reversed((0, *_pieces(self._path))):
+            try:
+                with _piece(self._path, number).open("rb") as file:
+                    left -= file.seek(0, os.SEEK_END)
+                    if left < 0 or number == 0:
+                        return self._skip_in(number, file, max(-left, 0))
+            except FileNotFoundError:
+                return
+
+    def _skip_in(self, number: int, file: BinaryIO, passed: int) -> None:
+        """Go on after the line that holds byte *passed* of this piece."""
+        file.seek(0)
+        before = int(file.readline()) if number else 0
+        header, skipped = file.tell(), 0
+        while file.tell() < passed:
+            skipped += file.read(min(1 << 20, passed - file.tell())).count(b"\n")
+        if file.tell() > header:
+            skipped += file.readline().count(b"\n")
+        self._piece, self._offset, self._lines = number, file.tell(), before + skipped
+
     def lines(self) -> Iterator[bytes]:
         """The whole lines that have come since the last time."""
         for number in self._readable():

@@ -1,0 +1,122 @@
+"""Serves the page until its user has had enough of it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from ...acceptor import BACKLOG, Acceptor
+from ...errors import TFMesosError
+from ...http.server import Server
+from ..store import Store
+from .access import HOSTS, Access, Served
+from .announcement import Announcement, announce, file_in
+from .opening import open_in_browser
+from .site import Site
+
+PROVE_WITHIN = 10.0  # seconds for somebody who connects to show the cookie
+
+
+class CannotServe(TFMesosError):
+    exit_code = 71  # EX_OSERR
+
+
+class WrongPort(TFMesosError):
+    exit_code = 2
+
+
+class Page:
+    """The page of the runs in *root*, which this process serves, or another one already.
+
+    *say* is for people, *show* for the link itself.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        use_browser: bool,
+        say: Callable[[str], object],
+        show: Callable[[str], object],
+    ) -> None:
+        self._root, self._use_browser, self._say, self._show = root, use_browser, say, show
+
+    def open(self, run_id: str | None = None, port: int | None = None) -> int:
+        """Show the list of runs, or one; returns the exit code when it is no longer served."""
+        announcement = Announcement(file_in(self._root.parent))
+        with announcement.claimed() as descriptor:
+            if descriptor is not None:
+                return asyncio.run(self._serve(descriptor, run_id, port or 0))
+        served = announcement.found()
+        if served is None:
+            raise CannotServe("another process serves the page, and does not tell where")
+        if port not in (None, 0, served.port):
+            raise WrongPort(f"--port {port}: process {served.pid} serves it on {served.port}")
+        asyncio.run(self._open(served, run_id, f"process {served.pid} serves it"))
+        return 0
+
+    async def _serve(self, descriptor: int, run_id: str | None, port: int) -> int:
+        ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        _end_by_signals(ended)
+        listener = listening(port)
+        async with serving(listener, Store(self._root)) as served:
+            announce(descriptor, served)
+            opening = asyncio.create_task(self._open(served, run_id, "Ctrl-C ends it"))
+            code = await ended
+            opening.cancel()
+            await asyncio.gather(opening, return_exceptions=True)
+        return code
+
+    async def _open(self, served: Served, run_id: str | None, note: str) -> None:
+        link = served.link(run_id)
+        if self._use_browser:
+            self._say(f"the page is opened in your browser; {note}")
+            if await open_in_browser(link):
+                return
+            self._say("no browser has come; open this link yourself:")
+        else:
+            self._say(f"open this link, which is good for one browser; {note}")
+        self._show(link)
+
+
+@asynccontextmanager
+async def serving(listener: socket.socket, store: Store) -> AsyncIterator[Served]:
+    """The page on *listener*, which it owns."""
+    served = Served.new(listener.getsockname()[1], os.getpid())
+    site = Site(served.path, Access(served), store, lambda stream: acceptor.admit(stream))
+    server = Server(site.answer)
+    acceptor = Acceptor(listener, server.protocol, admit_within=PROVE_WITHIN)
+    try:
+        yield served
+    finally:
+        acceptor.close()
+        await server.close()
+        await acceptor.wait_closed()
+
+
+def listening(port: int) -> socket.socket:
+    try:
+        return socket.create_server((HOSTS[0], port), backlog=BACKLOG)
+    except OSError as error:
+        reason = os.strerror(error.errno or 0)
+        raise CannotServe(
+            f"--port {port} cannot be had: {reason}; without it any free one is taken"
+        ) from None
+
+
+def _end_by_signals(ended: asyncio.Future[int]) -> None:
+    """Ctrl-C is how one leaves a page: no failure."""
+    codes = {signal.SIGINT: 0, signal.SIGTERM: 143, signal.SIGHUP: 129}
+    for number, code in codes.items():
+        if signal.getsignal(number) != signal.SIG_IGN:
+            asyncio.get_running_loop().add_signal_handler(number, _end, ended, code)
+
+
+def _end(ended: asyncio.Future[int], code: int) -> None:
+    if not ended.done():
+        ended.set_result(code)

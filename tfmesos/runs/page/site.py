@@ -1,0 +1,181 @@
+"""What the page answers, and how a browser is to treat it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from itertools import islice
+from pathlib import Path
+
+from ...errors import TFMesosError
+from ...http.byte_stream import ByteStream
+from ...http.server import Answer, Request, text
+from ...json_types import Json
+from ...node import json_reader
+from ..control import ask
+from ..directory import RunDirectory
+from ..store import Store
+from ..task_log import LogReader
+from .access import Access
+from .run_list import RunList
+from .streams import Stream, gone, kept_alive, list_events, run_events
+from .views import has_log
+
+MOST_STREAMS = 32  # pages that are live at once
+LONGEST_ORDER = 4096  # bytes
+LONGEST_SEARCH = 200  # characters
+LINES_AT_ONCE = 5000
+
+_POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self'",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",  # no text becomes a part of the page by mistake
+        "trusted-types 'none'",
+    )
+)
+HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+_STATIC = Path(__file__).parent / "static"
+_KINDS = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+_ORDERS: dict[str, tuple[str, Json]] = {
+    "stop": ("stop", {}),
+    "restart": ("restart", {"elsewhere": False}),
+    "replace": ("restart", {"elsewhere": True}),
+}
+
+
+class NotFound(Exception):
+    """There is no such run or task."""
+
+
+class Site:
+    """*admit* is told of every connection whose browser has proved that it may see the page."""
+
+    def __init__(
+        self, path: str, access: Access, store: Store, admit: Callable[[ByteStream], object]
+    ) -> None:
+        self._path, self._access, self._store, self._admit = path, access, store, admit
+        self._files = {file.name: file.read_bytes() for file in _STATIC.iterdir()}
+        self._runs, self._lock = RunList(store), asyncio.Lock()
+        self._streams = 0
+        self._routes: dict[tuple[str, str], Callable[[Request], Awaitable[Answer]]] = {
+            ("GET", "events"): self._events,
+            ("GET", "log"): self._log,
+            ("POST", "order"): self._order,
+        }
+
+    async def answer(self, request: Request) -> Answer:
+        answer = self._access.answer(request)
+        if answer is None:
+            self._admit(request.stream)
+            answer = await self._own_answer(request)
+        return answer.but(headers={**HEADERS, **answer.headers})
+
+    async def _own_answer(self, request: Request) -> Answer:
+        name = request.path.removeprefix(self._path)
+        route = self._routes.get((request.method, name))
+        try:
+            return await route(request) if route else self._file(request, name or "index.html")
+        except NotFound as error:
+            return text(404, f"{error}\n")
+        except TFMesosError as error:
+            return text(500, f"{error}\n")
+
+    def _file(self, request: Request, name: str) -> Answer:
+        if request.method not in ("GET", "HEAD"):
+            return text(405, "This is only read.\n")
+        if name not in self._files:
+            return text(404, "There is no such page.\n")
+        return Answer(200, self._files[name], {"Content-Type": _KINDS[Path(name).suffix]})
+
+    async def _events(self, request: Request) -> Answer:
+        """Of one run, or of the list of all."""
+        if self._streams >= MOST_STREAMS:
+            return text(503, "Too many pages are open.\n")
+        find = request.query.get("find", "")[:LONGEST_SEARCH]
+        try:
+            stream = await self._stream(request.query, find)
+        except NotFound as error:  # a browser would ask again and again
+            stream = gone(str(error))
+        return Answer(200, self._counted(stream), {"Content-Type": "text/event-stream"})
+
+    async def _stream(self, query: Json, find: str) -> Stream:
+        if "run" not in query:
+            return list_events(self._runs, self._lock)
+        run, task = await asyncio.to_thread(self._named, query)
+        return run_events(run, task, find)
+
+    async def _counted(self, stream: Stream) -> Stream:
+        self._streams += 1
+        try:
+            async for piece in (kept := kept_alive(stream)):
+                yield piece
+        finally:
+            self._streams -= 1
+            await kept.aclose()
+
+    async def _log(self, request: Request) -> Answer:
+        """The whole log of a task, as a file."""
+        run, task = await asyncio.to_thread(self._named, request.query)
+        if task is None:
+            raise NotFound("The log of which task?")
+        name = f"{run.id}-{run.log_file(task).name}"
+        disposition = f'attachment; filename="{name}"'
+        kind = "text/plain; charset=utf-8"
+        headers = {"Content-Type": kind, "Content-Disposition": disposition}
+        return Answer(200, _lines(LogReader(run.log_file(task))), headers)
+
+    def _named(self, query: Json) -> tuple[RunDirectory, str | None]:
+        """The run and the task of a request. What it says is compared, and becomes no path."""
+        wanted, task = query.get("run"), query.get("task") or None
+        run = next((run for run in self._store.all() if run.id == wanted), None)
+        if run is None:
+            raise NotFound("There is no such run (any more).")
+        if task is not None and not has_log(run, str(task)):
+            raise NotFound(f"Run {run.id} has no such task.")
+        return run, task
+
+    async def _order(self, request: Request) -> Answer:
+        """Stop a run, start a task again: the launcher is asked, as by the commands."""
+        try:
+            order = json_reader.read(await request.body(LONGEST_ORDER))
+            do, more = _ORDERS[order["do"]]
+        except (ValueError, KeyError, TypeError):
+            return text(400, "This is no order.\n")
+        run, task = await asyncio.to_thread(self._named, order)
+        if do != "stop" and task is None:
+            raise NotFound("Which task?")
+        try:
+            await asyncio.to_thread(ask, run, do, **({"task": task} if task else {}), **more)
+        except TFMesosError as error:
+            return text(409, f"{error}\n")
+        return text(200, "")
+
+
+async def _lines(reader: LogReader) -> Stream:
+    lines = reader.lines()
+    while piece := await asyncio.to_thread(_next, lines):
+        yield piece
+
+
+def _next(lines: Iterator[bytes]) -> bytes:
+    return b"".join(islice(lines, LINES_AT_ONCE))

@@ -1,0 +1,128 @@
+// One run: its state, its tasks, their output, and how it was started.
+
+import { byId, el, setState, setText } from "./dom.js";
+import { duration, exactly, moment, now, setClock, stateOf } from "./format.js";
+import { Live } from "./live.js";
+import { Output } from "./output.js";
+import { asked, order } from "./question.js";
+import { Tasks } from "./tasks.js";
+import { Timeline } from "./timeline.js";
+import { Usage } from "./usage.js";
+
+const OPENABLE = /^[\w.-]+:\d+$|^\[[0-9a-f:]+\]:\d+$/i;
+
+export class RunPage {
+  constructor(main, id, task) {
+    this.id = id;
+    document.title = `${id} · tfrun`;
+    this.output = new Output(() => this.#ask());
+    this.output.wanted = task;
+    this.tasks = new Tasks((name) => this.output.choose(name));
+    [this.timeline, this.usage] = [new Timeline(), new Usage()];
+    this.#head();
+    this.why = el("p", { class: "why", role: "status", hidden: true });
+    this.report = el("section", { class: "report", "aria-labelledby": "report-title", hidden: true });
+    this.facts = el("dl", { class: "facts" });
+    main.replaceChildren(this.top, this.why, this.report, this.tasks.node, this.output.node,
+      this.timeline.node, this.usage.node,
+      el("section", { "aria-labelledby": "facts-title" },
+        el("h2", { id: "facts-title" }, "How it was started"), this.facts));
+    this.#connect();
+    this.timer = setInterval(() => this.#tick(), 1000);
+  }
+
+  #head() {
+    [this.state, this.time] = [el("span", { class: "state" }), el("span", { class: "number" })];
+    [this.began, this.command] = [el("span"), el("code", { class: "command" })];
+    this.board = el("a", { class: "button", target: "_blank", rel: "noopener noreferrer", hidden: true },
+      "TensorBoard ↗");
+    this.stop = el("button", { type: "button", class: "danger", hidden: true }, "Stop the run");
+    this.stop.onclick = () => this.#stop();
+    this.top = el("div", { class: "title" },
+      el("div", { class: "line-one" }, el("h1", {}, this.id), this.state, this.time, this.began,
+        el("span", { class: "push" }), this.board, this.stop),
+      this.command);
+  }
+
+  #connect() {
+    this.live = new Live(this.#query(), {
+      run: (news) => this.#update(news),
+      usage: (news) => this.usage.add(news),
+      output: (news) => this.output.add(news),
+      gone: (why) => showGone(why),
+    }, () => this.output.begin());
+  }
+
+  #query() {
+    return { run: this.id, ...this.output.query() };
+  }
+
+  #ask() {
+    const { find, ...address } = this.#query();
+    history.replaceState(null, "", `?${new URLSearchParams(address)}`);
+    this.live.ask(this.#query());
+  }
+
+  end() {
+    this.live.end();
+    this.timeline.end();
+    clearInterval(this.timer);
+  }
+
+  #update(run) {
+    setClock(run.now);
+    this.run = run;
+    setState(this.state, run.phase, stateOf(run));
+    setText(this.command, run.command);
+    setText(this.began, `began ${moment(run.began)}`);
+    this.began.setAttribute("title", exactly(run.began));
+    this.stop.hidden = run.is_over || run.phase === "stopping";
+    this.why.hidden = !run.why;
+    setText(this.why, run.phase === "stopping" ? run.why : `Waiting: ${run.why}`);
+    this.#showReport(run);
+    this.#showBoard(run);
+    this.output.setTasks(run.all.map((task) => task.name), run.id);
+    this.tasks.update(run);
+    this.timeline.update(run);
+    this.facts.replaceChildren(...run.facts.flatMap(
+      ([name, fact]) => [el("dt", {}, name), el("dd", {}, fact)]));
+    this.#tick();
+  }
+
+  #showReport(run) {
+    this.report.hidden = !run.report.length;
+    if (run.report.length && this.report.dataset.text !== run.report.join("\n")) {
+      this.report.dataset.text = run.report.join("\n");
+      this.report.replaceChildren(
+        el("h2", { id: "report-title" }, run.code ? "Why it failed" : "Report"),
+        el("pre", { tabindex: 0 }, run.report.join("\n")));
+    }
+  }
+
+  #showBoard(run) {
+    const address = run.tensorboard ?? "";
+    this.board.hidden = !OPENABLE.test(address) || run.is_over;
+    if (!this.board.hidden) this.board.setAttribute("href", `http://${address}/`);
+  }
+
+  #tick() {
+    if (!this.run) return;
+    setText(this.time, duration((this.run.ended ?? now()) - this.run.began));
+    if (!this.run.is_over) {
+      this.tasks.tick();
+      this.timeline.draw();
+    }
+  }
+
+  async #stop() {
+    const text = "All its tasks are ended. A run that was stopped cannot go on.";
+    if (await asked(`Stop run ${this.id}?`, text, "Stop the run")) {
+      await order({ do: "stop", run: this.id });
+    }
+  }
+}
+
+function showGone(why) {
+  byId("main").replaceChildren(el("h1", {}, why),
+    el("p", {}, "Its record may have been removed. ", el("a", { href: "./" }, "All runs")));
+}

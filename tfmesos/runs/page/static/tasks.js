@@ -1,0 +1,110 @@
+// The tasks of a run, a row each.
+
+import { el, setState, setText } from "./dom.js";
+import { duration, now } from "./format.js";
+import { asked, order } from "./question.js";
+
+const COLUMNS = ["Task", "State", "Node", "Address", "Time", "Restarts", "Exit", ""];
+const AT_FIRST = 100; // rows
+const LIVING = ["starting", "running"];
+
+export class Tasks {
+  #rows = new Map();
+  #body = el("tbody");
+
+  constructor(onChoose) {
+    this.onChoose = onChoose;
+    const names = COLUMNS.map((name) => name
+      ? el("th", { scope: "col" }, name)
+      : el("td", {}, el("span", { class: "unseen" }, "What you can do")));
+    this.more = el("button", { type: "button", hidden: true });
+    this.more.onclick = () => {
+      this.isWhole = true;
+      this.update(this.run);
+    };
+    this.node = el("section", { "aria-labelledby": "tasks-title" },
+      el("h2", { id: "tasks-title" }, "Tasks"),
+      el("table", { class: "tasks" },
+        el("caption", { class: "unseen" }, "The tasks of the run"),
+        el("thead", {}, el("tr", {}, ...names)), this.#body),
+      this.more);
+  }
+
+  update(run) {
+    this.run = run;
+    const shown = this.isWhole ? run.all : firstOf(run.all);
+    this.more.hidden = shown.length === run.all.length;
+    setText(this.more, `Show all ${run.all.length} tasks`);
+    const rows = shown.map((task) => this.#row(task));
+    if (rows.length !== this.#body.children.length ||
+        rows.some((row, at) => this.#body.children[at] !== row)) {
+      this.#body.replaceChildren(...rows);
+    }
+    this.tick();
+  }
+
+  tick() {
+    for (const row of this.#body.children) setText(row.children[4], this.#took(row.task));
+  }
+
+  #took(task) {
+    if (task.began === null) return "";
+    const end = task.ended ?? (this.run.ended ?? now()) - this.run.began;
+    return duration(end - task.began);
+  }
+
+  #row(task) {
+    const row = this.#rows.get(task.name) ?? this.#newRow(task.name);
+    this.#rows.set(task.name, row);
+    row.task = task;
+    const [, state, node, address, , restarts, exit, buttons] = row.children;
+    setState(state.firstChild, task.state);
+    setText(node, task.node);
+    setText(address, task.address);
+    setText(restarts, task.restarts || "");
+    setText(exit.firstChild, task.code ?? "");
+    setText(exit.lastChild, task.code ? task.reason : "");
+    const isLiving = !this.run.is_over && LIVING.includes(task.state);
+    for (const button of buttons.querySelectorAll(".change")) button.hidden = !isLiving;
+    return row;
+  }
+
+  #newRow(name) {
+    const button = (text, label, kind, act) => el("button",
+      { type: "button", class: kind, "aria-label": `${label} ${name}`, onclick: act }, text);
+    return el("tr", {},
+      el("th", { scope: "row" }, name),
+      el("td", { "data-name": "State" }, el("span")),
+      el("td", { "data-name": "Node" }),
+      el("td", { "data-name": "Address", class: "address" }),
+      el("td", { "data-name": "Time", class: "number" }),
+      el("td", { "data-name": "Restarts", class: "number" }),
+      el("td", { "data-name": "Exit", class: "exit" }, el("b"), el("span", { class: "reason" })),
+      el("td", { class: "buttons" },
+        button("Output", "Show the output of", "plain", () => this.onChoose(name)),
+        button("Restart", "Restart", "change", () => this.#restart(name)),
+        button("Replace", "Replace", "change", () => this.#replace(name))));
+  }
+
+  async #restart(name) {
+    const text = "It is ended and started again at its place, where the others look for it. " +
+      "Its program has to cope with that.";
+    if (await asked(`Restart ${name}?`, text, "Restart")) {
+      await order({ do: "restart", run: this.run.id, task: name });
+    }
+  }
+
+  async #replace(name) {
+    const text = "It is ended and started again on another node. Its program has to cope with that.";
+    if (await asked(`Replace ${name}?`, text, "Replace")) {
+      await order({ do: "replace", run: this.run.id, task: name });
+    }
+  }
+}
+
+// Of very many tasks those that are not as the others are of interest.
+function firstOf(tasks) {
+  if (tasks.length <= AT_FIRST) return tasks;
+  const odd = tasks.filter((task) => ["failed", "lost"].includes(task.state) || task.restarts);
+  return [...new Set([...odd, ...tasks])].slice(0, AT_FIRST);
+}

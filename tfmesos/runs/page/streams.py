@@ -1,0 +1,105 @@
+"""Server-sent events: what has changed since the last look, until nothing can change any more."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncGenerator, Callable
+from typing import Any
+
+from ...json_types import Json
+from ..directory import RunDirectory
+from .progress import Progress
+from .run_list import RunList
+from .tail import Tail
+from .usage import Usage
+from .views import whole
+
+LOOK_EVERY = 0.4  # seconds
+SHARE = 5  # a look that takes long is followed by a pause of so many times that
+ALIVE_EVERY = 15.0  # seconds; else a reader that is gone is not noticed
+
+Stream = AsyncGenerator[bytes, None]
+END = "end"  # nothing more comes: the reader need not ask again
+
+
+def event(name: str, data: Any) -> bytes:
+    """JSON has no line ends, whatever is in it."""
+    return f"event: {name}\ndata: {json.dumps(data)}\n\n".encode()
+
+
+async def list_events(runs: RunList, lock: asyncio.Lock) -> Stream:
+    """The list of all runs, whenever it has changed. It never ends."""
+    last = None
+    async for _ in _looks():
+        async with lock:
+            rows = await asyncio.to_thread(runs.rows)
+        if rows != last:
+            last = rows
+            yield event("runs", {"now": time.time(), "runs": rows})
+        else:
+            yield b""
+
+
+async def gone(why: str) -> Stream:
+    """There is nothing to be told."""
+    yield event("gone", why) + event(END, {})
+
+
+async def run_events(run: RunDirectory, task: str | None, find: str) -> Stream:
+    """A run, its measurements, and the output of *task* or of all, with *find* in its lines."""
+    look = _Look(run, Tail(run, task, find))
+    try:
+        async for _ in _looks():
+            yield await asyncio.to_thread(look.news)
+            if look.is_over:
+                return
+    finally:
+        look.tail.is_left = True
+
+
+class _Look:
+    def __init__(self, run: RunDirectory, tail: Tail) -> None:
+        self.run, self.tail, self.is_over = run, tail, False
+        self._progress, self._usage = Progress(run), Usage(run)
+        self._last: dict[str, Any] = {}
+
+    def news(self) -> bytes:
+        """In a thread of its own."""
+        is_over = self.run.is_over  # before the last look
+        now = time.time()
+        found = self._new("run", whole(self._progress, now), now)
+        if points := self._usage.look():
+            found += event("usage", points)
+        lines = self.tail.look()
+        if lines is not None or "output" not in self._last:
+            found += event("output", lines or {"lines": [], "left_out": 0})
+            self._last["output"] = True
+        self.is_over = is_over
+        return found + (event(END, {}) if is_over else b"")
+
+    def _new(self, name: str, value: Json, now: float) -> bytes:
+        if value == self._last.get(name):
+            return b""
+        self._last[name] = value
+        return event(name, {**value, "now": now})
+
+
+async def _looks(clock: Callable[[], float] = time.monotonic) -> AsyncGenerator[None, None]:
+    while True:
+        began = clock()
+        yield
+        await asyncio.sleep(max(LOOK_EVERY, SHARE * (clock() - began)))
+
+
+async def kept_alive(stream: Stream, clock: Callable[[], float] = time.monotonic) -> Stream:
+    """With a comment now and then; an empty piece would end the answer."""
+    said = clock()
+    try:
+        async for piece in stream:
+            if piece or clock() - said > ALIVE_EVERY:
+                said = clock()
+                yield piece or b":\n\n"
+    finally:
+        await stream.aclose()

@@ -1,0 +1,66 @@
+"""What the tasks of a run used, as points of plots: few enough to be drawn."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from ..directory import RunDirectory
+
+MOST_POINTS = 20_000  # of all tasks in one look
+MOST_OF_A_TASK = 240
+FEWEST_OF_A_TASK = 20
+
+Point = tuple[float, float, float, float | None]  # time, cpu, memory, the busiest GPU
+
+
+class Usage:
+    """Read on from where the last look ended; from the beginning if the file was replaced."""
+
+    def __init__(self, run: RunDirectory) -> None:
+        self._path = run.path / "measurements.jsonl"
+        self._file: tuple[int, int] | None = None
+        self._offset = 0
+
+    def look(self) -> dict[str, list[Point]]:
+        """The new points of each task, in the order of time; those of a replaced file come again,
+        fewer and at the same times."""
+        points: dict[str, list[Point]] = {}
+        try:
+            with self._path.open("rb") as file:
+                for task, point in self._new(file):
+                    points.setdefault(task, []).append(point)
+        except FileNotFoundError:
+            pass
+        most = max(FEWEST_OF_A_TASK, min(MOST_OF_A_TASK, MOST_POINTS // max(len(points), 1)))
+        return {task: _thinned(its, most) for task, its in points.items()}
+
+    def _new(self, file: BinaryIO) -> Iterator[tuple[str, Point]]:
+        status = os.fstat(file.fileno())
+        if self._file != (found := (status.st_dev, status.st_ino)):
+            self._file, self._offset = found, 0
+        file.seek(self._offset)
+        for line in file:
+            if not line.endswith(b"\n"):
+                return  # is being written
+            self._offset += len(line)
+            if (one := _point(line)) is not None:
+                yield one
+
+
+def _thinned(points: list[Point], most: int) -> list[Point]:
+    """The last one stays."""
+    step = -(-len(points) // most)
+    return points[::-1][::step][::-1]
+
+
+def _point(line: bytes) -> tuple[str, Point] | None:
+    try:
+        found: Any = json.loads(line)
+        busy = [float(gpu["busy"]) for gpu in found.get("gpus", ()) if gpu["busy"] is not None]
+        amounts = float(found["at"]), float(found["cpu"]), float(found["memory"])
+        return str(found["task"]), (*amounts, max(busy, default=None))
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None  # cut in a crash, or written by another version

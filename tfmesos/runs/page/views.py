@@ -1,0 +1,100 @@
+"""Runs as JSON for the page."""
+
+from __future__ import annotations
+
+import shlex
+
+from ...json_types import Json
+from ...sanitize import plain
+from ...text import shortened
+from ..directory import RunDirectory
+from ..listing import _end
+from ..recorder import SAID
+from ..status import RunStatus, TaskStatus, phase_of
+from .progress import Progress
+
+LONGEST_COMMAND = 2000  # characters
+MOST_STATES = 100  # of one task that are shown; a task may be started again for ever
+
+
+def row(run: RunDirectory, phase: str, now: float) -> Json:
+    """A run in the list of all."""
+    outcome = run.outcome
+    return {
+        "id": run.id,
+        "name": str(run.about.get("name") or ""),
+        "phase": phase_of(run, phase),
+        "code": (outcome or {}).get("exit_code"),
+        "began": run.began,
+        "ended": _end(run, now) if run.is_over else None,
+        "tasks": " ".join(f"{number} {job}" for job, number in run.jobs.items()),
+        "command": plain(_command(run)),
+    }
+
+
+def whole(progress: Progress, now: float) -> Json:
+    """All of a run but its output."""
+    run, status = progress.run, progress.look()
+    tasks = [
+        {**_task(task), "states": progress.history.get(task.name, [])[-MOST_STATES:]}
+        for task in status.tasks.values()
+    ]
+    return {**row(run, status.phase, now), **_outcome(run, status), **_origin(run), "all": tasks}
+
+
+def _outcome(run: RunDirectory, status: RunStatus) -> Json:
+    report = (run.outcome or {}).get("report")
+    lines = report if isinstance(report, list) else []
+    return {
+        "why": "" if run.is_over else plain(status.why),
+        "is_over": run.is_over,
+        "report": [plain(str(line)) for line in lines],
+    }
+
+
+def _task(task: TaskStatus) -> Json:
+    """With what others wrote made plain: a name of a node, a reason."""
+    found = {name: getattr(task, name) for name in TaskStatus.__slots__}
+    return {key: plain(it) if isinstance(it, str) else it for key, it in found.items()}
+
+
+def _origin(run: RunDirectory) -> Json:
+    about = run.about
+    words = about.get("command")
+    facts = {
+        "Command": shlex.join(map(str, words)) if isinstance(words, list) else "",
+        "Directory": about.get("cwd"),
+        "Commit": _commit(run),
+        "Started on": run.launcher.host,
+        "Runs on": about.get("master"),
+        "Versions": _pairs(about.get("versions")),
+        "Record": run.path,
+    }
+    return {"facts": [[name, plain(str(fact))] for name, fact in facts.items() if fact]}
+
+
+def _command(run: RunDirectory) -> str:
+    """What the tasks run, without the flags of tfrun."""
+    words = run.about.get("command")
+    words = [str(word) for word in words] if isinstance(words, list) else []
+    own = words[words.index("--") + 1 :] if "--" in words else words[1:]
+    return shortened(shlex.join(own), LONGEST_COMMAND)
+
+
+def _pairs(found: object) -> str:
+    return ", ".join(f"{k} {v}" for k, v in found.items()) if isinstance(found, dict) else ""
+
+
+def _commit(run: RunDirectory) -> str:
+    try:
+        return run.commit_file.read_text(errors="replace").strip()[:64]
+    except OSError:
+        return ""
+
+
+def has_log(run: RunDirectory, task: str) -> bool:
+    """Is this a task of the run, or the launcher? No other name makes a path."""
+    job, _, index = task.rpartition(":")
+    number = run.jobs.get(job, 0)
+    is_task = index.isdecimal() and str(int(index)) == index and int(index) < number
+    return is_task or task == SAID or task in run.logged()
