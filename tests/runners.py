@@ -239,7 +239,11 @@ class Proxy:
         if not self._open:
             writer.transport.abort()
             return
-        there, to_launcher = await asyncio.open_connection(*self._target)
+        try:
+            there, to_launcher = await asyncio.open_connection(*self._target)
+        except OSError:
+            writer.transport.abort()
+            return
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._pass_on(reader, to_launcher, counted=True))

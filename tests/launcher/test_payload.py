@@ -56,7 +56,7 @@ def unpacked(part: bytes) -> dict:
 
 def test_every_node_module_travels_as_source_and_compiled():
     magic, compiled, sources = modules()
-    on_arrival = {"tfmesos.node.importer", "tfmesos.node.stub"}
+    on_arrival = {f"tfmesos.node.{name}" for name in ("importer", "stub", "listening_stub")}
     names = set(payload.node_modules()) - on_arrival
     assert magic == MAGIC_NUMBER
     assert set(unpacked(compiled)) == set(unpacked(sources)) == names

@@ -26,6 +26,7 @@ from .brought import Brought
 from .pack_sender import PackSender
 from .runner_link import SECRET_BYTES, RunnerLink
 from .runner_reports import Measured, Output, RunnerReports
+from .streams import hang_up, hear, streams_of
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -116,6 +117,22 @@ class Listener:
         )
         self._acceptors.append(acceptor)
         return where
+
+    async def adopt(self, connection: socket.socket, tls: SSLContext | None = None) -> None:
+        """Treat a connection that we made as one that came; return when it has ended.
+
+        It is ours from now on, even if the caller is cancelled. OSError if there is no TLS with it.
+        """
+        reader, writer = await streams_of(connection, CHUNK // 2, tls, self._handshake_timeout)
+        if self._closing:
+            writer.transport.abort()
+        else:
+            await asyncio.wait([self._spawn(self._serve(reader, writer))])
+
+    def needs_connection(self, task_id: str) -> bool:
+        """Is this task without one, and is there anything left to say?"""
+        link = self._links.get(task_id)
+        return link is not None and task_id in self._awaited and not link.is_dismissed
 
     def _protocol(self) -> asyncio.BaseProtocol:
         return asyncio.StreamReaderProtocol(asyncio.StreamReader(CHUNK // 2), self._connected)
@@ -221,7 +238,7 @@ class Listener:
             if link is not None:
                 await self._attend(link, reader, writer, decoder)
         finally:
-            await _hang_up(writer)
+            await hang_up(writer, FLUSH)
 
     # Strangers:
 
@@ -311,18 +328,9 @@ class Listener:
                 elif link.exited:
                     self.sender.stop(writer)
             link.acknowledge_if_due()
-            data = await self._hear(reader)
+            data = await hear(reader, CHUNK, self._silence, FLUSH)
             if not data:
                 return
-
-    async def _hear(self, reader: asyncio.StreamReader) -> bytes:
-        # The time limit covers the read only: a slow screen is no silent runner.
-        try:
-            async with asyncio.timeout(self._silence):
-                return await reader.read(CHUNK)
-        except TimeoutError:  # of our own, if we were stopped: what came meanwhile is there then
-            async with asyncio.timeout(min(self._silence, FLUSH)):
-                return await reader.read(CHUNK)
 
     def _connection_ended(self, link: RunnerLink, reason: str) -> None:
         if link.exited:
@@ -334,13 +342,3 @@ class Listener:
         loop = asyncio.get_running_loop()
         lost = RunnerLost(link.task_id, reason)
         link.expect_loss(loop.call_later(self._grace, self._emit, lost))
-
-
-async def _hang_up(writer: asyncio.StreamWriter) -> None:
-    """Close the connection; what was written last gets a moment to leave."""
-    writer.close()
-    try:
-        async with asyncio.timeout(FLUSH):
-            await writer.wait_closed()
-    except OSError:
-        writer.transport.abort()

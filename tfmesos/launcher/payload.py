@@ -20,7 +20,8 @@ from types import CodeType
 from .. import errors, node
 
 _PACKAGE = node.__name__
-_BEFORE_RUNNER = {f"{_PACKAGE}.importer", f"{_PACKAGE}.stub"}  # of no use in the runner itself
+# Of no use in the runner itself:
+_BEFORE_RUNNER = {f"{_PACKAGE}.{name}" for name in ("importer", "stub", "listening_stub")}
 _PYTHON = "import zlib,binascii as b;exec(zlib.decompress(b.a2b_base64('{}')))"
 
 
@@ -44,7 +45,19 @@ def runner() -> bytes:
 @functools.cache
 def stub() -> str:
     """The text of ``stub`` without what Python does not need."""
-    tree = _Stripper().visit(ast.parse(_source(f"{_PACKAGE}.stub")))
+    return _stripped("stub")
+
+
+def listening_stub() -> str:
+    """The same for a launcher that dials: ``main`` of ``stub`` calls the ``fetch`` that waits."""
+    call = "if __name__ == '__main__':"
+    definitions, found, begin = stub().partition(call)
+    assert found
+    return f"{definitions}{_stripped('listening_stub')}\n{call}{begin}"
+
+
+def _stripped(name: str) -> str:
+    tree = _Stripper().visit(ast.parse(_source(f"{_PACKAGE}.{name}")))
     return ast.unparse(tree).replace("    ", " ")
 
 
@@ -100,7 +113,8 @@ class _Stripper(ast.NodeTransformer):
         return None if ast.unparse(node.targets[0]) == "TYPE_CHECKING" else node
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
-        return None if node.module == "__future__" else node
+        """What one stub imports of the other stands in the same text."""
+        return None if node.module == "__future__" or node.level else node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         assert node.value is not None

@@ -31,7 +31,7 @@ class RunnerLink:
         self.exited = False
         self.is_silent = False
         self._sent: list[bytes] = []  # numbered messages to the runner, arrived or not
-        self._is_dismissed = False
+        self.is_dismissed = False
         self._loss: asyncio.TimerHandle | None = None
 
     def send(self, frame: bytes) -> None:
@@ -41,8 +41,8 @@ class RunnerLink:
 
     def dismiss(self) -> None:
         """Let the runner go, if it has reported its end; once is enough."""
-        if self.exited and not self._is_dismissed:
-            self._is_dismissed = True
+        if self.exited and not self.is_dismissed:
+            self.is_dismissed = True
             self._write(wire.encode(bye_message()))
 
     def welcome(self, writer: asyncio.StreamWriter, arrived: int) -> None:
@@ -56,7 +56,7 @@ class RunnerLink:
         self._write(wire.encode(welcome_message(self.received, self.secret, settings)))
         for frame in self._sent[arrived:]:
             self._write(frame)
-        if self._is_dismissed:
+        if self.is_dismissed:
             self._write(wire.encode(bye_message()))
 
     def acknowledge_if_due(self) -> None:

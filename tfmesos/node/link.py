@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from .callers import Callers
     from .outbox import Outbox
     from .settings import Settings
     from .tls import TlsSocket
@@ -68,10 +69,13 @@ class Link:
         self.family = socket.AF_INET
         self.failure: tuple[int, str] | None = None
         self._request: Callable[[], wire.Message] | None = None
+        self._callers: Callers | None = None  # where the launcher dials
 
     def open(self, connection: socket.socket | TlsSocket) -> None:
         """Go on where the stub has proved the secret; the launcher's welcome comes next."""
         self._loop.before_wait(self.flush)
+        if self._settings.listens:
+            self._listen()
         if self._settings.certificate:
             connection = self._inside_tls(connection)
             self._loop.after(0, self._read)  # TLS may hold what came behind the runner
@@ -85,7 +89,31 @@ class Link:
             timings.HANDSHAKE_TIMEOUT, lambda: self._connection_lost("no answer")
         )
 
+    def _listen(self) -> None:
+        from .callers import Callers  # mostly we dial
+
+        self._callers = Callers(self._loop, self._settings, self._new_handshake, self._take)
+
+    def _take(self, connection: socket.socket | TlsSocket, proof: wire.Message) -> None:
+        """Go on with the launcher at this connection; it counts the one before as lost."""
+        self._hang_up()
+        self._socket, self._handshake = connection, self._new_handshake()
+        self._handshake.done = True
+        self._decoder = wire.FrameDecoder(wire.MAX_FRAME)
+        self._set_up(connection)
+        self._writing = bytearray(wire.encode(dict(proof, received=self._received)))
+        self._last_heard = time.monotonic()
+        self._timer = self._loop.after(
+            timings.HANDSHAKE_TIMEOUT, lambda: self._connection_lost("no answer")
+        )
+        self.flush()
+
     def close(self) -> None:
+        self._hang_up()
+        if self._callers is not None:
+            self._callers.close()
+
+    def _hang_up(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
         if self._socket is not None:
@@ -184,6 +212,9 @@ class Link:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         here = connection.getsockname()[0]
         self.host, self.family = here.partition("%")[0], connection.family
+        if self._settings.address:
+            self.host = self._settings.address
+            self.family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
 
     def _new_handshake(self) -> RunnerHandshake:
         me = (self._settings.run, self._settings.task)
@@ -261,7 +292,7 @@ class Link:
     def _connection_lost(self, reason: str | None) -> None:
         """This connection is over; make the next one soon, or give up."""
         refused = self._handshake is not None and not self.connected
-        self.close()
+        self._hang_up()
         self._handshake = None
         now = time.monotonic()
         if not self._give_up_at:
@@ -271,6 +302,10 @@ class Link:
         if now >= self._give_up_at:
             self.failure = self._describe_failure(reason, refused)
             return self._give_up()
+        if self._settings.listens:
+            wait = self._give_up_at - now
+            self._timer = self._loop.after(wait, lambda: self._connection_lost(reason))
+            return
         longest = min(LONGEST_PAUSE, self._give_up_at - now)
         pause = min(FIRST_PAUSE * 2 ** min(self._attempts, 10), longest)
         self._attempts += 1
@@ -278,6 +313,8 @@ class Link:
 
     def _describe_failure(self, reason: str | None, refused: bool) -> tuple[int, str]:
         where = join_address(*self._settings.launcher)
+        if self._was_connected and self._settings.listens:
+            return LAUNCHER_LOST, f"the launcher is lost and did not dial again: {reason}"
         if self._was_connected:
             text = f"the launcher at {where} is lost: {reason}"
             return LAUNCHER_LOST, text

@@ -17,7 +17,9 @@ class Settings:
 
     def __init__(self, values: dict[str, Any], secret: bytes) -> None:
         self.secret = secret
-        self.launcher = split_address(values["launcher"])
+        where = str(values["launcher"])
+        self.listens = where.startswith(":")  # does the launcher dial us, at this port?
+        self.launcher = split_address("127.0.0.1" + where if self.listens else where)
         self.run, self.task = str(values["run"]), str(values["task"])
         self.mark = {process.MARK: self.task}  # on all that the task starts
         self.secrets: dict[str, Any] = {}
@@ -25,6 +27,7 @@ class Settings:
         self.owner = 0 if values["owner"] == NOBODY else int(values["owner"])
         self.certificate = str(values.get("certificate") or "")  # its hash, if the link uses TLS
         self.connect_timeout = float(values["connect_timeout"])  # seconds
+        self.address = str(values.get("address") or "")  # ours, for the others; else as we see it
         self.learn(values)
 
     def learn(self, values: dict[str, Any]) -> None:
@@ -57,4 +60,5 @@ def read_settings(stub: Sequence[str], environ: MutableMapping[str, str]) -> Set
     secret = environ.pop("TFMESOS_SECRET")
     process.erase_from_environment(secret)
     values = dict(zip(STUB_SETTINGS, stub))  # noqa: B905 -- strict= is new in Python 3.10
+    values["address"] = environ.pop("TFMESOS_ADDRESS", "")
     return Settings(values, bytes.fromhex(secret))
