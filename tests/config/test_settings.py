@@ -32,6 +32,7 @@ OTHERS = {
     "run_timeout": 5,
     "success": "worker:0",
     "hang_timeout": 5,
+    "evaluator_grace": 5,
     "principal": "me",  # with a secret
     "secret_file": "FILE",  # with a principal
     "token_file": "FILE",

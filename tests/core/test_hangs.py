@@ -82,3 +82,41 @@ def test_a_task_that_is_started_again_begins_with_a_clean_slate():
     run.register("worker:0")
     run.ready("worker:0")
     assert run.wait(TOGETHER + 1) == []
+
+
+def test_one_task_that_is_silent_for_too_long_is_enough_if_that_is_wanted():
+    run = Run(workers(3), servers(1), hang_timeout=100.0, hang_of_any=True).up()
+    silent(run, "ps:0", 90.0)
+    silent(run, "worker:1", 60.0)
+    assert run.deciders.deadline == run.now + 40.0
+    todo = run.wait(40)
+    assert said(todo) == ["no output of worker:1 for 100 s; what they are doing:"]
+    assert all(stop.examine for stop in only(do.StopRunner, todo))
+    for name in ("worker:0", "worker:1", "worker:2", "ps:0"):
+        run.exit(name, 143)
+    assert str(run.outcome.error) == "worker:1 wrote nothing for 100 s: taken for hung, and ended"
+
+
+def test_silence_after_others_have_finished_is_explained_once():
+    run = Run(workers(3), servers(1)).up()
+    run.exit("worker:0")
+    silent(run, "worker:1", 30.0)
+    assert run.wait(60) == []
+    silent(run, "worker:2", 30.0)
+    assert said(run(happened.Ticked())) == [
+        "finished: worker:0 (exited with 0); still running, without output for 30 s: worker:1, "
+        "worker:2 (a task that waits for a finished one hangs)"
+    ]
+    assert said(run.wait(60)) == []
+    run.exit("worker:1")
+    assert said(run.wait(29)) == []
+    assert said(run.wait(1)) == [
+        "finished: worker:0 (exited with 0), worker:1 (exited with 0); still running, without "
+        "output for 30 s: worker:2 (a task that waits for a finished one hangs)"
+    ]
+
+
+def test_silence_is_no_matter_as_long_as_nobody_has_finished():
+    run = Run(workers(2)).up()
+    silent(run, "worker:0", 30.0), silent(run, "worker:1", 30.0)
+    assert run.wait(100) == []

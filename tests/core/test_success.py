@@ -63,3 +63,54 @@ def test_the_tasks_that_were_chosen_decide():
     run.now = 60.0
     assert run.exit("worker:1") == []
     assert len(only(do.StopRunner, run.exit("worker:0"))) == 2
+
+
+def with_evaluator(**rules):
+    run = Run(workers(2), Job("evaluator", 1, cmd="x"), servers(1), **rules).up()
+    run.now = 60.0
+    run.exit("worker:0")
+    return run
+
+
+def test_the_run_ends_after_its_evaluator():
+    run = with_evaluator()
+    assert run.exit("worker:1") == [
+        do.Say("all others have finished; waiting up to 60 s for evaluator:0", "notice")
+    ]
+    assert run.wait(59) == []
+    (stop,) = run.exit("evaluator:0")
+    assert stop.task_id == run.id("ps:0")
+    run.exit("ps:0", 143)
+    assert run.outcome.ok
+
+
+def test_an_evaluator_that_takes_too_long_is_stopped_and_that_is_said():
+    run = with_evaluator(evaluator_grace=5.0)
+    run.exit("worker:1")
+    said, *stops = run.wait(5)
+    assert said == do.Say(
+        "evaluator:0 did not finish within 5 s after all others: stopping it (--evaluator-grace)",
+        "warning",
+    )
+    assert {stop.task_id for stop in stops} == {run.id("evaluator:0"), run.id("ps:0")}
+    run.exit("ps:0", 143), run.exit("evaluator:0", 143)
+    assert run.outcome.ok
+
+
+def test_an_evaluator_without_a_grace_is_not_waited_for():
+    run = with_evaluator(evaluator_grace=0.0)
+    assert len(only(do.StopRunner, run.exit("worker:1"))) == 2
+
+
+def test_an_evaluator_that_fails_at_last_fails_the_run():
+    run = with_evaluator()
+    run.exit("worker:1")
+    run.exit("evaluator:0", 3)
+    run.exit("ps:0", 143)
+    assert run.outcome.exit_code == 3
+
+
+def test_an_evaluator_that_has_ended_before_is_not_waited_for():
+    run = with_evaluator()
+    run.exit("evaluator:0")
+    assert len(only(do.StopRunner, run.exit("worker:1"))) == 1

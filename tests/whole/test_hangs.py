@@ -42,3 +42,30 @@ def test_a_run_that_writes_now_and_then_is_not_hung():
     command = "for i in 1 2 3 4 5 6 7 8; do sleep 1; echo $i; done"
     done = tfrun("-w", 1, "--hang-timeout", 4, "--", command)
     assert (done.returncode, done.stdout.count("\n")) == (0, 8)
+
+
+def test_one_silent_task_ends_the_run_if_any_is_meant():
+    script = "while [ {task_index} = 0 ]; do echo busy; sleep 0.2; done; exec sleep 1000"
+    done = tfrun("-w", 2, "--logs", "worker:1", "--hang-timeout", "any:2s", "--", script)
+    assert done.returncode == 124
+    assert done.stderr.endswith("worker:1 wrote nothing for 2 s: taken for hung, and ended\n")
+
+
+@pytest.mark.parametrize("value", ["any:", "any:x", "some:5m"])
+def test_a_wrong_hang_timeout_is_refused(value):
+    done = tfrun("-w", 1, "--hang-timeout", value, "--", "true")
+    assert done.returncode == 2
+    assert done.stderr.startswith("tfrun: --hang-timeout must be "), done.stderr
+    assert done.stderr.endswith(f"got {value!r}\n")
+
+
+def test_the_run_ends_after_its_evaluator_or_says_that_it_had_to_be_stopped():
+    flags = ("-w", 1, "--evaluator")
+    script = "[ {job_name} = worker ] || { sleep 2; echo measured; }"
+    done = tfrun(*flags, "--", script)
+    assert (done.returncode, done.stdout) == (0, "[evaluator:0] measured\n")
+    assert "all others have finished; waiting up to 60 s for evaluator:0\n" in done.stderr
+    script = "[ {job_name} = worker ] || exec sleep 600"
+    done = tfrun(*flags, "--evaluator-grace", "1s", "--", script)
+    assert done.returncode == 0
+    assert "evaluator:0 did not finish within 1 s after all others: stopping it" in done.stderr

@@ -1,15 +1,48 @@
 """The rows of the table of settings that say when a run fails, and what it survives."""
 
 from collections.abc import Iterable
-from typing import Annotated, TypedDict
+from typing import Annotated, Any, TypedDict
 
-from .setting import FAILURES, UNLIMITED, Seconds, Setting, Text, above_zero, how_often, one_of
+from ..errors import SpecError
+from .setting import (
+    FAILURES,
+    UNLIMITED,
+    Seconds,
+    Setting,
+    Text,
+    above_zero,
+    how_often,
+    not_negative,
+    one_of,
+)
+from .units import TIME, seconds
 
 DEFAULT_RESTARTS = 3
 DEFAULT_POLICY = "never"
 DEFAULT_GRACE = 5.0  # seconds
+DEFAULT_EVALUATOR_GRACE = 60.0  # seconds
+OF_ANY = "any:"  # before a time without output: that of any task, not of all
 DEFAULT_CODES = (130, 137, 143)  # ended by SIGINT, SIGKILL, SIGTERM: from outside
 policy_word = one_of("never", "task", "all")
+
+
+def parse_hang_timeout(value: Any) -> tuple[float | None, bool]:
+    """The seconds, and whether they are those of any single task. Raises SpecError."""
+    if value is None:
+        return None, False
+    is_of_any = isinstance(value, str) and value.startswith(OF_ANY)
+    found = seconds(value.removeprefix(OF_ANY)) if isinstance(value, str) else value
+    if found is None:
+        raise SpecError(None, "hang_timeout", f"must be {TIME}, got {value!r}")
+    return found, is_of_any
+
+
+def hang_time(value: Any) -> str:
+    try:
+        found, _ = parse_hang_timeout(value)
+    except SpecError as error:
+        return error.problem
+    return above_zero(found)
 
 
 class FailureSettings(TypedDict, total=False):
@@ -94,15 +127,27 @@ class FailureSettings(TypedDict, total=False):
         ),
     ]
     hang_timeout: Annotated[
-        Seconds,
+        str | int | float | None,
         Setting(
             "end the run when no task has written anything for so long (seconds, or as in 5m), and "
-            "show first what "
-            "their Python code is doing and whom they can reach",
+            "show first what their Python code is doing and whom they can reach; any:5m, when any "
+            "single task has not",
             ("--hang-timeout",),
             FAILURES,
-            "TIME",
+            "[any:]TIME",
             default_words="only say who is silent",
-            check=above_zero,
+            check=hang_time,
+        ),
+    ]
+    evaluator_grace: Annotated[
+        Seconds,
+        Setting(
+            "how long an evaluator may go on when all others have finished (seconds, or as in "
+            "5m); the run ends after it",
+            ("--evaluator-grace",),
+            FAILURES,
+            "TIME",
+            default=DEFAULT_EVALUATOR_GRACE,
+            check=not_negative,
         ),
     ]

@@ -26,7 +26,8 @@ MIN_MEM = 32.0  # what Mesos asks for at least, with its own executor
 MAX_NAME = 63  # characters
 MAX_PORT = 65535
 MAX_NUM = 1_000_000  # tasks of a job: more would take our memory before anything else is asked
-SINGLE_TYPES = ("chief", "master", "evaluator")  # TensorFlow knows at most one of each
+EVALUATOR = "evaluator"
+SINGLE_TYPES = ("chief", "master", EVALUATOR)  # TensorFlow knows at most one of each
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")  # what TensorFlow accepts as a job name
 

@@ -136,7 +136,9 @@ class LaunchConfig(Record):
     restarts: RestartPolicy = USUAL_RESTARTS
     success: TaskChoice | None = None  # who decides about it, if it was said
     run_timeout: float | None = None  # seconds
-    hang_timeout: float | None = None  # seconds of silence of every task that end the run
+    hang_timeout: float | None = None  # seconds of silence that end the run
+    hang_of_any: bool = False  # of any task, or of all
+    evaluator_grace: float = DEFAULTS["evaluator_grace"]  # seconds after all others
     stop_grace: float | None = None  # seconds from the signal below to SIGKILL, if it was said
     stop_signal: str = DEFAULTS["stop_signal"]
     advertise: tuple[str, int] | None = None

@@ -137,6 +137,11 @@ def above_zero(value: Any) -> str:
     return "" if is_good else f"must be above 0, got {value!r}"
 
 
+def not_negative(value: Any) -> str:
+    is_good = isinstance(value, (int, float)) and 0 <= value < float("inf")
+    return "" if is_good else f"must be a time from 0 on, got {value!r}"
+
+
 def from_zero(value: Any) -> str:
     is_good = isinstance(value, int) and not isinstance(value, bool) and value >= 0
     return "" if is_good else f"must be a whole number from 0 on, got {value!r}"

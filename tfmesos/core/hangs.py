@@ -14,9 +14,14 @@ TOGETHER = 6.0  # seconds within which those that fell silent together are heard
 
 
 class Hangs:
-    def __init__(self, timeout: float | None, awaited: Callable[[], list[Member]]) -> None:
-        """*awaited* returns those whose output and end the run is waiting for."""
-        self._timeout, self._awaited = timeout, awaited
+    def __init__(
+        self, timeout: float | None, awaited: Callable[[], list[Member]], of_any: bool = False
+    ) -> None:
+        """*awaited* returns those whose output and end the run is waiting for.
+
+        The *timeout* is one *of any* of them, or of all together.
+        """
+        self._timeout, self._awaited, self._of_any = timeout, awaited, of_any
         self._since: dict[Member, float] = {}
         self._named: dict[Member, float] = {}  # after how many seconds it was named last
 
@@ -26,6 +31,9 @@ class Hangs:
             self._since[member] = now - seconds
         else:
             self.forget(member)
+
+    def silent_since(self, member: Member) -> float | None:
+        return self._since.get(member)
 
     def forget(self, member: Member) -> None:
         self._since.pop(member, None)
@@ -39,24 +47,29 @@ class Hangs:
         awaited = self._awaited()
         silent = [member for member in awaited if member in self._since]
         times = [self._since[m] + self._next_notice(m) + TOGETHER for m in silent]
-        if self._timeout is not None and silent and len(silent) == len(awaited):
-            times.append(max(self._since[m] for m in silent) + self._timeout)
+        since = [self._since[m] for m in silent]
+        if self._timeout is not None and since and self._of_any:
+            times.append(min(since) + self._timeout)
+        elif self._timeout is not None and since and len(silent) == len(awaited):
+            times.append(max(since) + self._timeout)
         return min(times, default=None)
 
     def tick(self, now: float) -> tuple[list[Say], Hung | None]:
         """Name those that are silent, or find that all of them have been so too long."""
         awaited = self._awaited()
-        if not self._is_too_long(awaited, now):
+        if not (hung := self._hung(awaited, now)):
             return self._notice(awaited, now), None
-        names, how_long = some([member.task.name for member in awaited]), f"{self._timeout:g} s"
+        names, how_long = some([member.task.name for member in hung]), f"{self._timeout:g} s"
         said = Say(f"no output of {names} for {how_long}; what they are doing:", "warning")
-        return [said], Hung(f"no task wrote anything for {how_long}: taken for hung, and ended")
+        who = f"{names} wrote nothing" if self._of_any else "no task wrote anything"
+        return [said], Hung(f"{who} for {how_long}: taken for hung, and ended")
 
-    def _is_too_long(self, awaited: list[Member], now: float) -> bool:
+    def _hung(self, awaited: list[Member], now: float) -> list[Member]:
+        """Those that have been silent for too long: one is enough, or it must be all."""
         if self._timeout is None:
-            return False
-        since = [self._since.get(member, now) for member in awaited]
-        return bool(since) and now - max(since) >= self._timeout
+            return []
+        found = [m for m in awaited if now - self._since.get(m, now) >= self._timeout]
+        return found if self._of_any or len(found) == len(awaited) else []
 
     def _notice(self, awaited: list[Member], now: float) -> list[Say]:
         if not (silent := self._to_be_named(awaited, now)):

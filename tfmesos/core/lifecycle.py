@@ -19,6 +19,7 @@ from .avoided_nodes import AvoidedNodes
 from .clocks import Clocks
 from .cluster import Cluster
 from .endings import End, Endings, Heard
+from .finished_peers import FinishedPeers
 from .hangs import Hangs
 from .node_warning import node_warning
 from .outcome import Ending, Outcome
@@ -51,8 +52,11 @@ class Lifecycle:
         self._restarts = Restarts(rules.restarts)
         self._avoided_nodes = AvoidedNodes()
         self._restarted: list[Ending] = []
-        self._hangs = Hangs(rules.hang_timeout, self._commands_awaited)
-        self._success = Success(tasks, rules.success)
+        self._hangs = Hangs(rules.hang_timeout, self._commands_awaited, rules.hang_of_any)
+        self._finished_peers = FinishedPeers(
+            self.members, self._commands_awaited, self._hangs.silent_since
+        )
+        self._success = Success(tasks, rules.success, rules.evaluator_grace)
         self._wait = Wait(self.members, rules.start_timeout, now)
         self._time_limit = TimeLimit(rules.run_timeout, now)
         self._stopwatch = Stopwatch(now)
@@ -60,8 +64,9 @@ class Lifecycle:
             (lambda: self._restarts.deadline, self._launch_again),
             (lambda: self._wait.deadline if self._is_waited_for else None, self._tick_wait),
             (lambda: self._endings.deadline, self._tick_endings),
-            (lambda: self._success.deadline_in(self.phase), lambda now: self._stop(Outcome(), now)),
+            (lambda: self._success.deadline_in(self.phase), self._succeed),
             (lambda: self._hangs.deadline, self._tick_hangs),
+            (lambda: self._finished_peers.deadline, self._finished_peers.tick),
             (
                 lambda: self._time_limit.deadline_in(self.phase),
                 lambda now: self._stop(Outcome(error=self._time_limit.error()), now),
@@ -221,8 +226,8 @@ class Lifecycle:
         if self.phase is Phase.RESTARTING:
             return self._start_again_when_stopped(now)
         if had_started and end.is_good and not self._restarts.is_requested(member.task_id):
-            self._success.ended_well(member.task, self.members, now)
-            return self._stop(Outcome(), now) if self._success.is_sure(now) else []
+            said = self._success.ended_well(member.task, self.members, now)
+            return self._succeed(now) if self._success.is_sure(now) else [*said]
         return self._end_badly(end, had_started, now)
 
     def _end_badly(self, end: End, had_started: bool, now: float) -> list[Action]:
@@ -319,6 +324,9 @@ class Lifecycle:
             return self._finish(now) if self._stopping.is_cut else [*said, *sooner]
         error = Interrupted(stop.reason, stop.exit_code) if stop.exit_code else None
         return [*said, *self._stop(Outcome(error=error), now)]
+
+    def _succeed(self, now: float) -> list[Action]:
+        return [*self._success.say_stopped(self.members), *self._stop(Outcome(), now)]
 
     def _stop(self, outcome: Outcome, now: float, examine: bool = False) -> list[Action]:
         """The one way down, for success, failure and interruption alike."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..config.failures import DEFAULT_GRACE
+from ..config.failures import DEFAULT_EVALUATOR_GRACE, DEFAULT_GRACE
 from ..config.job import Task
 from ..config.launch import TaskChoice
 from ..config.restarts import USUAL_RESTARTS, RestartPolicy
@@ -16,7 +16,9 @@ class Rules(Record):
     run_timeout: float | None = None
     success: TaskChoice | None = None  # who decides about it, if it was said
     restarts: RestartPolicy = USUAL_RESTARTS
-    hang_timeout: float | None = None
+    hang_timeout: float | None = None  # of silence
+    hang_of_any: bool = False  # of any task, or of all
+    evaluator_grace: float = DEFAULT_EVALUATOR_GRACE  # after all others have finished
     stop_grace: float = DEFAULT_GRACE  # from the signal to SIGKILL, and for the finalizer
     nodes_alike: bool = False
     has_finalizer: bool = False

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..config.job import DECIDING_TYPES, Task
+from ..config.failures import DEFAULT_EVALUATOR_GRACE
+from ..config.job import DECIDING_TYPES, EVALUATOR, Task
 from ..config.launch import TaskChoice
+from ..text import some
+from .actions import Say
 from .phases import Phase
 from .tasks import Member, Stage
 
@@ -17,32 +20,69 @@ MIN_LIFE = 1.0  # seconds a task may run although those that decide have finishe
 
 
 class Success:
-    def __init__(self, tasks: Sequence[Task], chosen: TaskChoice | None = None) -> None:
+    def __init__(
+        self,
+        tasks: Sequence[Task],
+        chosen: TaskChoice | None = None,
+        evaluator_grace: float = DEFAULT_EVALUATOR_GRACE,
+    ) -> None:
         self._deciding = deciding(tasks, chosen)
+        self._grace = evaluator_grace
         self.begin()
 
     def begin(self) -> None:
         """Nobody has ended yet, or no longer counts as ended."""
         self._undecided = set(self._deciding)
         self.deadline: float | None = None  # when the run has succeeded
+        self._decided_at: float | None = None
 
     def needs(self, task: Task) -> bool:
         """Is the end of *task* waited for?"""
         return task in self._undecided
 
-    def ended_well(self, task: Task, members: Iterable[Member], now: float) -> None:
+    def ended_well(self, task: Task, members: Iterable[Member], now: float) -> list[Say]:
         self._undecided.discard(task)
-        if not self._undecided:
-            # A ps that has hardly begun may be about to say something: let it live a moment.
-            live = [member for member in members if member.is_live]
-            began = [m.ready_at if m.stage is Stage.READY else now for m in live]
-            self.deadline = max((at + MIN_LIFE for at in began), default=now)
+        if self._undecided:
+            return []
+        # A ps that has hardly begun may be about to say something: let it live a moment.
+        live = [member for member in members if member.is_live]
+        began = [m.ready_at if m.stage is Stage.READY else now for m in live]
+        self.deadline = max((at + MIN_LIFE for at in began), default=now)
+        return self._wait_for_evaluators(_evaluators(live), now)
+
+    def _wait_for_evaluators(self, evaluators: list[Member], now: float) -> list[Say]:
+        """They have the last checkpoint still before them."""
+        is_first = self._decided_at is None
+        self._decided_at = now if self._decided_at is None else self._decided_at
+        if not evaluators or not self._grace:
+            return []
+        assert self.deadline is not None
+        self.deadline = max(self.deadline, self._decided_at + self._grace)
+        text = f"all others have finished; waiting up to {self._grace:g} s for {_names(evaluators)}"
+        return [Say(text, "notice")] if is_first else []
+
+    def say_stopped(self, members: Iterable[Member]) -> list[Say]:
+        """At the deadline, of evaluators that are live still."""
+        live = _evaluators(member for member in members if member.is_live)
+        if not live:
+            return []
+        when = f"within {self._grace:g} s after all others"
+        text = f"{_names(live)} did not finish {when}: stopping it (--evaluator-grace)"
+        return [Say(text, "warning")]
 
     def deadline_in(self, phase: Phase) -> float | None:
         return self.deadline if phase is Phase.RUNNING else None
 
     def is_sure(self, now: float) -> bool:
         return self.deadline is not None and now >= self.deadline
+
+
+def _evaluators(members: Iterable[Member]) -> list[Member]:
+    return [m for m in members if m.task.type == EVALUATOR and m.task.job.cmd is not None]
+
+
+def _names(members: list[Member]) -> str:
+    return some([member.task.name for member in members])
 
 
 def deciding(tasks: Sequence[Task], chosen: TaskChoice | None) -> set[Task]:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from ..config.entry import entry_environment, with_entry
+from ..config.failures import parse_hang_timeout
 from ..config.job import Job
 from ..config.jobs import constrained, parse_jobs, tasks_of
 from ..config.kubernetes_settings import SCHEME, PodSettings, parse_claims
@@ -117,6 +118,7 @@ def _translated(given: Given, jobs: tuple[Job, ...]) -> Given:
         logs=_logs(given, jobs),
         success=_success(given["success"], jobs),
         restarts=_restarts(given),
+        **_hang_timeout(given["hang_timeout"]),
         advertise=parse_address("advertise", advertise) if advertise else None,
         tf_config="always" if given["entry"] else given["tf_config"],  # it names the server
     )
@@ -163,6 +165,11 @@ def _access(given: Given) -> Access:
 def _restarts(given: Given) -> RestartPolicy:
     limit, codes = parse_limit(given["restarts"]), parse_codes(given["retry_codes"])
     return RestartPolicy(limit, given["restart_policy"], codes)
+
+
+def _hang_timeout(given: Any) -> Given:
+    seconds, is_of_any = parse_hang_timeout(given)
+    return {"hang_timeout": seconds, "hang_of_any": is_of_any}
 
 
 def _logs(given: Given, jobs: Sequence[Job]) -> TaskChoice:

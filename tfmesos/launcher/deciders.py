@@ -39,6 +39,8 @@ class Beginning(Record):
             success=config.success,
             restarts=config.restarts,
             hang_timeout=config.hang_timeout,
+            hang_of_any=config.hang_of_any,
+            evaluator_grace=config.evaluator_grace,
             stop_grace=config.kill_grace,
             has_finalizer=config.finalizer is not None,
             nodes_alike=config.is_local or config.all_in_images,

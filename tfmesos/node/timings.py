@@ -9,4 +9,4 @@ CONNECT_TIMEOUT = 20.0  # for a new task to reach the launcher
 RECONNECT_TIMEOUT = 30.0  # to find each other again after the connection broke
 LOCAL_RECONNECT_TIMEOUT = 2.0  # the same on one machine, where a lost launcher has ended
 STOP_GRACE = 2.0  # from SIGTERM to SIGKILL, if the launcher does not say
-OUTPUT_SILENCE = 60.0  # without output of a task, after which the launcher mentions it
+OUTPUT_SILENCE = 30.0  # without output of a task, after which the launcher mentions it

@@ -1,0 +1,51 @@
+"""Tasks that go on in silence after others have finished: they may wait for those for ever.
+
+A worker in the style of TensorFlow 1 does so if it needs a peer that has ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..text import some
+from .actions import Say
+from .tasks import Member, Stage, Tasks
+
+SILENT_FOR = 30.0  # seconds of all that still run, after the last one has finished
+
+
+class FinishedPeers:
+    def __init__(
+        self,
+        members: Tasks,
+        awaited: Callable[[], list[Member]],
+        silent_since: Callable[[Member], float | None],
+    ) -> None:
+        """*awaited* returns those whose end the run is waiting for."""
+        self._members, self._awaited, self._silent_since = members, awaited, silent_since
+        self._told: set[str] = set()  # those that had finished when it was said last
+
+    @property
+    def deadline(self) -> float | None:
+        """When all have been silent long enough to say so."""
+        since = [self._silent_since(member) for member in self._awaited()]
+        if not since or None in since:
+            return None
+        finished = self._finished()
+        if self._told.issuperset(member.task_id for member in finished):
+            return None
+        ends = [member.ending.at for member in finished if member.ending]
+        return max(*(at for at in since if at is not None), *ends) + SILENT_FOR
+
+    def tick(self, now: float) -> list[Say]:
+        """Called at the deadline."""
+        finished = self._finished()
+        self._told = {member.task_id for member in finished}
+        ended = some([f"{m.task.name} ({m.ending.reason})" for m in finished if m.ending])
+        running = some([member.task.name for member in self._awaited()])
+        silent = f"still running, without output for {SILENT_FOR:g} s: {running}"
+        hint = "a task that waits for a finished one hangs"
+        return [Say(f"finished: {ended}; {silent} ({hint})", "notice")]
+
+    def _finished(self) -> list[Member]:
+        return [m for m in self._members if m.stage is Stage.ENDED and m.task.job.cmd is not None]
