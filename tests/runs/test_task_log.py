@@ -1,5 +1,8 @@
 """The log of a task keeps its beginning and its end, and says what is missing."""
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -75,3 +78,20 @@ def test_a_follower_gets_every_line_or_is_told_how_many_it_missed(tmp_path_facto
         else:
             expected += int(line[1:].split()[0])
     assert expected == written
+
+
+@given(st.integers(0, 400), st.integers(0, 2 * LIMIT), st.integers(1, 60))
+def test_a_reader_that_passes_over_the_beginning_reads_the_same_end(lines, keep, more):
+    with TemporaryDirectory() as place:
+        path = Path(place, "log")
+        log, reader, whole = TaskLog(path, LIMIT), LogReader(path), LogReader(path)
+        for line in numbered(0, lines):
+            log.append(line)
+        reader.skip(keep)
+        end, everything = list(reader.lines()), list(whole.lines())
+        assert end == everything[len(everything) - len(end) :]
+        assert sum(map(len, end)) <= keep + len(b"(1000 lines left out ...)\n") * 3
+        for line in numbered(lines, lines + more):
+            log.append(line)
+        log.join()
+        assert list(reader.lines()) == list(whole.lines())

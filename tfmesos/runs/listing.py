@@ -40,7 +40,7 @@ def _row(run: RunDirectory, now: float) -> tuple[str, ...]:
         run.id,
         _phase_and_code(run, "running"),
         datetime.fromtimestamp(run.began).strftime("%Y-%m-%d %H:%M"),
-        duration(_end(run, now) - run.began),
+        duration(end_of(run, now) - run.began),
         " ".join(f"{number} {job}" for job, number in run.jobs.items()),
         _command(run),
     )
@@ -51,7 +51,7 @@ def _phase_and_code(run: RunDirectory, phase: str) -> str:
     return f"{phase_of(run, phase)} ({code})" if code else phase_of(run, phase)
 
 
-def _end(run: RunDirectory, now: float) -> float:
+def end_of(run: RunDirectory, now: float) -> float:
     outcome = run.outcome
     if outcome is not None:
         return float(outcome.get("ended", now))
@@ -68,14 +68,14 @@ def _command(run: RunDirectory) -> str:
 def status_of(run: RunDirectory, now: float) -> list[str]:
     status = status_now(run)
     state = _phase_and_code(run, status.phase)
-    took = duration(_end(run, now) - run.began)
+    took = duration(end_of(run, now) - run.began)
     lines = [f"{run.id}  {state} after {took}  on {run.about.get('master', '?')}  {_command(run)}"]
     lines.append(f"  {_origin(run)}")
     if status.why and not run.is_over:
         word = "" if status.phase == "stopping" else "waiting: "
         lines.append(f"  {word}{plain(status.why)}")
     usages = {} if run.is_over else latest(run.measurements_file)
-    lines += _tree(status, _end(run, now) - run.began, usages)
+    lines += _tree(status, end_of(run, now) - run.began, usages)
     if files := run.brought_files():
         lines.append(f"  {count(len(files), 'file')} brought home: {run.brought}")
     report = (run.outcome or {}).get("report") or []
@@ -128,7 +128,7 @@ def as_json(run: RunDirectory, now: float) -> Json:
         "state": state_of(run),
         "why": "" if run.is_over else status.why,
         "began": run.began,
-        "seconds": _end(run, now) - run.began,
+        "seconds": end_of(run, now) - run.began,
         "exit_code": (run.outcome or {}).get("exit_code"),
         "report": (run.outcome or {}).get("report", []),
         "command": run.about.get("command", []),

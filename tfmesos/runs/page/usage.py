@@ -20,7 +20,7 @@ class Usage:
     """Read on from where the last look ended; from the beginning if the file was replaced."""
 
     def __init__(self, run: RunDirectory) -> None:
-        self._path = run.path / "measurements.jsonl"
+        self._path = run.measurements_file
         self._file: tuple[int, int] | None = None
         self._offset = 0
 

@@ -8,7 +8,7 @@ from ...json_types import Json
 from ...sanitize import plain
 from ...text import shortened
 from ..directory import RunDirectory
-from ..listing import _end
+from ..listing import end_of
 from ..recorder import SAID
 from ..status import RunStatus, TaskStatus, phase_of
 from .progress import Progress
@@ -26,7 +26,7 @@ def row(run: RunDirectory, phase: str, now: float) -> Json:
         "phase": phase_of(run, phase),
         "code": (outcome or {}).get("exit_code"),
         "began": run.began,
-        "ended": _end(run, now) if run.is_over else None,
+        "ended": end_of(run, now) if run.is_over else None,
         "tasks": " ".join(f"{number} {job}" for job, number in run.jobs.items()),
         "command": plain(_command(run)),
     }
@@ -64,7 +64,7 @@ def _origin(run: RunDirectory) -> Json:
     facts = {
         "Command": shlex.join(map(str, words)) if isinstance(words, list) else "",
         "Directory": about.get("cwd"),
-        "Commit": _commit(run),
+        "Commit": run.commit,
         "Started on": run.launcher.host,
         "Runs on": about.get("master"),
         "Versions": _pairs(about.get("versions")),
@@ -83,13 +83,6 @@ def _command(run: RunDirectory) -> str:
 
 def _pairs(found: object) -> str:
     return ", ".join(f"{k} {v}" for k, v in found.items()) if isinstance(found, dict) else ""
-
-
-def _commit(run: RunDirectory) -> str:
-    try:
-        return run.commit_file.read_text(errors="replace").strip()[:64]
-    except OSError:
-        return ""
 
 
 def has_log(run: RunDirectory, task: str) -> bool:
