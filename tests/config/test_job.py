@@ -5,9 +5,8 @@ from tfmesos.config.jobs import parse_jobs
 from tfmesos.config.launch import (
     LaunchConfig,
     TaskChoice,
-    parse_address,
-    parse_extra_config,
 )
+from tfmesos.config.parsing import parse_address, parse_extra_config
 from tfmesos.config.volumes import Volume, parse_volumes
 from tfmesos.errors import SpecError
 

@@ -33,7 +33,7 @@ class Run:
         self.now = 0.0
         self.tasks = [task for job in jobs for task in job.tasks]
         self.state = Lifecycle(self.tasks, "run", self.now, Rules(nodes_alike=True, **options))
-        images = {job.name: "me/train" for job in jobs}
+        images = [(job.name, "me/train") for job in jobs]
         self.engine = KubernetesEngine(jitter, hold, images)
         self.deciders = Deciders(self.state, self.engine)
         self.log = []

@@ -180,7 +180,7 @@ def test_an_interpreter_that_the_image_lacks_is_not_looked_for_twice():
 
 
 HOPELESS = [
-    ("reason-pull", 30, "has no image me/train on its node (ImagePullBackOff)"),
+    ("reason-pull", 30, "has no image me/train on its node (ErrImagePull): "),
     ("reason-never-pull", 1, "has no image me/train on its node (ErrImageNeverPull)"),
     ("reason-no-secret", 20, 'cannot be started (CreateContainerConfigError): secret "none" not'),
 ]

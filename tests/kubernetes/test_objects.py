@@ -115,7 +115,7 @@ def test_a_template_lies_under_the_pod(tmp_path):
     assert (spec["priorityClassName"], spec["restartPolicy"]) == ("high", "Never")
     assert spec["imagePullSecrets"] and spec["tolerations"]
     assert (len(spec["containers"]), one["name"], one["image"]) == (1, "tensorflow", "me/train")
-    assert {"name": "A", "value": "1"} in one["env"] and len(one["env"]) == 4
+    assert {"name": "A", "value": "1"} in one["env"] and len(one["env"]) == 5
     assert one["resources"]["limits"] == {"cpu": "1000m", "memory": "1024Mi", "rdma/hca": "1"}
 
 

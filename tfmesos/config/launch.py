@@ -19,7 +19,7 @@ from .restarts import USUAL_RESTARTS, RestartPolicy
 from .secret import Secret, TaskSecrets
 from .settings import DEFAULTS
 from .shipping import Ship
-from .sizes import large_environment, long_argument, wrong_name
+from .sizes import large_environment, wrong_name
 from .volumes import Volume
 
 _NO_TEXT = re.compile("[\ud800-\udfff]")  # what Python makes of bytes that are not UTF-8
@@ -331,25 +331,3 @@ def _texts_in(value: object) -> Iterator[str]:
         case tuple() | frozenset():
             for one in value:
                 yield from _texts_in(one)
-
-
-def parse_extra_config(value: object) -> tuple[str | None, str | None]:
-    """The initializer and finalizer of TFMesos's extra_config object."""
-    if not isinstance(value, Mapping):
-        raise SpecError(None, "extra_config", f"must be a JSON object, got {value!r}")
-    for key, command in value.items():
-        if key not in ("initializer", "finalizer"):
-            raise SpecError(None, "extra_config", f"knows initializer and finalizer, not {key!r}")
-        if command is not None and not isinstance(command, str):
-            raise SpecError(None, "extra_config", f"{key} must be a shell command, got {command!r}")
-        if problem := long_argument(command or ""):
-            raise SpecError(None, "extra_config", f"{problem} ({key})")
-    return value.get("initializer"), value.get("finalizer")
-
-
-def parse_address(field_name: str, text: str) -> tuple[str, int]:
-    """``HOST[:PORT]`` as a pair, port 0 when none is given; ``[::1]:80`` for IPv6."""
-    found = re.fullmatch(r"(\[[0-9A-Fa-f:.]{2,45}\]|[\w.%-]{1,253})(?::(\d{1,5}))?", text, re.A)
-    if not found or int(found[2] or 0) > 65535:
-        raise SpecError(None, field_name, f"must be HOST or HOST:PORT, got {text!r}")
-    return found[1].strip("[]"), int(found[2] or 0)

@@ -19,7 +19,7 @@ from .attempts import Attempt, Attempts
 from .events import KubernetesEvent, NodeRoom
 from .explain import explain
 from .gang import HOLD, Gang
-from .pod_ends import DELETED, HOPELESS_AFTER, KILLED, deletion, ending, trouble
+from .pod_ends import DELETED, HOPELESS_AFTER, KILLED, SAYS_LITTLE, deletion, ending, trouble
 from .pod_status import PodSeen
 
 EXPLAIN_AFTER = 0.5  # seconds after news: an explanation looks at every pod
@@ -34,12 +34,12 @@ class KubernetesEngine:
         self,
         jitter: Callable[[], float] = lambda: 0.5,
         hold: float = HOLD,
-        images: Mapping[str, str] | None = None,
+        images: Iterable[tuple[str, str]] = (),
     ) -> None:
         """*images* are those of the jobs, for words about them."""
         self._attempts = Attempts()
         self._gang = Gang(jitter, hold)
-        self._images = images or {}
+        self._images = dict(images)
         self._wanted: dict[str, Wanted] = {}  # by task id, until they have a place
         self._avoid: Mapping[str, float] = {}
         self._nodes: tuple[NodeRoom, ...] = ()
@@ -221,7 +221,8 @@ class KubernetesEngine:
         is_news = not attempt.trouble
         if is_news:
             attempt.trouble_since = now
-        attempt.trouble = said
+        if is_news or kind not in SAYS_LITTLE:
+            attempt.trouble = said
         attempt.hopeless_at = attempt.trouble_since + HOPELESS_AFTER[kind]
         if attempt.hopeless_at <= now:
             return self._end_hopeless(now)

@@ -164,6 +164,7 @@ def _container(config: LaunchConfig, new: NewPod, settings: str, secret: str) ->
             {"name": "TFMESOS_RUNNER", "value": _literal(settings)},
             _from_secret("TFMESOS_SECRET", secret, new.name),
             _from_secret("TFMESOS_STUB", secret, STUB),
+            {"name": "TFMESOS_ADDRESS", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},
         ],
         "resources": {"requests": (needs := _resources(config, job)), "limits": needs},
         **({"volumeMounts": mounts} if mounts else {}),

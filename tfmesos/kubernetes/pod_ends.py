@@ -30,6 +30,8 @@ HOPELESS_AFTER = {
     "RunContainerError": 15.0,
 }
 
+SAYS_LITTLE = ("ImagePullBackOff",)  # the reason was told before it
+
 _DISRUPTIONS = {
     "PreemptionByScheduler": "had to make room for a pod of higher priority (preemption)",
     "DeletionByTaintManager": "was removed from its node, which has a taint now",

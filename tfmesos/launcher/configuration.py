@@ -18,9 +18,8 @@ from ..config.launch import (
     Access,
     LaunchConfig,
     TaskChoice,
-    parse_address,
-    parse_extra_config,
 )
+from ..config.parsing import parse_address, parse_extra_config
 from ..config.restarts import RestartPolicy, parse_codes, parse_limit
 from ..config.secret import without_password, without_values
 from ..config.settings import merge

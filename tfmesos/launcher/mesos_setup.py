@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING
 
 from ..config.launch import LaunchConfig
 from ..config.secret import Secret
@@ -24,11 +23,9 @@ from ..mesos.story import MesosStory
 from ..node.address import join_address
 from .engine import Emit, EngineStory, Say, UnlessStopped
 from .listener import Listener
+from .listening import link_tls, listen_for_all
 from .messages import runner_command
 from .runners import Runners
-
-if TYPE_CHECKING:
-    from ssl import SSLContext
 
 FIND_MASTER_WITHIN = 8.0  # seconds, at first
 RECONNECT_WITHIN = 100.0  # seconds for a lost master, or another one, to be there again
@@ -100,12 +97,12 @@ class MesosSetup:
     async def listen(self, listener: Listener) -> str:
         """Have *listener* listen where the tasks can reach it, and say where that is."""
         host, port = self._config.advertise or (await self._own_host(), 0)
-        tls = self._link_tls(host)
+        tls, self.certificate = link_tls(self._config, host, self._run_id)
         if self._config.advertise is None:
             return join_address(*await listener.listen(host, 0, tls))
         if self._config.is_local and not self._config.images:
             await self._unless_stopped(_check_host(host))
-        return await self._listen_for_all(listener, host, port, tls)
+        return await listen_for_all(listener, host, port, tls)
 
     def driver(self, decider: MesosEngine, emit: Emit, runners: Runners) -> MesosDriver:
         def command_of(task_id: str, seat: Seat) -> Json:
@@ -132,26 +129,6 @@ class MesosSetup:
         if self._config.is_local:
             return "127.0.0.1"
         return await self._unless_stopped(self._address_towards_masters())
-
-    def _link_tls(self, host: str) -> SSLContext | None:
-        asked_by = self._config.asks_for_link_tls(host)
-        if not asked_by:
-            return None
-        from .link_tls import make_certificate  # not cheap, and often not needed
-
-        context, self.certificate = make_certificate(self._run_id, asked_by)
-        return context
-
-    async def _listen_for_all(
-        self, listener: Listener, host: str, port: int, tls: SSLContext | None
-    ) -> str:
-        """Listen at every address of ours: *host* may be that of a gate before this machine."""
-        try:
-            _, port = await listener.listen("::" if ":" in host else "0.0.0.0", port, tls)
-        except OSError as error:
-            problem = f"{join_address(host, port)}: cannot listen there: {error.strerror}"
-            raise SpecError(None, "advertise", problem) from error
-        return join_address(host, port)
 
     async def _address_towards_masters(self) -> str:
         """Our address as a master sees it; names may take a while to be found."""

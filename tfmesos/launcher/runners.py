@@ -38,6 +38,8 @@ class Runners:
         scratch = self._setup.scratch
         is_near = scratch is not None and self._config.image_of(task.job) is None
         owner, more = (os.getpid(), {"scratch": scratch}) if is_near else (None, {})
+        if task_id in self.names:  # its place was not good: nobody speaks for it from there
+            self._listener.forget(task_id)
         self.names[task_id] = task.name
         settings = runner_settings(self._config, task, port, gpu_ids)
         settings = settings | self._shipment.described | more

@@ -1,0 +1,289 @@
+"""Does what the Kubernetes engine decides: makes and deletes pods, and watches them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
+
+from ..config.job import Task
+from ..config.launch import LaunchConfig
+from ..config.secret import Secret
+from ..core.outcome import Ending
+from ..errors import TFMesosError
+from ..json_types import Json
+from ..text import count
+from . import actions as do
+from . import events as happened
+from . import objects
+from .actions import KubernetesAction, NewPod
+from .api_error import ApiError
+from .client import Client
+from .events import KubernetesEvent
+from .node_room import node_room
+from .objects import Owner
+from .ownership import Ownership
+from .pod_status import PodSeen
+from .pod_watch import PodWatch
+from .quota import is_hopeless
+
+log = logging.getLogger(__name__)
+
+LINK_PORT = 28922  # at the loopback of each pod, where its runner waits for us
+SECRETS = 2000  # tasks whose secrets are in one Secret, which may have 1 MiB
+LOG = 16 * 1024  # bytes of the log of a task that could not report
+TAIL = 20  # lines of it
+LEAVE_AT_LEAST = 2.0  # seconds: what is not deleted then stays for ten minutes
+FEW = 100  # pods
+RETRY_FOR = 60.0  # seconds for a server that does not answer a question
+RETRY_PAUSE = 0.5
+
+
+class Links(Protocol):
+    """Who connects to the runners; nobody, where they find us."""
+
+    def begin(self, task_id: str) -> None: ...
+    def end(self, task_id: str) -> None: ...
+
+
+class KubernetesDriver:
+    """*expect* gives what the stub of a task is told, and its secret; *stub* is its text."""
+
+    def __init__(
+        self,
+        config: LaunchConfig,
+        run_id: str,
+        client: Client,
+        emit: Callable[[KubernetesEvent], None],
+        expect: Callable[[str, Task], tuple[str, Secret]],
+        say: Callable[[str, str], None],
+        *,
+        stub: str,
+        links: Links | None,
+        give_up_after: float,
+    ) -> None:
+        self._config, self._client, self._emit = config, client, emit
+        self._expect, self._say, self._stub, self._links = expect, say, stub, links
+        self._give_up_after = give_up_after
+        self._ownership = Ownership(client, config, run_id)
+        self._owner: Owner | None = None
+        self._task_of: dict[str, str] = {}  # pod -> task id
+        self._pod_of: dict[str, str] = {}  # task id -> its last pod
+        self._gone: set[str] = set()  # pods
+        self._unwanted: set[str] = set()  # pods that are to go
+        self._is_begun = asyncio.Event()  # is it sure whether there is an owner?
+        self._number = 0  # of the secrets made so far
+        self._waiting: asyncio.Queue[Callable[[], Awaitable[object]]] = asyncio.Queue()
+        self._group: asyncio.TaskGroup
+
+    async def run(self) -> None:
+        """Make the owner, then watch the pods and do what is decided, until cancelled."""
+        try:
+            version = await self._begin()
+            assert self._owner is not None
+        except TFMesosError as error:
+            self._emit(happened.ServerGaveUp(error))
+            return
+        finally:
+            self._is_begun.set()
+        async with asyncio.TaskGroup() as self._group:
+            self._group.create_task(self._ownership.keep(self._owner))
+            self._group.create_task(self._make_calls())
+            self._group.create_task(self._watch(self._owner, version))
+            self._emit(happened.Connected(self._client.server, self._client.namespace))
+
+    async def _begin(self) -> str:
+        """The version from which on the pods are watched; the server may not be there yet."""
+        clock = asyncio.get_running_loop().time
+        end, said = clock() + self._give_up_after, ""
+        while True:
+            try:
+                _, version = await self._client.list("pods", f"{objects.RUN}=none")
+                self._owner = await self._ownership.create()
+                return version
+            except ApiError as error:
+                if not error.is_retryable or clock() + RETRY_PAUSE > end:
+                    raise
+                if str(error) != said:
+                    said = str(error)
+                    self._emit(happened.ServerSought(f"no Kubernetes yet: {said}"))
+            await asyncio.sleep(RETRY_PAUSE)
+
+    async def _watch(self, owner: Owner, version: str) -> None:
+        try:
+            await PodWatch(self._client, owner, self._emit, self._saw).run(version)
+        except TFMesosError as error:
+            self._emit(happened.ServerGaveUp(error))
+
+    def _saw(self, pod: PodSeen, is_gone: bool) -> None:
+        """A runner is connected to from the moment that its container runs."""
+        if is_gone:
+            self._gone.add(pod.name)
+        task_id = self._task_of.get(pod.name)
+        if self._links is None or task_id is None or pod.name in self._unwanted:
+            return
+        if is_gone or pod.has_ended:
+            self._links.end(task_id)
+        elif pod.is_running and not pod.is_deleting:
+            self._links.begin(task_id)
+
+    async def dial(self, task_id: str) -> socket.socket:
+        """A connection to the runner of a task."""
+        assert self._owner is not None
+        name = objects.pod_name(self._owner, self._pod_of[task_id])
+        return await self._client.dial(name, LINK_PORT)
+
+    # What the engine wants done
+
+    async def _make_calls(self) -> None:
+        """One after another, apart from the loop that decides: a slow server is no excuse."""
+        while True:
+            call = await self._waiting.get()
+            try:
+                await call()
+            finally:
+                self._waiting.task_done()
+
+    def carry_out(self, action: KubernetesAction) -> None:
+        match action:
+            case do.CreatePods(pods, avoid):
+                bodies = self._prepare(pods, avoid)
+                self._waiting.put_nowait(lambda: self._create_all(pods, *bodies))
+            case do.DeletePods(names, grace):
+                self._forget(names)
+                self._waiting.put_nowait(lambda: self._delete_all(names, grace))
+            case do.CountNodes():
+                self._group.create_task(self._count_nodes())
+
+    def _forget(self, names: Sequence[str]) -> None:
+        """Nobody connects to these any more."""
+        self._unwanted.update(names)
+        for name in names if self._links else ():
+            if self._links and (task_id := self._task_of.get(name)):
+                self._links.end(task_id)
+
+    def _prepare(
+        self, pods: Sequence[NewPod], avoid: Sequence[str]
+    ) -> tuple[list[Json], list[Json]]:
+        """The secrets and the pods; their runners are expected from now on."""
+        assert self._owner is not None
+        self._say(f"making {count(len(pods), 'pod')}", "info")
+        secrets, bodies = [], []
+        for at in range(0, len(pods), SECRETS):
+            some = pods[at : at + SECRETS]
+            self._number += 1
+            name = objects.pod_name(self._owner, f"secret-{self._number}")
+            told = {pod.name: self._expect(pod.task_id, pod.task) for pod in some}
+            proofs = {pod: secret for pod, (_, secret) in told.items()}
+            secrets.append(objects.secret(self._config, self._owner, name, self._stub, proofs))
+            for pod in some:
+                self._task_of[pod.name], self._pod_of[pod.task_id] = pod.task_id, pod.name
+                about = (self._config, self._owner, pod, told[pod.name][0], name, avoid)
+                bodies.append(objects.pod(*about))
+        return secrets, bodies
+
+    async def _create_all(
+        self, pods: Sequence[NewPod], secrets: Sequence[Json], bodies: Sequence[Json]
+    ) -> None:
+        try:
+            async with asyncio.TaskGroup() as group:
+                for secret in secrets:
+                    group.create_task(self._create("secrets", secret))
+            async with asyncio.TaskGroup() as group:
+                for body in bodies:
+                    group.create_task(self._create("pods", body))
+        except* ApiError as refused:
+            error = refused.exceptions[0]
+            while isinstance(error, BaseExceptionGroup):
+                error = error.exceptions[0]
+            assert isinstance(error, ApiError)
+            is_quota = error.is_quota and not is_hopeless(error.message, bodies)
+            self._emit(happened.PodsRefused(error, is_quota))
+
+    async def _create(self, kind: str, body: Json) -> None:
+        """An answer that was lost may have been a good one: then it is there the next time."""
+        clock = asyncio.get_running_loop().time
+        end, is_again = clock() + RETRY_FOR, False
+        while True:
+            try:
+                await self._client.create(kind, body)
+                return
+            except ApiError as error:
+                if is_again and error.reason == "AlreadyExists":
+                    return
+                if not error.is_retryable or clock() > end:
+                    raise
+                is_again = True
+            await asyncio.sleep(RETRY_PAUSE)
+
+    async def _delete_all(self, names: Sequence[str], grace: float | None) -> None:
+        async with asyncio.TaskGroup() as group:
+            for name in names:
+                group.create_task(self._delete(name, grace))
+
+    async def _delete(self, name: str, grace: float | None) -> None:
+        assert self._owner is not None
+        full, clock = objects.pod_name(self._owner, name), asyncio.get_running_loop().time
+        end = clock() + RETRY_FOR
+        while True:
+            try:
+                await self._client.delete("pods", full, None if grace is None else round(grace))
+                return
+            except ApiError as error:
+                if not error.is_retryable or clock() > end:
+                    log.debug("pod %s was not deleted: %s", full, error)
+                    return
+            await asyncio.sleep(RETRY_PAUSE)
+
+    async def _count_nodes(self) -> None:
+        try:
+            nodes, _ = await self._client.list("nodes")
+        except ApiError as error:
+            log.debug("the nodes are unknown: %s", error)
+            self._emit(happened.NodesCounted(None))
+            return
+        gpu = self._config.pods.gpu_resource
+        self._emit(happened.NodesCounted(tuple(node_room(node, gpu) for node in nodes)))
+
+    # What tasks left behind
+
+    async def explain(self, ending: Ending) -> Ending:
+        """*ending* with the last lines of its container, if its runner could not report them."""
+        name = self._pod_of.get(ending.task_id)
+        if ending.is_reported or name is None or self._owner is None:
+            return ending
+        try:
+            text = await self._client.log(objects.pod_name(self._owner, name), LOG)
+        except ApiError as error:
+            log.debug("no log of %s: %s", name, error)
+            return ending
+        lines = [line for line in text.splitlines() if line.strip()]
+        return ending.but(tail=ending.tail or tuple(lines[-TAIL:]))
+
+    async def read(self, task_id: str, file: str) -> str:
+        """A container that has ended shows no files."""
+        return ""
+
+    async def leave(self, within: float) -> None:
+        """Delete all that there is of the run; its tasks have ended, or are not waited for."""
+        try:
+            async with asyncio.timeout(max(within, LEAVE_AT_LEAST)):
+                await self._is_begun.wait()
+                if self._owner is not None:
+                    await self._leave(self._owner)
+        except (TimeoutError, ApiError) as error:
+            if self._owner is not None:
+                reason = str(error) or "the API server does not answer"
+                way_out = f"kubectl delete configmap {self._owner.name}"
+                text = f"something may be left of the run: {reason}"
+                self._say(f"{text}; {way_out} -n {self._client.namespace}", "warning")
+
+    async def _leave(self, owner: Owner) -> None:
+        """What belongs to the owner is deleted by the server; a few pods we can delete sooner."""
+        await self._client.delete("configmaps", owner.name)
+        await self._waiting.join()
+        left = [name for name in self._task_of if name not in self._gone]
+        if len(left) <= FEW:
+            await self._delete_all(left, None)
