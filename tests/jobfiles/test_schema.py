@@ -54,6 +54,15 @@ def test_every_example_of_the_documentation_is_a_job_file(text):
     assert checked(document)["jobs"]
 
 
+def test_the_table_of_the_page_has_every_key_of_a_job():
+    (table,) = re.findall(r"^Of a job:\n(.*?)\n\nAny other key", page_of_keys(), re.M | re.S)
+    assert set(re.findall(r"``(\w+)``", re.sub(r"(?m)^(.{26}).*", r"\1", table))) == set(JOB)
+
+
+def page_of_keys():
+    return (DOCS / "jobfiles.rst").read_text()
+
+
 def test_there_are_examples():
     assert len(list(examples())) >= 2
 

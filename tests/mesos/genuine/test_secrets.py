@@ -92,7 +92,9 @@ def test_the_secret_is_neither_told_nor_listed_nor_kept_and_soon_worth_nothing(m
     assert run.returncode == 0 and re.fullmatch(r"[0-9a-f]{64}", secret)
     assert any("/job:worker/task:0" in text for text in told), "nothing was told of the task"
     assert any("tfmesos" in text for text in listed) and kept
-    for text in [*told, *listed, *kept, *lines, out, err]:
+    recorded = [path.read_text() for path in recorded_files()]
+    assert any("worker" in text for text in recorded), "nothing was recorded"
+    for text in [*told, *listed, *kept, *lines, out, err, *recorded]:
         assert secret not in text
     assert answer == b""
 
