@@ -29,7 +29,7 @@ from tfmesos.node import json_reader, wire
 from tfmesos.node.handshake import RunnerHandshake
 from tfmesos.sanitize import tidy
 
-from . import http, packs
+from . import http, kubernetes, packs
 from .strategies import JSON, nearly, pieces
 
 EVENTS = [
@@ -311,5 +311,10 @@ TARGETS = {
     "agents": Target(nearly([{"slaves": [_AGENT, _AGENT], "recovered_slaves": []}]), check_agents),
     "http-server": Target(pieces(http.BYTES), http.check_server),
     "http-client": Target(pieces(http.BYTES), http.check_client),
+    "watch": Target(pieces(kubernetes.WATCH), kubernetes.check_watch),
+    "port-forward": Target(pieces(kubernetes.FORWARD), kubernetes.check_port_forward),
+    "status": Target(nearly(kubernetes.STATUSES), kubernetes.check_status),
+    "credential": Target(nearly([kubernetes.CREDENTIAL]), kubernetes.check_credential),
+    "kubeconfig": Target(nearly(kubernetes.KUBECONFIGS), kubernetes.check_kubeconfig),
     "terminal": Target(_LINES, check_terminal),
 }

@@ -146,7 +146,7 @@ def pem(certificate):
 
 def test_a_client_certificate_is_shown(certificate):
     crt, key = pem(certificate)
-    assert with_client_certificate(certificate, Login(certificate=crt, key=Secret(key)))
+    assert with_client_certificate(certificate, Login(certificate=Secret(crt), key=Secret(key)))
     with pytest.raises(ApiError):
         with_client_certificate(certificate, Login())
 
@@ -160,13 +160,13 @@ def test_a_plugin_may_give_a_client_certificate(certificate, tmp_path):
 def test_a_key_is_read_where_there_is_no_file_in_memory(certificate, monkeypatch):
     monkeypatch.delattr(credentials.os, "memfd_create", raising=False)
     crt, key = pem(certificate)
-    assert with_client_certificate(certificate, Login(certificate=crt, key=Secret(key)))
+    assert with_client_certificate(certificate, Login(certificate=Secret(crt), key=Secret(key)))
 
 
 @pytest.mark.parametrize(
     ("login", "authority"),
     [
-        (Login(certificate="no PEM", key=Secret("hidden-key")), None),
+        (Login(certificate=Secret("no PEM"), key=Secret("hidden-key")), None),
         (Login(), "no PEM"),
     ],
 )
@@ -207,7 +207,7 @@ def test_a_file_of_a_token_that_is_missing_is_named(certificate, tmp_path):
         ("say()", "neither a token nor a certificate", False),
         ("say(clientCertificateData='x')", "neither a token nor a certificate", False),
         ("say(token=5)", "gave a token that is no text", False),
-        ("say(version='v2', token='t')", "answered as 'v2', not as", False),
+        ("say(version='v2', token='t')", "answered as another apiVersion", False),
         ("say(token='t', expirationTimestamp='soon')", "that is no time", False),
     ],
 )

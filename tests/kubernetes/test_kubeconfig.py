@@ -179,6 +179,7 @@ PLUGIN = {"apiVersion": "client.authentication.k8s.io/v1", "command": "login"}
         ({"user": {"as": "root"}}, "impersonation is not supported"),
         ({"user": {"token": 5}}, "needs a text as token"),
         ({"user": {"client-key-data": HIDDEN}}, "needs base64 as client-key-data"),
+        ({"user": {"client-certificate-data": "eA=="}}, "needs a client-key"),
         ({"user": {"exec": "login"}}, "needs keys and values as exec"),
         ({"user": {"exec": {**PLUGIN, "apiVersion": "v1"}}}, "needs apiVersion"),
         ({"user": {"exec": {**PLUGIN, "interactiveMode": "Always"}}}, "wants to ask questions"),

@@ -26,7 +26,7 @@ class Login(Record):
     token_file: str = ""
     username: str = ""
     password: Secret | None = None
-    certificate: str = ""  # PEM
+    certificate: Secret | None = None  # PEM; some hold the key, too
     key: Secret | None = None  # PEM
     plugin: Plugin | None = None
 

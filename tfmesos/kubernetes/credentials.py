@@ -94,9 +94,9 @@ def _context(access: Access, credential: Credential) -> ssl.SSLContext:
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     certificate = credential.certificate or access.login.certificate
     key = credential.key or access.login.key
-    if certificate and key is not None:
+    if certificate is not None and key is not None:
         try:
-            _load(context, f"{certificate}\n{key.reveal()}\n")
+            _load(context, f"{certificate.reveal()}\n{key.reveal()}\n")
         except (ssl.SSLError, OSError, ValueError):
             raise _unusable(access, "client-certificate and its key") from None
     return context

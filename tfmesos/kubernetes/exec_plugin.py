@@ -39,7 +39,7 @@ class Credential(Record):
     """What a plugin gave."""
 
     token: Secret | None = None
-    certificate: str = ""  # PEM
+    certificate: Secret | None = None  # PEM
     key: Secret | None = None  # PEM
     expires: float | None = None  # seconds since the epoch
 
@@ -122,8 +122,7 @@ def _credential(said: Any, plugin: Plugin, name: str) -> Credential:
     if not isinstance(status, dict) or said.get("kind") != "ExecCredential":
         raise PluginFailed(f"{name} wrote no ExecCredential with a status")
     if said.get("apiVersion") != plugin.version:
-        answered = shortened(repr(said.get("apiVersion")), 60)
-        raise PluginFailed(f"{name} answered as {answered}, not as {plugin.version}")
+        raise PluginFailed(f"{name} answered as another apiVersion than {plugin.version}")
     token, certificate, key = (
         _text(status, field, name) for field in ("token", "clientCertificateData", "clientKeyData")
     )
@@ -131,7 +130,7 @@ def _credential(said: Any, plugin: Plugin, name: str) -> Credential:
         raise PluginFailed(f"{name} gave neither a token nor a certificate and its key")
     return Credential(
         Secret(token) if token else None,
-        certificate if key else "",
+        Secret(certificate) if certificate and key else None,
         Secret(key) if certificate and key else None,
         _expiry(_text(status, "expirationTimestamp", name), name),
     )

@@ -102,13 +102,15 @@ def _login(user: Entry) -> Login:
     for name in ("as", "as-groups", "as-uid", "as-user-extra"):
         user.refuse(name, "impersonation is not supported")
     token, password = user.text("token"), user.text("password")
-    key = user.content("client-key")
+    certificate, key = user.content("client-certificate"), user.content("client-key")
+    if certificate and not key:
+        raise wrong(f"needs a client-key for the client-certificate of {user.place}")
     return Login(
         token=Secret(token) if token else None,
         token_file="" if token else user.path_of("tokenFile"),
         username=user.text("username"),
         password=Secret(password) if password or user.text("username") else None,
-        certificate=user.content("client-certificate"),
+        certificate=Secret(certificate) if certificate else None,
         key=Secret(key) if key else None,
         plugin=_plugin(user),
     )
