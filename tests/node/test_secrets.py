@@ -82,7 +82,8 @@ def kill_runner(sandbox, *, and_guard):
     async def main():
         async with launcher() as ours:
             with runner(sandbox, settings(ours.address, secrets=GIVEN)) as theirs:
-                ours.start("ls $TFMESOS_SECRETS_DIR; echo $TFMESOS_SECRETS_DIR $PPID; sleep 1000")
+                where = "$TFMESOS_SECRETS_DIR"
+                ours.start(f"ls {where}; echo {where} $PPID; exec sleep 1000")
                 await ours.until(lambda: len(ours.lines()) == 2)
                 assert ours.lines()[0] == "token"
                 directory, parent = ours.lines()[1].split()

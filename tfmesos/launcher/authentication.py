@@ -100,6 +100,8 @@ class Authentication:
         try:
             for at in range(0, len(frame), PIECE):
                 writer.write(frame[at : at + PIECE])
+                if not writer.transport.get_write_buffer_size():
+                    continue  # it was taken at once
                 async with asyncio.timeout(within):
                     await writer.drain()
         except TimeoutError:

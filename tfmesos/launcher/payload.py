@@ -6,6 +6,7 @@ can use, so that any Python 3.8+ can run them.
 
 from __future__ import annotations
 
+import _imp
 import ast
 import base64
 import functools
@@ -90,13 +91,9 @@ def _code(name: str) -> CodeType:
     """As Python itself keeps it, if it does: compiling all of them takes longer than a runner."""
     code = _loader(name).get_code(name)
     assert code is not None
-    return _renamed(code, name.replace(".", "/") + ".py")
-
-
-def _renamed(code: CodeType, filename: str) -> CodeType:
-    """With a path that does not tell where we are installed."""
-    parts = (_renamed(x, filename) if isinstance(x, CodeType) else x for x in code.co_consts)
-    return code.replace(co_filename=filename, co_consts=tuple(parts))
+    # A path that does not tell where we are installed. Making the code anew takes much longer.
+    _imp._fix_co_filename(code, name.replace(".", "/") + ".py")  # type: ignore[attr-defined]
+    return code
 
 
 class _Stripper(ast.NodeTransformer):

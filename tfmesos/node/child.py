@@ -124,6 +124,7 @@ class Child:
             self._loop.after(READ_PAUSE, self._watch_all)
 
     def _reap(self) -> None:
+        self._guard.reap_orphans()
         if self.ended or not process.has_ended(self._process):
             return
         if self._open:
@@ -136,7 +137,7 @@ class Child:
         """Once, at the end: what is left of the session has no reason to live."""
         if self.ended:
             return
-        process.kill_session(self.pid)
+        self._guard.kill_session(self.pid)
         for name in list(self._open):
             self._read_rest(name, self._open[name])
             self._close(name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 
-from . import process, scratch
+from . import orphans, process, scratch
 from .spawn import close_all_but
 from .stdlib import signal
 
@@ -32,9 +32,10 @@ class Guard:
     runner's death closes the pipe.
     """
 
-    def __init__(self, task: str) -> None:
-        """OSError if it cannot be started."""
+    def __init__(self, task: str, adopts: bool = False) -> None:
+        """OSError if it cannot be started. *adopts*: may this process have all orphans?"""
         self._task = task
+        self._adopts = adopts and orphans.adopt()
         self._sessions: set[int] = set()
         read_end, self._pipe = os.pipe()
         try:
@@ -58,6 +59,30 @@ class Guard:
     def remove_later(self, directory: str) -> None:
         """Have *directory* removed if we are killed; it need not be there yet."""
         self._write(directory)
+
+    def reap_orphans(self) -> None:
+        if self._adopts:
+            orphans.reap(self._known)
+
+    def kill_session(self, leader: int) -> None:
+        """Leave nothing alive of the session of a *leader* that has ended."""
+        if self._adopts:
+            process.signal_group(leader, signal.SIGKILL)
+            orphans.kill(self._known, leader)
+        else:
+            process.kill_session(leader)
+
+    def kill_orphans(self) -> None:
+        """Leave nothing alive of what left its session."""
+        if self._adopts:
+            orphans.kill(self._known)
+        else:
+            process.kill_marked(process.MARK, self._task)
+
+    @property
+    def _known(self) -> set[int]:
+        """Our children that somebody waits for."""
+        return {self._pid, *self._sessions}
 
     def close(self) -> None:
         """Kill what is left, and the guard. SIGKILL, because it may be stopped."""

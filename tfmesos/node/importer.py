@@ -1,9 +1,8 @@
 """The modules of the runner, imported from memory: it may be unable to write where it runs.
 
-``stub`` executes this text, which comes with the modules, and calls ``become_runner``.
+``stub`` executes this text, which comes with the modules, and calls ``become_runner``. Annotations
+are quoted, because ``__future__`` would be a file to find and to read.
 """
-
-from __future__ import annotations
 
 import gc
 import marshal
@@ -34,20 +33,22 @@ class Importer:
         fits = magic == MAGIC_NUMBER
         self._compiled: dict[str, bytes] = _unpack(compiled) if fits else {}
 
-    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+    def find_spec(
+        self, name: str, path: object = None, target: object = None
+    ) -> "ModuleSpec | None":
         is_package = name in PACKAGES
         if not is_package and name not in (self._compiled or self._unpacked()):
             return None
         return ModuleSpec(name, self, origin=_path(name), is_package=is_package)  # type: ignore[arg-type]
 
-    def create_module(self, spec: ModuleSpec) -> None:
+    def create_module(self, spec: "ModuleSpec") -> None:
         """An ordinary module will do."""
 
-    def exec_module(self, module: ModuleType) -> None:
+    def exec_module(self, module: "ModuleType") -> None:
         if module.__name__ not in PACKAGES:
             exec(self.get_code(module.__name__), module.__dict__)
 
-    def get_code(self, name: str) -> CodeType:
+    def get_code(self, name: str) -> "CodeType":
         if name in self._compiled:
             code: CodeType = marshal.loads(self._compiled[name])
             return code
@@ -57,12 +58,12 @@ class Importer:
         """Tracebacks ask for it."""
         return self._unpacked().get(name, "")
 
-    def _unpacked(self) -> dict[str, str]:
+    def _unpacked(self) -> "dict[str, str]":
         self._texts = self._texts or _unpack(self._sources)
         return self._texts
 
 
-def _unpack(packed: bytes) -> Any:
+def _unpack(packed: bytes) -> "Any":
     return marshal.loads(zlib.decompress(packed))
 
 
@@ -70,9 +71,16 @@ def _path(name: str) -> str:
     return name.replace(".", "/") + ".py"
 
 
-def become_runner(settings: Sequence[str], link: Any, *modules: bytes) -> None:
+def _leave_out_future() -> None:
+    """Every module names it, and uses nothing of it."""
+    future: Any = sys.modules.setdefault("__future__", type(sys)("__future__"))
+    future.annotations = None
+
+
+def become_runner(settings: "Sequence[str]", link: "Any", *modules: bytes) -> None:
     gc.disable()  # there is no garbage in imports, and looking for it takes a tenth of them
     sys.meta_path.insert(0, Importer(*modules))
+    _leave_out_future()
     from tfmesos.node.main import main
 
     gc.freeze()

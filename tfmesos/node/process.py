@@ -71,11 +71,11 @@ def signal_sessions(leaders: Collection[int], number: int) -> set[int]:
     Returns the leaders of the sessions that had any. /proc is read once for all of them.
     """
     for leader in leaders:
-        _signal_group(leader, number)
+        signal_group(leader, number)
     living = _members(leaders)
     for pid, leader in living.items():
         if _group(pid) != leader:
-            _signal(pid, number)
+            send(pid, number)
     return set(living.values())
 
 
@@ -90,7 +90,7 @@ def kill_session(leader: int, timeout: float = KILL_TIMEOUT) -> bool:
     False if something survived SIGKILL for *timeout* seconds: it hangs in the kernel and
     dies as soon as it returns from there.
     """
-    return _until_none_is_left(lambda: signal_sessions([leader], signal.SIGKILL), timeout)
+    return until_none_is_left(lambda: signal_sessions([leader], signal.SIGKILL), timeout)
 
 
 def signal_marked(name: str, values: Collection[str], number: int) -> set[str]:
@@ -104,17 +104,17 @@ def signal_marked(name: str, values: Collection[str], number: int) -> set[str]:
     for pid in pids():
         value = environment(pid).partition(variable)[2].partition(b"\0")[0]
         if value in wanted and pid != os.getpid():
-            _signal(pid, number)
+            send(pid, number)
             found.add(os.fsdecode(value))
     return found
 
 
 def kill_marked(name: str, value: str, timeout: float = KILL_TIMEOUT) -> bool:
     """As kill_session, for all that signal_marked finds."""
-    return _until_none_is_left(lambda: signal_marked(name, [value], signal.SIGKILL), timeout)
+    return until_none_is_left(lambda: signal_marked(name, [value], signal.SIGKILL), timeout)
 
 
-def _until_none_is_left(kill: Callable[[], object], timeout: float) -> bool:
+def until_none_is_left(kill: Callable[[], object], timeout: float = KILL_TIMEOUT) -> bool:
     """Call *kill* until it finds nothing to kill; False if that takes too long."""
     deadline = time.monotonic() + timeout
     pause = 0.0005
@@ -242,14 +242,14 @@ def _group(pid: int) -> int | None:
         return None
 
 
-def _signal_group(leader: int, number: int) -> None:
+def signal_group(leader: int, number: int) -> None:
     try:
         os.killpg(leader, number)
     except (ProcessLookupError, PermissionError):
         pass  # the group is gone, or only zombies of it are left
 
 
-def _signal(pid: int, number: int) -> None:
+def send(pid: int, number: int) -> None:
     try:
         os.kill(pid, number)
     except OSError:

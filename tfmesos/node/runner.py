@@ -251,12 +251,13 @@ class Runner:
     def _get_guard(self) -> Guard:
         """It is started before the first process that it may have to end; OSError if it cannot."""
         if self._guard is None:
-            self._guard = Guard(self._settings.task)
+            self._guard = Guard(self._settings.task, adopts=True)
         return self._guard
 
     def _report(self, ending: Ending, tail: list[str], timeout: float = GOODBYE_TIMEOUT) -> Ending:
         """Tell the launcher how it ended, and wait until it knows."""
-        process.kill_marked(process.MARK, self._settings.task)  # daemons that left the session
+        if self._guard is not None:
+            self._guard.kill_orphans()  # daemons that left the session
         self._files.remove()
         self._secrets.remove()
         if self._output.copy is not None:

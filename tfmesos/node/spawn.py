@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from .stdlib import signal
+from .stdlib import prctl, signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -114,17 +114,18 @@ def _enter(directory: str) -> None:
         raise ValueError(f"cannot enter {directory}: {error.strerror}") from None
 
 
-def _end_with_parent() -> None:
-    """Have Linux kill the command, though not what it starts, with the runner: a guard may be
-    killed, too. ctypes would take ten times as long.
-    """
-    try:
-        import _ctypes
-
-        prctl = _ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl")  # type: ignore[arg-type]
-        _ctypes.call_function(prctl, (_PR_SET_PDEATHSIG, signal.SIGKILL))
-    except (ImportError, AttributeError, OSError):
-        pass  # another system, or not CPython
+def _execute(argv: list[str], env: Mapping[str, str]) -> NoReturn:
+    """os.execvpe, which would import ``warnings`` first."""
+    if os.path.dirname(argv[0]):
+        os.execve(argv[0], argv, env)
+    problems = []
+    for directory in env.get("PATH", os.defpath).split(os.pathsep):
+        try:
+            os.execve(os.path.join(directory, argv[0]), argv, env)
+        except OSError as error:
+            problems.append(error)
+    is_absence = (FileNotFoundError, NotADirectoryError)
+    raise next((one for one in problems if not isinstance(one, is_absence)), problems[-1])
 
 
 def _exec(
@@ -142,7 +143,7 @@ def _exec(
     """
     try:
         os.setsid()
-        _end_with_parent()
+        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # of the command alone; and a guard may be killed
         for standard in _STANDARD:
             os.dup2(streams[standard], standard)
         close_all_but(*_STANDARD, report, permit)
@@ -152,7 +153,7 @@ def _exec(
             if hasattr(signal, name):
                 signal.signal(getattr(signal, name), signal.SIG_DFL)
         _enter(cwd)
-        os.execvpe(argv[0], list(argv), env)
+        _execute(list(argv), env)
     except Exception as error:
         number, text = (error.errno, error.strerror) if isinstance(error, OSError) else (0, error)
         os.write(report, f"{number} {text}".encode("utf-8", "replace")[:4096])

@@ -39,7 +39,7 @@ else:
         except ImportError:
             from hashlib import sha256
 
-__all__ = ["compare_digest", "deque", "dumps", "hmac_sha256", "sha256", "signal", "socket"]
+__all__ = ["compare_digest", "deque", "dumps", "hmac_sha256", "prctl", "sha256", "signal", "socket"]
 
 _BLOCK = 64  # bytes, of SHA-256
 _INNER = bytes(byte ^ 0x36 for byte in range(256))
@@ -53,6 +53,17 @@ def hmac_sha256(key: bytes, message: bytes) -> str:
     key = key.ljust(_BLOCK, b"\0")
     inner = sha256(key.translate(_INNER) + message).digest()
     return sha256(key.translate(_OUTER) + inner).hexdigest()
+
+
+def prctl(option: int, value: int) -> bool:
+    """Set something of this process, on Linux. ctypes would take ten times as long."""
+    try:
+        import _ctypes
+
+        function = _ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl")  # type: ignore[arg-type]
+        return bool(_ctypes.call_function(function, (option, value)) == 0)
+    except (ImportError, AttributeError, OSError):
+        return False  # another system, or not CPython
 
 
 def dumps(value: Any) -> str:
