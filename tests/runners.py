@@ -112,13 +112,15 @@ class Launcher:
     def __init__(self, **options: Any) -> None:
         self.rendezvous = Listener(
             *(RUN, self._emit, self._output),
-            **{"runner": payload.runner(), "measured": self._measured, **options},
+            **{"runner": payload.runner(), "measured": self._measured},
+            **{"progressed": self._progressed, **options},
         )
         self.address = ("", 0)
         self.events: list[events.Event] = []
         self.output: list[tuple[str, str]] = []
         self.dropped = 0
         self.usages: list[Usage] = []
+        self.progress: list[str] = []
         self.open = asyncio.Event()  # clear it for a launcher that is too slow
         self.open.set()
         self._news = asyncio.Event()
@@ -135,6 +137,10 @@ class Launcher:
 
     def _measured(self, task_id: str, usage: Usage) -> None:
         self.usages.append(usage)
+        self._news.set()
+
+    def _progressed(self, task_id: str, text: str) -> None:
+        self.progress.append(text)
         self._news.set()
 
     def lines(self, stream: str = "stdout") -> list[str]:

@@ -53,6 +53,21 @@ def fit(line: str, width: int) -> str:
     return line
 
 
+def columns_of(line: str) -> int:
+    """How many columns of a terminal a plain line takes."""
+    return len(line) if line.isascii() else sum(map(_columns, line))
+
+
+def cell(text: str, width: int, *, right: bool = False) -> str:
+    """A plain line in exactly *width* columns, its end cut off if it is too long."""
+    text = text.replace("\t", " ")
+    if columns_of(text) > width:
+        text = fit(text, max(width - 1, 0)) + "…"
+        text = fit(text, width)
+    blanks = " " * (width - columns_of(text))
+    return blanks + text if right else text + blanks
+
+
 def _columns(character: str) -> int:
     if unicodedata.combining(character) or unicodedata.category(character) in ("Cf", "Me", "Mn"):
         return 0

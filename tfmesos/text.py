@@ -24,6 +24,12 @@ def size_text(number: int) -> str:
     return f"{amount:.0f} {units[0]}" if amount == int(amount) else f"{amount:,.1f} {units[0]}"
 
 
+def duration(seconds: float) -> str:
+    """Hours, minutes and seconds."""
+    hours, rest = divmod(int(max(seconds, 0)), 3600)
+    return f"{hours}:{rest // 60:02}:{rest % 60:02}"
+
+
 def shortened(text: str, most: int = 300) -> str:
     """*text* as one line, without its middle if it is too long: the reason often comes last."""
     line = " ".join(text.split())

@@ -265,8 +265,11 @@ async def _go(run: Run, console: Console, recording: Recording) -> Outcome:
 
     from .errors import Interrupted
     from .launcher.console import STALLED
+    from .launcher.terminal_signals import heed_terminal
 
     loop = asyncio.get_running_loop()
+    if not run.config.local_chief:  # which is told of everything itself
+        heed_terminal(loop, console)
     console.on_failure = partial(_tell, loop, run)
     handlers = {signal.SIGINT: run.interrupt} | {
         number: partial(run.request_stop, word, 128 + number)

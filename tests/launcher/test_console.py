@@ -185,9 +185,12 @@ def test_nothing_that_is_said_or_shown_live_reaches_out_of_its_line():
     console.close()
     text = "".join(page.err)
     assert text.startswith("tfrun: evil\n  tfrun: all is well\n")
-    assert text.replace("\r\x1b[K", "").count("\x1b") == 0 and text.count("\n") == 2
+    said, _, live = text.rpartition("all is well\n")
+    assert "\x1b" not in said
+    assert live.replace(DRAWN, "") == "\reviltfrun: all is well\r\x1b[1A\x1b[J"
 
 
+DRAWN = "\x1b[K\n\x1b[J"  # behind the last line of what is live
 HIDING = "host\x1b[8m\u202e"  # a name that hides, or turns round, what stands behind it
 
 
@@ -201,7 +204,7 @@ def test_words_of_others_hide_nothing_that_we_say():
     while "still" not in "".join(page.err):
         pass
     console.close()
-    text = "".join(page.err).replace("\r\x1b[K", "")
+    text = "".join(page.err).replace(DRAWN, "").replace("\r\x1b[1A\x1b[J", "")
     assert "\x1b" not in text and "\u202e" not in text
     for words in ("on host now\n", "on host failed\n", "host tail\n", "for host still"):
         assert words in text
@@ -226,25 +229,26 @@ def test_piped_lines_are_passed_on_as_they_are():
     assert "".join(page.out) == "[a:0] \x1b[2Jx\ty\n"
 
 
-def test_of_a_progress_bar_a_terminal_gets_the_last_state_and_a_file_everything():
+def test_of_a_progress_bar_the_last_state_is_written():
     page = Page(colour_out=True, terminal_out=True)
     show(page, ("a:0", "stdout", ["10%\r50%\r100%\r"], 0))
     assert "".join(page.out) == "\x1b[36m[a:0]\x1b[0m 100%\n"
     page = Page()
     show(page, ("a:0", "stdout", ["10%\r50%\r100%\r"], 0))
-    assert "".join(page.out) == "[a:0] 10%\r50%\r100%\n"
+    assert "".join(page.out) == "[a:0] 100%\n"
 
 
 def test_the_live_line_gives_way_to_output_and_comes_back():
     page = Page(live=True)
     console = Console(page.screen)
     console.status("waiting")
-    while "\r\x1b[Kwaiting" not in page.err:
+    drawn, erased = f"\rwaiting{DRAWN}", "\r\x1b[1A\x1b[J"
+    while drawn not in page.err:
         pass
     asyncio.run(console.output("a:0", "stdout", "x\n", 0))
     console.close()
-    assert page.all[:3] == ["\r\x1b[Kwaiting", "\r\x1b[K", "[a:0] x\n"]
-    assert page.all[-1] in ("\r\x1b[K", "[a:0] x\n")
+    assert page.all[:3] == [drawn, erased, "[a:0] x\n"]
+    assert page.all[3:] in ([], [drawn, erased])
 
 
 def test_without_a_terminal_there_is_no_live_line():

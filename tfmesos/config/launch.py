@@ -132,6 +132,7 @@ class LaunchConfig(Record):
     protocol: str = DEFAULTS["protocol"]
     forward_addresses: Mapping[str, str] = NOTHING
     logs: TaskChoice = EVERY_TASK  # whose output is brought home
+    progress_every: float = 0.0  # seconds between two looks at a progress bar; 0: nobody looks
     start_timeout: float | None = None
     restarts: RestartPolicy = USUAL_RESTARTS
     success: TaskChoice | None = None  # who decides about it, if it was said

@@ -163,6 +163,9 @@ class Tasks:
     def any_live(self) -> bool:
         return bool(self._count[Stage.LAUNCHED] or self.with_runner)
 
+    def any_at(self, stage: Stage) -> bool:
+        return self._count[stage] > 0
+
     def all_at_least(self, stage: Stage) -> bool:
         return not any(self._count[earlier] for earlier in Stage if earlier < stage)
 

@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
 
 from ..core.outcome import Outcome
-from ..sanitize import fit, plain, plain_all, tidy
+from ..sanitize import plain_all, tidy
+from .live_area import Live, LiveArea
 from .report import failure_report, time_report
 from .screen import Screen
+from .table import Table
 
 MAX_WAITING = 1024 * 1024  # characters that may wait to be written
 AT_ONCE = 64 * 1024  # characters in one write, about
+HIDE_WITHIN = 0.5  # seconds for the terminal to take away what is live
 STALLED = 2.0  # seconds a reader may take nothing when a run was told to end
 LEFT_OUT_WITHIN = 1.0  # seconds to say what was left out
 WORTH_TELLING = 5.0  # seconds; of a shorter run only a terminal hears how long it took
@@ -76,8 +79,10 @@ class Console:
         self._left_out = 0  # lines that nobody was waited for to read
         self._hurried = False
         self._on_end: Callable[[], object] = lambda: None
-        self._status = ""  # the live line
-        self._drawn = ""
+        self._live: Live | None = None  # what is shown below all else
+        self._drawn: Live | None = None
+        self._is_hidden = self._is_stale = False
+        self._area = LiveArea(partial(self._write_one, True), screen.colour_err)
         self._closed = False
         self._changed = threading.Condition()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -118,12 +123,34 @@ class Console:
     def is_live(self) -> bool:
         return self._screen.live
 
-    def status(self, text: str) -> None:
-        """Show *text* as the live line, where there can be one; nothing when empty."""
-        if self.is_live and text != self._status:
+    def show(self, live: Live | None) -> None:
+        """Have *live* below all else, where that can be; None for nothing."""
+        if self.is_live and live != self._live:
             with self._changed:
-                self._status = plain(text)
+                self._live = live
                 self._changed.notify()
+
+    def status(self, text: str) -> None:
+        """Show *text* as the live line."""
+        self.show(Table(status=text) if text else None)
+
+    def redraw(self) -> None:
+        """The terminal has another size."""
+        with self._changed:
+            self._is_stale = True
+            self._changed.notify()
+
+    def hide(self) -> bool:
+        """Take away what is live, before we are stopped; False if the terminal does not take it."""
+        with self._changed:
+            self._is_hidden = True
+            self._changed.notify()
+            return self._changed.wait_for(lambda: self._drawn is None, HIDE_WITHIN)
+
+    def unhide(self) -> None:
+        with self._changed:
+            self._is_hidden = False
+            self._changed.notify()
 
     def report(self, outcome: Outcome) -> None:
         """The truth about the end of the run; of one that went well, where its time went."""
@@ -165,7 +192,7 @@ class Console:
 
     def _end(self) -> None:
         with self._changed:
-            self._closed, self._status = True, ""
+            self._closed, self._live = True, None
             self._changed.notify()
 
     def _is_read(self) -> bool:
@@ -217,21 +244,30 @@ class Console:
             with self._changed:
                 self._changed.wait_for(self._has_work)
                 self._batch, self._queue = _joined(self._queue), deque()
-                status, closed = self._status, self._closed
-            self._write(status)
+                live, closed, self._is_stale = self._wanted, self._closed, False
+            self._write(live)
             is_over = closed and not self._queue
         self._on_end()
 
-    def _has_work(self) -> bool:
-        return bool(self._queue) or self._closed or self._status != self._drawn
+    @property
+    def _wanted(self) -> Live | None:
+        return None if self._is_hidden else self._live
 
-    def _write(self, status: str) -> None:
-        self._draw("")
+    def _has_work(self) -> bool:
+        is_new = self._wanted != self._drawn or (self._is_stale and self._drawn is not None)
+        return bool(self._queue) or self._closed or is_new
+
+    def _write(self, live: Live | None) -> None:
+        if self._batch:
+            self._area.draw(None)
         while self._batch:
             is_err, text, _ = self._batch[0]
             self._write_one(is_err, text)
             self._make_room()
-        self._draw(status)
+        self._area.draw(live)
+        with self._changed:
+            self._drawn = live
+            self._changed.notify()
 
     def _make_room(self) -> None:
         """The first of the batch has been written."""
@@ -241,11 +277,6 @@ class Console:
             if self._waiting < MAX_WAITING / 2 and self._loop and self._room:
                 _wake(self._loop, self._room)
                 self._loop = None
-
-    def _draw(self, status: str) -> None:
-        if status != self._drawn:
-            self._write_one(True, f"\r\x1b[K{fit(status, _columns() - 1)}")
-            self._drawn = status
 
     def _write_one(self, is_err: bool, text: str) -> None:
         try:
@@ -284,17 +315,11 @@ def _lines(item: Item) -> int:
 def _prefixed(text: str, prefix: str, *, is_terminal: bool) -> str:
     """Every line of *text* with *prefix* before it; line by line only where it must be."""
     if is_terminal or "\r" in text:
-        clean = tidy if is_terminal else _as_it_is
+        clean = tidy if is_terminal else _last_state
         return "".join(f"{prefix}{clean(line)}\n" for line in text[:-1].split("\n"))
     return prefix + text[:-1].replace("\n", f"\n{prefix}") + "\n"
 
 
-def _as_it_is(line: str) -> str:
-    return line.rstrip("\r")
-
-
-def _columns() -> int:
-    try:
-        return os.get_terminal_size(2).columns
-    except OSError:
-        return 80
+def _last_state(line: str) -> str:
+    """Of a progress bar; the other states would be one very long line."""
+    return line.rstrip("\r").rpartition("\r")[2]

@@ -25,7 +25,7 @@ from .authentication import Authentication, LauncherHandshake
 from .brought import Brought
 from .pack_sender import PackSender
 from .runner_link import SECRET_BYTES, RunnerLink
-from .runner_reports import Measured, Output, RunnerReports
+from .runner_reports import Measured, Output, Progressed, RunnerReports
 from .streams import hang_up, hear, streams_of
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ class Listener:
         on_sent: Callable[[str, int], object] = lambda task_id, at: None,  # so much of one
         brought: Brought | None = None,  # what they bring home
         measured: Measured = lambda task_id, usage: None,
+        progressed: Progressed = lambda task_id, text: None,
     ) -> None:
         self._emit = emit
         self._grace, self._heartbeat, self._silence = grace, heartbeat, silence
@@ -67,7 +68,7 @@ class Listener:
         self._authentication = Authentication(run_id, self._secret_of, runner)
         self.sender = PackSender(packs, silence, self._spawn, on_sent)
         self._reports = RunnerReports(
-            *(emit, output, measured, silent_after, dismisses),
+            *(emit, output, measured, progressed, silent_after, dismisses),
             brought or Brought(None, 0, str),
         )
         self._links: dict[str, RunnerLink] = {}  # by task id

@@ -135,6 +135,7 @@ def start_message(config: LaunchConfig, task: Task, cluster: ClusterSpec) -> Jso
         "initializer": config.initializer,
         "finalizer": config.finalizer,
         "copy_to": config.forward_addresses.get(task.mesos_name),
+        "progress_every": config.progress_every,
     }
 
 

@@ -46,7 +46,7 @@ from .screen import unwritten
 from .shipping import Shipment
 from .starts import Starts
 from .story import Story
-from .view import View
+from .view import View, progress_every
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +69,9 @@ class Run:
 
         *bring_to* is where the files go that tasks bring home.
         """
-        self.config, self._console, self._on_ready = config, console, on_ready
+        every = progress_every(config.size) if console.is_live else 0.0
+        self.config = config.but(progress_every=every)
+        self._console, self._on_ready = console, on_ready
         self._observer = observer or Observer()
         self._on_failure = on_failure if config.has_servers else None
         self.id = f"tfmesos-{run_id}"
@@ -200,6 +202,7 @@ class Run:
             self._events.put_nowait,
             self._view.output,
             measured=self._view.measured,
+            progressed=self._view.progressed,
             grace=runner_grace(self.config),
             silent_after=silent_after(self.config),
             dismisses=self._on_failure is None,
@@ -225,8 +228,10 @@ class Run:
     # Living
 
     async def _live(self) -> Outcome:
+        assert self._lifecycle is not None
         async with asyncio.TaskGroup() as self._group:
             self._beside(self._driver.run())
+            self._beside(self._view.draw_on(self._lifecycle, lambda: self._shipment.status))
             outcome = await self._explained(await self._loop())
             if self._on_failure is not None and outcome.error is not None:
                 await self._on_failure(outcome)
@@ -261,7 +266,7 @@ class Run:
                 self._brought.gone(event.task_id)
             if isinstance(event, happened.TaskExited) and not self._lifecycle.is_failing:
                 self._listener.dismiss(event.task_id)
-            self._view.show_status(self._lifecycle, self._shipment.status, clock())
+            self._view.changed()
         return self._outcome
 
     async def _next_event(self) -> Record:

@@ -15,6 +15,7 @@ from .usage import Usage, usage_of
 # Gets (task id, stream, whole lines, number of lines dropped before them); the runner is read
 # no further until it returns.
 Output = Callable[[str, str, str, int], Awaitable[None]]
+Progressed = Callable[[str, str], object]  # gets (task id, a progress bar as it looks now)
 Measured = Callable[[str, Usage], object]  # gets (task id, what it uses), must not wait
 
 
@@ -26,12 +27,14 @@ class RunnerReports:
         emit: Callable[[Event], None],
         output: Output,
         measured: Measured,
+        progressed: Progressed,
         silent_after: float,
         dismisses: bool,
         files: brought.Brought,
     ) -> None:
         self._emit, self._output, self._silent_after = emit, output, silent_after
-        self._measured, self._dismisses, self._files = measured, dismisses, files
+        self._measured, self._progressed = measured, progressed
+        self._dismisses, self._files = dismisses, files
         self._taking = 0  # tasks whose output waits to be shown
         self._taken = self._seen = 0  # messages of all tasks; those when somebody looked last
 
@@ -57,6 +60,8 @@ class RunnerReports:
             self._note_silence(link, wire.count(message, "silent"))
             if usage := usage_of(message):
                 self._measured(link.task_id, usage)
+        elif kind == "progress":
+            self._progressed(link.task_id, wire.field(message, "text", str))
         elif kind == "output":
             await self._show(link.task_id, message)
         elif kind in brought.KINDS:

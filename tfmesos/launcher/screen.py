@@ -8,7 +8,7 @@ import select
 import stat
 import sys
 import termios
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..record import Record
@@ -27,7 +27,7 @@ class Screen(Record):
     terminal_err: bool = False
     colour_out: bool = False
     colour_err: bool = False
-    live: bool = False  # may the last line be rewritten?
+    live: bool = False  # may the last lines be rewritten?
 
     @classmethod
     def of_this_process(cls) -> Screen:
@@ -41,7 +41,7 @@ class Screen(Record):
             terminal_err=err,
             colour_out=out and not plain,
             colour_err=err and not plain,
-            live=err and os.environ.get("TERM") != "dumb",
+            live=err and _may_be_live(os.environ) and not _is_pipe(1),
         )
 
     @classmethod
@@ -53,6 +53,17 @@ class Screen(Record):
             terminal_out=_is_terminal(sys.stdout),
             terminal_err=_is_terminal(sys.stderr),
         )
+
+
+def _may_be_live(environ: Mapping[str, str]) -> bool:
+    """Can this terminal move its cursor, and does a person look at it?"""
+    return environ.get("TERM", "dumb") not in ("dumb", "") and not environ.get("CI")
+
+
+def _is_pipe(fd: int) -> bool:
+    """Whoever reads it, such as a pager, may write to our terminal as well."""
+    mode = os.fstat(fd).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
 def _write_all(fd: int, text: str) -> None:

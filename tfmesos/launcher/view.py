@@ -1,15 +1,33 @@
-"""What a run shows of itself: the output of its tasks on the screen, everything to its observer."""
+"""What a run shows of itself: the output of its tasks, a table of them, everything to its observer.
+
+What the table says is decided in ``rows`` and ``table``; this looks when it is due.
+"""
 
 from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
 
 from ..config.launch import LaunchConfig
 from ..core.lifecycle import Lifecycle
 from ..core.phases import Phase
+from ..core.tasks import Stage
 from .console import Console
 from .observer import Observer
+from .rows import Looks, job_rows, task_rows
+from .table import Table
 from .usage import Usage
 
-STATUS_EVERY = 0.1  # seconds between two versions of the live line, at least
+DRAW_EVERY = 0.1  # seconds between two versions of the table, at least
+CLOCK_EVERY = 1.0  # seconds between two, at most, while times pass
+MOST_TASKS = 200  # more than any terminal has rows for
+PROGRESS_OF_ALL = 0.005  # seconds, of the tasks together, between two looks at a progress bar
+LONGEST = 300  # characters of one
+
+
+def progress_every(tasks: int) -> float:
+    """Seconds between two looks at the progress bar of a task, so that many tell less often."""
+    return max(DRAW_EVERY, PROGRESS_OF_ALL * tasks)
 
 
 class View:
@@ -17,13 +35,10 @@ class View:
         self._console, self._observer = console, observer
         self.names: dict[str, str] = {}  # task id -> name, of all that were launched
         self.shown = {task.name for task in config.tasks if task in config.logs}
-        self._next_status, self._phase = 0.0, Phase.FINISHED
-
-    def show_status(self, lifecycle: Lifecycle, shipping: str, now: float) -> None:
-        is_new_phase = lifecycle.phase is not self._phase
-        if self._console.is_live and (is_new_phase or now >= self._next_status):
-            self._next_status, self._phase = now + STATUS_EVERY, lifecycle.phase
-            self._console.status(shipping or lifecycle.summary())
+        self._has_table = not config.local_chief  # which has the terminal for itself
+        self._usages: dict[str, Usage] = {}
+        self._progress: dict[str, str] = {}
+        self._news = asyncio.Event()
 
     async def output(self, task_id: str, stream: str, text: str, dropped: int) -> None:
         name = self.names.get(task_id, task_id)
@@ -32,4 +47,37 @@ class View:
             await self._console.output(name, stream, text, dropped)
 
     def measured(self, task_id: str, usage: Usage) -> None:
+        self._usages[task_id] = usage
         self._observer.measured(self.names.get(task_id, task_id), usage)
+        self._news.set()
+
+    def progressed(self, task_id: str, line: str) -> None:
+        self._progress[task_id] = line[:LONGEST]
+        self._news.set()
+
+    def changed(self) -> None:
+        """Something has happened."""
+        self._news.set()
+
+    async def draw_on(self, lifecycle: Lifecycle, shipping: Callable[[], str]) -> None:
+        """Keep what is live up to date."""
+        clock = asyncio.get_running_loop().time
+        while self._console.is_live:
+            self._news.clear()
+            self._console.show(self._live(lifecycle, shipping(), clock()))
+            await asyncio.sleep(DRAW_EVERY)
+            try:
+                async with asyncio.timeout(CLOCK_EVERY - DRAW_EVERY):
+                    await self._news.wait()
+            except TimeoutError:
+                pass  # a second has passed
+
+    def _live(self, lifecycle: Lifecycle, shipping: str, now: float) -> Table | None:
+        status = shipping or lifecycle.summary()
+        members = lifecycle.members
+        is_running = lifecycle.phase > Phase.STARTING and members.any_at(Stage.READY)
+        if not (self._has_table and is_running):
+            return Table(status=status) if status else None
+        looks = Looks(self._usages, self._progress)
+        tasks = task_rows(members, looks, now) if len(members) <= MOST_TASKS else ()
+        return Table(tuple(tasks), tuple(job_rows(members, looks, now)), status)

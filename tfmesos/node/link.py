@@ -70,6 +70,7 @@ class Link:
         self.failure: tuple[int, str] | None = None
         self._request: Callable[[], wire.Message] | None = None
         self._callers: Callers | None = None  # where the launcher dials
+        self._news = b""
 
     def open(self, connection: socket.socket | TlsSocket) -> None:
         """Go on where the stub has proved the secret; the launcher's welcome comes next."""
@@ -141,10 +142,16 @@ class Link:
         if request is not None and self.connected:
             self._writing += wire.encode(request())
 
+    def tell(self, news: wire.Message) -> None:
+        """Send *news* after all output so far, unless other news come before; not counted."""
+        self._news = wire.encode(news)
+
     def _fill(self) -> bool:
         while self.connected and len(self._writing) < READ_SIZE:
             frame = self._outbox.next()
             if frame is None:
+                frame, self._news = self._news, b""
+            if not frame:
                 break
             self._writing += frame
         return bool(self._writing)

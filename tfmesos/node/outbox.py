@@ -26,11 +26,20 @@ TAIL_CHARACTERS = 16 * 1024
 
 
 class LineSplitter:
-    """Raw output in, whole lines of text out; what is not UTF-8 is shown as ``\\xff``."""
+    """Raw output in, whole lines of text out; what is not UTF-8 is shown as ``\\xff``.
+
+    Of a line that was rewritten by ``\\r``, such as a progress bar, only the last state is kept.
+    """
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
         self._rest = ""
+        self._is_rewritten = False
+
+    @property
+    def progress(self) -> str:
+        """How the line looks that is being rewritten; empty if none is."""
+        return self._rest.rstrip("\r") if self._is_rewritten else ""
 
     def feed(self, data: bytes) -> str:
         """The lines, or pieces of very long lines, that are complete now, each with its end."""
@@ -39,20 +48,28 @@ class LineSplitter:
     def close(self) -> str:
         """What is left of the last line."""
         lines = self._split(self._decoder.decode(b"", True))
-        rest, self._rest = self._rest, ""
-        return f"{lines}{rest}\n" if rest else lines
+        rest, self._rest, self._is_rewritten = self._rest, "", False
+        return f"{lines}{_last_state(rest)}\n" if rest else lines
 
     def _split(self, text: str) -> str:
         whole, end, self._rest = (self._rest + text).rpartition("\n")
+        if "\r" in whole:
+            whole = "\n".join(map(_last_state, whole.split("\n")))
         if len(whole) > MAX_LINE:
             whole = "\n".join(piece for line in whole.split("\n") for piece in _pieces(line))
         whole += end
-        if "\r" in whole:  # found much faster than a pair
-            whole = whole.replace("\r\n", "\n")
+        self._is_rewritten = (self._is_rewritten and not end) or "\r" in self._rest
+        if "\r" in self._rest:
+            state = self._rest.rstrip("\r")
+            self._rest = state.rpartition("\r")[2] + self._rest[len(state) :][:1]
         if len(self._rest) > MAX_LINE:
             *full, self._rest = _pieces(self._rest)
             whole += "".join(piece + "\n" for piece in full)
         return whole
+
+
+def _last_state(line: str) -> str:
+    return line.rstrip("\r").rpartition("\r")[2]
 
 
 def _pieces(line: str) -> list[str]:

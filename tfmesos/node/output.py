@@ -10,6 +10,13 @@ from .loop import WRITE, Loop
 from .outbox import LineSplitter, Outbox, Tail
 from .stdlib import socket
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .progress import Progress
+    from .wire import Message
+
 FILES = {"stdout": 1, "stderr": 2}  # the runner's own, which are files in the sandbox
 COPY_LIMIT = 1024 * 1024  # bytes waiting to be copied
 COPY_TIMEOUT = 1.0  # seconds for what is left of them at the end
@@ -24,6 +31,7 @@ class Output:
         self.tail = Tail()
         self.forward = True  # whether the launcher wants the lines
         self.copy: Copy | None = None  # of stdout
+        self.progress: Progress | None = None  # if somebody looks at it
         self._last = 0.0  # when the command last wrote, or began
 
     def begin(self) -> None:
@@ -46,12 +54,24 @@ class Output:
         self.tail.add(text)
         if self.forward:
             self._outbox.add_text(stream, text)
+        if self.progress is not None:
+            states = (one.progress for one in (splitter, *self._splitters.values()))
+            self.progress.update(next(filter(None, states), ""))
 
-    def copy_to(self, loop: Loop, address: str, prefix: str) -> None:
-        try:
-            self.copy = Copy(loop, address, prefix)
-        except (OSError, ValueError) as error:
-            self.say(f"no copy to {address}: {error}")
+    def begin_with(
+        self, start: Message, loop: Loop, tell: Callable[[Message], None], prefix: str
+    ) -> None:
+        """Do what the launcher wants; *prefix* is for the copies of the lines."""
+        self.forward = bool(start.get("forward", True))
+        if start.get("progress_every"):
+            from .progress import Progress  # often nobody looks
+
+            self.progress = Progress(loop, tell, float(start["progress_every"]))
+        if start.get("copy_to"):
+            try:
+                self.copy = Copy(loop, start["copy_to"], prefix)
+            except (OSError, ValueError) as error:
+                self.say(f"no copy to {start['copy_to']}: {error}")
 
     def say(self, text: str) -> None:
         """A line of our own among those of the command."""

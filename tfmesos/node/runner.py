@@ -163,12 +163,10 @@ class Runner:
 
     def _prepare(self, cwd: str, wanted: str) -> None:
         start = self._start
-        self._output.forward = bool(start.get("forward", True))
+        self._output.begin_with(start, self._loop, self._link.tell, f"[{self._settings.name}] ")
         if wanted not in ("", cwd) and not start.get("in_image"):
             self._output.say(f"no directory {wanted} on this node; running in {cwd}")
         self._look_for_gpu(start)
-        if start.get("copy_to"):
-            self._output.copy_to(self._loop, start["copy_to"], f"[{self._settings.name}] ")
 
     def _look_for_gpu(self, message: Message) -> None:
         if message.get("no_gpu") and not host.sees_gpu():

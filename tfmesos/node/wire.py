@@ -16,6 +16,8 @@ a broken connection exactly the missing ones are sent again.
                                      exit {code, reason, tail, stopped}
     runner -> launcher               heartbeat {silent, usage}: seconds since its command wrote
                                      anything; CPU, memory and GPUs that it uses (``usage``),
+                                     progress {text}: the last line, if it is not finished and
+                                     was rewritten by "\\r"; empty when it is finished,
                                      fetch {pack, at}: send this pack from byte *at* on
     launcher -> runner, numbered     start {...}, stop {grace, reason, examine}
     launcher -> runner               ack {received} (its heartbeat too), bye {} after the exit,

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from ..json_types import Json
 from ..sanitize import plain
-from ..text import count, size_text
+from ..text import count, duration, size_text
 from .directory import RunDirectory
 from .measurements import latest
 from .status import LOST, RunStatus, TaskStatus, phase_of, state_of, status_now
@@ -23,11 +23,6 @@ def table(rows: Iterable[Sequence[str]]) -> list[str]:
     known = [[plain(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*known, strict=True)]
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in known]
-
-
-def duration(seconds: float) -> str:
-    hours, rest = divmod(int(max(seconds, 0)), 3600)
-    return f"{hours}:{rest // 60:02}:{rest % 60:02}"
 
 
 def list_of(runs: Sequence[RunDirectory], now: float) -> list[str]:

@@ -1,0 +1,63 @@
+"""The last lines on a terminal, which are rewritten in place while other lines scroll above them.
+
+The cursor rests on the line below. So what somebody types, or a shell after us, begins a line of
+its own, and nothing has to be set right again when we are killed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from ..sanitize import columns_of, plain
+
+
+class Live(Protocol):
+    def lines(self, columns: int, rows: int, colour: bool = False) -> list[str]: ...
+
+
+def terminal_size() -> tuple[int, int]:
+    """Columns and rows of the terminal of standard error."""
+    try:
+        return os.get_terminal_size(2)
+    except OSError:
+        return 80, 24
+
+
+def is_in_foreground() -> bool:
+    """In the background the terminal belongs to the shell."""
+    try:
+        return os.tcgetpgrp(2) == os.getpgrp()
+    except OSError:
+        return True  # of no session: nobody else writes there
+
+
+def rewrite(old: Sequence[str], new: Sequence[str], columns: int) -> str:
+    """What replaces the lines *old* by *new* on a terminal of so many columns now.
+
+    It may have had more of them before; then lines that were too long have become several.
+    """
+    height = sum(max(1, -(-columns_of(plain(line)) // max(columns, 1))) for line in old)
+    up = f"\r\x1b[{height}A" if height else "\r"
+    return up + "".join(f"{line}\x1b[K\n" for line in new) + "\x1b[J"
+
+
+class LiveArea:
+    def __init__(
+        self,
+        write: Callable[[str], None],
+        colour: bool,
+        size: Callable[[], tuple[int, int]] = terminal_size,
+        may_draw: Callable[[], bool] = is_in_foreground,
+    ) -> None:
+        self._write, self._colour, self._size, self._may_draw = write, colour, size, may_draw
+        self._drawn: list[str] = []
+
+    def draw(self, live: Live | None) -> None:
+        """Show *live* in the place of what is there."""
+        columns, rows = self._size()
+        new = live.lines(columns, rows, self._colour) if live and self._may_draw() else []
+        if new != self._drawn:
+            self._write(rewrite(self._drawn, new, columns))
+            self._drawn = new
