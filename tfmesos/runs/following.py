@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import heapq
+import os
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
 
 from .directory import RunDirectory
 from .lines import Line, parse
@@ -12,6 +16,10 @@ from .recorder import SAID
 from .task_log import LogReader
 
 LOOK_EVERY = 0.2  # seconds
+
+_PIECE = re.compile(r"(.+\.log)(?:\.\d+)?")
+
+Files = dict[str, tuple[int, int]]  # the pieces of a log, each with its number and its size
 
 Shown = tuple[str, Line]  # whose, and what
 
@@ -33,6 +41,7 @@ class Output:
         """
         self._run, self._tasks, self._keep, self._wanted = run, tasks, keep, wanted
         self._readers: dict[str, LogReader] = {}
+        self._files: dict[str, Files] = {}  # as they were when they were read last
 
     def read(self) -> Iterator[Shown]:
         """What has come since the last time."""
@@ -42,9 +51,17 @@ class Output:
                 self._readers[name] = LogReader(self._run.log_file(name))
                 if self._keep is not None:
                     self._readers[name].skip(self._keep // len(names))
-        logs = (self._lines(name, self._readers[name]) for name in names)
+        logs = (self._lines(name, self._readers[name]) for name in self._changed(names))
         for _, name, line in heapq.merge(*logs, key=lambda found: found[0]):
             yield name, line
+
+    def _changed(self, names: Sequence[str]) -> list[str]:
+        """Of a thousand logs that are looked at again and again most are as they were."""
+        there = _files(self._run.output)
+        found = {name: there.get(self._run.log_file(name).name, {}) for name in names}
+        changed = [name for name in names if found[name] != self._files.get(name)]
+        self._files.update(found)
+        return changed
 
     def _lines(self, name: str, reader: LogReader) -> Iterator[tuple[float, str, Line]]:
         at = 0.0
@@ -63,3 +80,15 @@ class Output:
             yield self.read()
             if not is_over:
                 sleep(LOOK_EVERY)
+
+
+def _files(directory: Path) -> dict[str, Files]:
+    """By the name of the log."""
+    found: dict[str, Files] = {}
+    with suppress(FileNotFoundError), os.scandir(directory) as entries:
+        for entry in entries:
+            if part := _PIECE.fullmatch(entry.name):
+                with suppress(FileNotFoundError):
+                    status = entry.stat()
+                    found.setdefault(part[1], {})[entry.name] = (status.st_ino, status.st_size)
+    return found

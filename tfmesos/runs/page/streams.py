@@ -52,38 +52,44 @@ async def run_events(run: RunDirectory, task: str | None, find: str) -> Stream:
     look = _Look(run, Tail(run, task, find))
     try:
         async for _ in _looks():
-            yield await asyncio.to_thread(look.news)
-            if look.is_over:
+            is_over = await asyncio.to_thread(lambda: run.is_over)  # before the last look
+            for news in (look.at_run, look.at_usage, look.at_output):
+                yield await asyncio.to_thread(news)
+            if is_over:
+                yield event(END, {})
                 return
     finally:
         look.tail.is_left = True
 
 
 class _Look:
+    """Looks for news, each time in a thread; what comes first is shown first."""
+
     def __init__(self, run: RunDirectory, tail: Tail) -> None:
-        self.run, self.tail, self.is_over = run, tail, False
+        self.tail = tail
         self._progress, self._usage = Progress(run), Usage(run)
-        self._last: dict[str, Any] = {}
+        self._last: Json = {}
+        self._has_output = False
 
-    def news(self) -> bytes:
-        """In a thread of its own."""
-        is_over = self.run.is_over  # before the last look
+    def at_run(self) -> bytes:
         now = time.time()
-        found = self._new("run", whole(self._progress, now), now)
-        if points := self._usage.look():
-            found += event("usage", points)
-        lines = self.tail.look()
-        if lines is not None or "output" not in self._last:
-            found += event("output", lines or {"lines": [], "left_out": 0})
-            self._last["output"] = True
-        self.is_over = is_over
-        return found + (event(END, {}) if is_over else b"")
-
-    def _new(self, name: str, value: Json, now: float) -> bytes:
-        if value == self._last.get(name):
+        value = whole(self._progress, now)
+        if value == self._last:
             return b""
-        self._last[name] = value
-        return event(name, {**value, "now": now})
+        self._last = value
+        return event("run", {**value, "now": now})
+
+    def at_usage(self) -> bytes:
+        points = self._usage.look()
+        return event("usage", points) if points else b""
+
+    def at_output(self) -> bytes:
+        """The first time also if there is none."""
+        news = self.tail.look()
+        if news is None and self._has_output:
+            return b""
+        self._has_output = True
+        return event("output", news or {"lines": [], "left_out": 0})
 
 
 async def _looks(clock: Callable[[], float] = time.monotonic) -> AsyncGenerator[None, None]:

@@ -33,6 +33,13 @@ export function setState(node, state, shown = state) {
   setText(node, shown);
 }
 
+// Lines break between words only, and not after every dash.
+export function setWords(node, text) {
+  if (node.textContent === text) return;
+  const words = text.split(" ").flatMap((word) => [" ", el("span", { class: "word" }, word)]);
+  node.replaceChildren(...words.slice(1));
+}
+
 export function byId(id) {
   return document.getElementById(id);
 }

@@ -17,6 +17,11 @@ export function duration(seconds) {
   return `${hours}:${two(minutes)}:${two(whole % 60)}`;
 }
 
+// For marks of a scale: without hours if there are none.
+export function short(seconds, longest) {
+  return longest < 3600 ? duration(seconds).slice(seconds < 600 ? 3 : 2) : duration(seconds);
+}
+
 const DAY = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" });
 const CLOCK = new Intl.DateTimeFormat(undefined, {
   hour: "2-digit", minute: "2-digit", hourCycle: "h23",

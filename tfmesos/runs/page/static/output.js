@@ -18,7 +18,7 @@ export class Output {
     this.onChange = onChange;
     this.task = el("select", { id: "task" });
     this.search = el("input", { id: "find", type: "search", autocomplete: "off", maxlength: 200,
-      spellcheck: "false", placeholder: "in the whole log" });
+      spellcheck: "false", placeholder: "Search the whole log" });
     this.whole = el("a", { class: "button", hidden: true }, "Whole log");
     this.before = el("p", { class: "quiet before", hidden: true });
     this.none = el("p", { class: "quiet none" }, "Loading…");
@@ -34,7 +34,7 @@ export class Output {
       el("div", { class: "bar" },
         el("h2", { id: "output-title" }, "Output"),
         el("label", { for: "task" }, "of"), this.task,
-        el("label", { for: "find" }, "with"), this.search,
+        el("label", { for: "find", class: "unseen" }, "Search the output"), this.search,
         this.whole),
       this.before,
       el("div", { class: "log" }, this.lines, this.none, this.down));

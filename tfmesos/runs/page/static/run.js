@@ -1,6 +1,6 @@
 // One run: its state, its tasks, their output, and how it was started.
 
-import { byId, el, setState, setText } from "./dom.js";
+import { byId, el, setState, setText, setWords } from "./dom.js";
 import { duration, exactly, moment, now, setClock, stateOf } from "./format.js";
 import { Live } from "./live.js";
 import { Output } from "./output.js";
@@ -23,7 +23,8 @@ export class RunPage {
     this.why = el("p", { class: "why", role: "status", hidden: true });
     this.report = el("section", { class: "report", "aria-labelledby": "report-title", hidden: true });
     this.facts = el("dl", { class: "facts" });
-    main.replaceChildren(this.top, this.why, this.report, this.tasks.node, this.output.node,
+    main.replaceChildren(el("p", { class: "quiet" }, "Loading the run…"));
+    this.show = () => main.replaceChildren(this.top, this.why, this.report, this.tasks.node, this.output.node,
       this.timeline.node, this.usage.node,
       el("section", { "aria-labelledby": "facts-title" },
         el("h2", { id: "facts-title" }, "How it was started"), this.facts));
@@ -71,9 +72,10 @@ export class RunPage {
 
   #update(run) {
     setClock(run.now);
+    if (!this.run) this.show();
     this.run = run;
     setState(this.state, run.phase, stateOf(run));
-    setText(this.command, run.command);
+    setWords(this.command, run.command);
     setText(this.began, `began ${moment(run.began)}`);
     this.began.setAttribute("title", exactly(run.began));
     this.stop.hidden = run.is_over || run.phase === "stopping";
@@ -84,8 +86,7 @@ export class RunPage {
     this.output.setTasks(run.all.map((task) => task.name), run.id);
     this.tasks.update(run);
     this.timeline.update(run);
-    this.facts.replaceChildren(...run.facts.flatMap(
-      ([name, fact]) => [el("dt", {}, name), el("dd", {}, fact)]));
+    this.facts.replaceChildren(...run.facts.flatMap(shownFact));
     this.#tick();
   }
 
@@ -120,6 +121,12 @@ export class RunPage {
       await order({ do: "stop", run: this.id });
     }
   }
+}
+
+function shownFact([name, text]) {
+  const value = el("dd");
+  setWords(value, text);
+  return [el("dt", {}, name), value];
 }
 
 function showGone(why) {

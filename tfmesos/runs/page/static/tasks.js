@@ -5,7 +5,7 @@ import { duration, now } from "./format.js";
 import { asked, order } from "./question.js";
 
 const COLUMNS = ["Task", "State", "Node", "Address", "Time", "Restarts", "Exit", ""];
-const AT_FIRST = 100; // rows
+const AT_FIRST = 25; // rows
 const LIVING = ["starting", "running"];
 
 export class Tasks {
@@ -17,13 +17,14 @@ export class Tasks {
     const names = COLUMNS.map((name) => name
       ? el("th", { scope: "col" }, name)
       : el("td", {}, el("span", { class: "unseen" }, "What you can do")));
+    this.counts = el("p", { class: "legend" });
     this.more = el("button", { type: "button", hidden: true });
     this.more.onclick = () => {
       this.isWhole = true;
       this.update(this.run);
     };
     this.node = el("section", { "aria-labelledby": "tasks-title" },
-      el("h2", { id: "tasks-title" }, "Tasks"),
+      el("div", { class: "bar" }, el("h2", { id: "tasks-title" }, "Tasks"), this.counts),
       el("table", { class: "tasks" },
         el("caption", { class: "unseen" }, "The tasks of the run"),
         el("thead", {}, el("tr", {}, ...names)), this.#body),
@@ -32,6 +33,7 @@ export class Tasks {
 
   update(run) {
     this.run = run;
+    this.#count(run.all);
     const shown = this.isWhole ? run.all : firstOf(run.all);
     this.more.hidden = shown.length === run.all.length;
     setText(this.more, `Show all ${run.all.length} tasks`);
@@ -41,6 +43,17 @@ export class Tasks {
       this.#body.replaceChildren(...rows);
     }
     this.tick();
+  }
+
+  // Of few tasks the table tells as much.
+  #count(tasks) {
+    const numbers = new Map();
+    for (const { state } of tasks) numbers.set(state, (numbers.get(state) ?? 0) + 1);
+    const words = [...numbers].map(([state, number]) => `${number} ${state}`);
+    if (tasks.length <= AT_FIRST || this.counts.title === words.join(", ")) return;
+    this.counts.title = words.join(", ");
+    this.counts.replaceChildren(...[...numbers.keys()].map(
+      (state, at) => el("span", { class: `state ${state}` }, words[at])));
   }
 
   tick() {
@@ -63,7 +76,7 @@ export class Tasks {
     setText(address, task.address);
     setText(restarts, task.restarts || "");
     setText(exit.firstChild, task.code ?? "");
-    setText(exit.lastChild, task.code ? task.reason : "");
+    setText(exit.lastChild, task.code && task.reason !== `exited with ${task.code}` ? task.reason : "");
     const isLiving = !this.run.is_over && LIVING.includes(task.state);
     for (const button of buttons.querySelectorAll(".change")) button.hidden = !isLiving;
     return row;
@@ -103,7 +116,7 @@ export class Tasks {
 }
 
 // Of very many tasks those that are not as the others are of interest.
-function firstOf(tasks) {
+export function firstOf(tasks) {
   if (tasks.length <= AT_FIRST) return tasks;
   const odd = tasks.filter((task) => ["failed", "lost"].includes(task.state) || task.restarts);
   return [...new Set([...odd, ...tasks])].slice(0, AT_FIRST);

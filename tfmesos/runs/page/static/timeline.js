@@ -1,12 +1,12 @@
 // When each task waited, started, ran and ended, as a drawing.
 
 import { el, svg } from "./dom.js";
-import { duration, now } from "./format.js";
+import { duration, now, short } from "./format.js";
+import { firstOf } from "./tasks.js";
 
 const ROW = 22;
 const BAR = 12;
 const AXIS = 22;
-const MOST_ROWS = 60;
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400];
 const WORDS = ["waiting", "starting", "running", "succeeded", "failed", "stopped", "lost"];
 
@@ -37,7 +37,7 @@ export class Timeline {
   }
 
   draw() {
-    const tasks = this.run.all.slice(0, MOST_ROWS);
+    const tasks = firstOf(this.run.all);
     const style = getComputedStyle(this.place);
     const padding = parseFloat(style.paddingLeft) + parseFloat(style.paddingRight);
     const width = Math.max(this.place.clientWidth - padding, 240);
@@ -61,7 +61,7 @@ function axis(total, x, height, most) {
   for (let at = 0; at <= total; at += step) marks.push(at);
   return marks.map((at) => svg("g", { class: "mark" },
     svg("line", { x1: x(at), x2: x(at), y1: 0, y2: height - AXIS + 4 }),
-    svg("text", { x: x(at), y: height - 6, "text-anchor": at ? "middle" : "start" }, duration(at))));
+    svg("text", { x: x(at), y: height - 6, "text-anchor": at ? "middle" : "start" }, short(at, total))));
 }
 
 function row(task, top, x, total) {

@@ -16,7 +16,7 @@ export class Usage {
     this.grid = el("div", { class: "plots" });
     this.more = el("p", { class: "quiet", hidden: true });
     this.node = el("section", { "aria-labelledby": "usage-title", hidden: true },
-      el("h2", { id: "usage-title" }, "Use"), this.grid, this.more);
+      el("h2", { id: "usage-title" }, "Resources"), this.grid, this.more);
   }
 
   add(news) {
@@ -52,27 +52,30 @@ export class Usage {
   #draw(task) {
     const points = this.#points.get(task);
     KINDS.forEach(([name, column, shown, least], index) => {
-      const { node, value, line, area } = this.#cards.get(task).plots[index];
+      const { node, value, peak, line, area } = this.#cards.get(task).plots[index];
       const values = points.filter((point) => point[column] !== null);
       node.hidden = !values.length;
       if (!values.length) return;
-      const most = Math.max(least, ...values.map((point) => point[column]));
+      const highest = Math.max(...values.map((point) => point[column]));
+      const most = Math.max(least, highest);
       const path = drawn(values, column, most);
       setText(value, shown(values[values.length - 1][column]));
+      setText(peak, `peak ${shown(highest)}`);
       line.setAttribute("points", path);
       area.setAttribute("points", `${path} ${WIDTH},${HEIGHT} 0,${HEIGHT}`);
       node.querySelector("svg").setAttribute("aria-label",
-        `${name} of ${task}: now ${value.textContent}, at most ${shown(most)}`);
+        `${name} of ${task}: now ${value.textContent}, ${peak.textContent}`);
     });
   }
 }
 
 function plot(name) {
-  const value = el("b");
+  const [value, peak] = [el("b"), el("small")];
   const [line, area] = [svg("polyline", { class: "line" }), svg("polygon", { class: "area" })];
   const drawing = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none",
     role: "img" }, area, line);
-  return { value, line, area, node: el("div", { class: "measure" }, el("span", {}, name), value, drawing) };
+  const node = el("div", { class: "measure" }, el("span", {}, name), peak, value, drawing);
+  return { value, peak, line, area, node };
 }
 
 function drawn(values, column, most) {

@@ -1,0 +1,134 @@
+"""Makes the pictures of docs/ from real runs: python misc/screenshots.py [NAME ...]
+
+It needs TensorFlow, chromium and chromium-driver, and takes about two minutes.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+PICTURES = ROOT / "docs" / "pictures"
+sys.path.insert(0, str(ROOT))
+
+from tests.browser import chromium, until, until_text  # noqa: E402
+
+REPLICAS = (
+    *("--ps_hosts", "{ps_hosts}", "--worker_hosts", "{worker_hosts}"),
+    *("--job_name", "{job_name}", "--worker_index", "{task_index}"),
+)
+MEASURED = 45.0  # seconds in which there are enough measurements for a plot
+WIDE, NARROW = 1180, 400
+
+
+class Stage:
+    """A directory with a program, and runs of it that nobody else sees."""
+
+    def __init__(self, place: Path) -> None:
+        self.program = place / "digits"
+        shutil.copytree(ROOT / "examples" / "mnist", self.program)
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        self.env = {**os.environ, "XDG_STATE_HOME": str(place / "state"), "PATH": path}
+
+    def tfrun(self, *words: str) -> str:
+        options: Any = {"cwd": self.program, "env": self.env, "stdout": subprocess.PIPE}
+        return subprocess.run(["tfrun", *words], text=True, **options).stdout.strip()
+
+    @contextmanager
+    def page(self) -> Iterator[str]:
+        """The link to the page of these runs."""
+        words = ["tfrun", "ui", "--no-browser"]
+        served = subprocess.Popen(words, env=self.env, stdout=subprocess.PIPE, text=True)
+        try:
+            assert served.stdout is not None
+            yield served.stdout.readline().strip()
+        finally:
+            served.send_signal(signal.SIGINT)
+            served.wait()
+
+
+class Camera:
+    def __init__(self, browser: Any) -> None:
+        self._browser = browser
+
+    def look(self, width: int, scheme: str = "light") -> None:
+        feature = {"name": "prefers-color-scheme", "value": scheme}
+        self._do("Emulation.setEmulatedMedia", features=[feature])
+        self._size(width, 800)
+
+    def take(self, name: str, most: int = 2400) -> None:
+        """The whole page, or its first *most* pixels."""
+        height = self._browser.execute_script("return document.documentElement.scrollHeight")
+        width = self._browser.execute_script("return innerWidth")
+        self._size(width, min(height, most))
+        time.sleep(0.5)  # what follows the size is drawn
+        PICTURES.mkdir(exist_ok=True)
+        self._browser.save_screenshot(str(PICTURES / f"{name}.png"))
+
+    def _size(self, width: int, height: int) -> None:
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self._do("Emulation.setDeviceMetricsOverride", **size)
+
+    def _do(self, command: str, **values: Any) -> None:
+        self._browser.execute_cdp_cmd(command, values)
+
+
+def page(stage: Stage) -> None:
+    """The list of runs, one that goes on, and one that failed."""
+    flags = ("-w", "2", "-s", "1")
+    stage.tfrun(*flags, "--logs", "none", "--", "python", "mnist_replica.py", *REPLICAS)
+    wrong = ("python", "mnist_replica.py", *REPLICAS, "--data", "digits-2026.npz")
+    stage.tfrun(*flags, "--logs", "none", "--", *wrong)
+    endless = ("python", "mnist_replica.py", *REPLICAS, "--steps", "10000000")
+    live = stage.tfrun("--detach", *flags, "--", *endless)
+    try:
+        time.sleep(MEASURED)
+        with stage.page() as link, chromium("--hide-scrollbars") as browser:
+            _take_all(browser, link, live)
+    finally:
+        stage.tfrun("stop", live)
+
+
+def _take_all(browser: Any, link: str, live: str) -> None:
+    camera = Camera(browser)
+    camera.look(WIDE)
+    browser.get(link)
+    until_text(browser, "failed", "succeeded", "running")
+    camera.take("page-runs", 360)
+    links = browser.find_elements("css selector", ".runs tbody a")
+    failed = next(link.text for link in links if link.text != live)
+    base = browser.current_url
+    browser.get(f"{base}?run={failed}")
+    until_text(browser, "Why it failed", "How it was started")
+    camera.take("page-failure", 760)
+    browser.get(f"{base}?run={live}")
+    until_text(browser, "step")
+    until(browser, lambda: browser.find_elements("css selector", ".plot"))
+    for name, width, scheme in (("live", WIDE, "light"), ("dark", WIDE, "dark")):
+        camera.look(width, scheme)
+        camera.take(f"page-{name}")
+    camera.look(NARROW)
+    camera.take("page-narrow", 1200)
+
+
+MAKERS = {"page": page}
+
+
+def main(names: list[str]) -> None:
+    for name in names or MAKERS:
+        with tempfile.TemporaryDirectory(prefix="pictures-", dir="/tmp") as place:
+            MAKERS[name](Stage(Path(place)))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
