@@ -128,7 +128,7 @@ def _run(args: argparse.Namespace, is_program: bool) -> int:
 
 
 def _detach(config: LaunchConfig, args: argparse.Namespace) -> int:
-    from .config.launch import NO_TASK
+    from .config.task_choice import NO_TASK
     from .errors import SpecError
     from .runs.detaching import Handover
 

@@ -4,9 +4,9 @@ from tfmesos.config.job import Job, Resources
 from tfmesos.config.jobs import parse_jobs
 from tfmesos.config.launch import (
     LaunchConfig,
-    TaskChoice,
 )
 from tfmesos.config.parsing import parse_address, parse_extra_config
+from tfmesos.config.task_choice import TaskChoice
 from tfmesos.config.volumes import Volume, parse_volumes
 from tfmesos.errors import SpecError
 

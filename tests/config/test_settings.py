@@ -33,6 +33,8 @@ OTHERS = {
     "success": "worker:0",
     "hang_timeout": 5,
     "evaluator_grace": 5,
+    "tensorboard": "logs",
+    "tensorboard_stays": True,  # with a TensorBoard
     "principal": "me",  # with a secret
     "secret_file": "FILE",  # with a principal
     "token_file": "FILE",
@@ -85,6 +87,7 @@ COMPANIONS = {
     "principal": {"secret_file": "FILE"},
     "secret_file": {"principal": "me"},
     "key_file": {"cert_file": "cert.pem"},
+    "tensorboard_stays": {"tensorboard": "logs"},
     "user": {"image": "me/train"},
     "ship_limit": {"ship": "."},
     "keytab": {"krb5_principal": "me@REALM"},

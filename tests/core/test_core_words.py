@@ -225,7 +225,7 @@ def test_a_task_beside_the_launcher_needs_no_place():
     assert (second.address, second.stage) == ("127.0.0.1:1", Stage.REGISTERED)
     assert members.live("local-id") is second and not first.is_local
     assert [member.task.name for member in members.waiting()] == ["worker:0", "ps:0"]
-    assert members.with_runner == 1 and members.any_live
+    assert members.with_runner == 1 and members.live_count == 1
 
 
 # Back at another place

@@ -3,7 +3,7 @@
 from tests.builders import servers, workers
 from tests.replay import Run, only
 from tfmesos.config.job import Job
-from tfmesos.config.launch import TaskChoice
+from tfmesos.config.task_choice import TaskChoice
 from tfmesos.core import actions as do
 from tfmesos.core.success import MIN_LIFE
 

@@ -27,6 +27,7 @@ MAX_NAME = 63  # characters
 MAX_PORT = 65535
 MAX_NUM = 1_000_000  # tasks of a job: more would take our memory before anything else is asked
 EVALUATOR = "evaluator"
+TENSORBOARD = "tensorboard"
 SINGLE_TYPES = ("chief", "master", EVALUATOR)  # TensorFlow knows at most one of each
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")  # what TensorFlow accepts as a job name
@@ -307,6 +308,11 @@ class Task(Record):
     def type(self) -> str:
         """What it is to TensorFlow."""
         return self.job.task_type
+
+    @property
+    def is_aside(self) -> bool:
+        """Does it only stand by? Then the run goes on whatever becomes of it."""
+        return self.job.task_type == TENSORBOARD
 
     @property
     def number(self) -> int:

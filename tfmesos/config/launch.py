@@ -7,7 +7,7 @@ the flag.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from ..errors import SpecError
 from ..record import NOTHING, Record
@@ -20,6 +20,7 @@ from .secret import Secret, TaskSecrets
 from .settings import DEFAULTS
 from .shipping import Ship
 from .sizes import large_environment, wrong_name
+from .task_choice import EVERY_TASK, TaskChoice
 from .volumes import Volume
 
 _NO_TEXT = re.compile("[\ud800-\udfff]")  # what Python makes of bytes that are not UTF-8
@@ -36,44 +37,6 @@ _MAY_BE_BYTES = {
     "ship",
     "pods",
 }
-
-
-class TaskChoice(Record):
-    """Some of the tasks: pairs of job name and index, ``*`` for every one."""
-
-    chosen: frozenset[tuple[str, str]]
-
-    @classmethod
-    def parse(cls, field: str, text: str, tasks: Sequence[Task]) -> TaskChoice:
-        """Read ``all``, ``none`` or a list such as ``worker:0,ps:*``."""
-        if text in ("all", "*"):
-            return cls(frozenset({("*", "*")}))
-        if text in ("none", ""):
-            return cls(frozenset())
-        return cls(
-            frozenset(cls._parse_one(field, part.strip(), tasks) for part in text.split(","))
-        )
-
-    @staticmethod
-    def _parse_one(field: str, part: str, tasks: Sequence[Task]) -> tuple[str, str]:
-        job, colon, index = part.partition(":")
-        indices = {str(task.index) for task in tasks if task.job.name == job}
-        if not indices:
-            jobs = ", ".join(sorted({task.job.name for task in tasks}))
-            raise SpecError(None, field, f"names no job of this run: {part!r} (there is {jobs})")
-        if not colon:
-            index = "*"
-        if index != "*" and index not in indices:
-            raise SpecError(None, field, f"names no task of this run: {part!r}")
-        return job, index
-
-    def __contains__(self, task: Task) -> bool:
-        job = task.job.name
-        return not self.chosen.isdisjoint({("*", "*"), (job, "*"), (job, str(task.index))})
-
-
-EVERY_TASK = TaskChoice(frozenset({("*", "*")}))
-NO_TASK = TaskChoice(frozenset())
 
 
 class Access(Record):
@@ -139,6 +102,7 @@ class LaunchConfig(Record):
     run_timeout: float | None = None  # seconds
     hang_timeout: float | None = None  # seconds of silence that end the run
     hang_of_any: bool = False  # of any task, or of all
+    tensorboard_stays: bool = False  # when all others have ended
     evaluator_grace: float = DEFAULTS["evaluator_grace"]  # seconds after all others
     stop_grace: float | None = None  # seconds from the signal below to SIGKILL, if it was said
     stop_signal: str = DEFAULTS["stop_signal"]
@@ -170,6 +134,8 @@ class LaunchConfig(Record):
             problem = "'all' cannot be combined with a local chief: it is not started again"
             raise SpecError(None, "restart_policy", problem)
         self._check_ship()
+        if self.tensorboard_stays and not any(task.is_aside for task in self.tasks):
+            raise SpecError(None, "tensorboard_stays", "needs a TensorBoard, and there is none")
         if self.bring and not self.record:
             problem = "needs the record of the run, which the files become a part of"
             raise SpecError(None, "bring", problem)

@@ -34,9 +34,11 @@ from .setting import (
     role_name,
 )
 from .shipping import ShipSettings
+from .tensorboard import BoardSettings
 
 
 class Settings(
+    BoardSettings,
     EntrySettings,
     FailureSettings,
     KubernetesSettings,

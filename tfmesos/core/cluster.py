@@ -21,15 +21,16 @@ class Cluster:
 
     @property
     def is_complete(self) -> bool:
-        return self._members.with_runner == len(self._members)
+        return self._members.is_complete
 
     def start(self) -> list[Action]:
         """Everybody is told of everybody."""
         self.spec, self.is_ready = self._members.cluster(), False
-        for member in self._members:
+        registered = [member for member in self._members if member.stage is Stage.REGISTERED]
+        for member in registered:
             self._members.move(member, Stage.STARTED)
             member.told_address = member.address
-        return [Start(tuple((m.task_id, m.task) for m in self._members), self.spec)]
+        return [Start(tuple((m.task_id, m.task) for m in registered), self.spec)]
 
     def rejoin(self, member: Member) -> list[Action]:
         """One task joins the others, who have gone on without it."""
@@ -48,4 +49,5 @@ class Cluster:
         if self.is_ready or not self._members.all_at_least(Stage.READY):
             return []
         self.is_ready = True
-        return [AnnounceReady(self.spec)]
+        aside = {other.task.type for other in self._members.aside}
+        return [AnnounceReady({name: at for name, at in self.spec.items() if name not in aside})]

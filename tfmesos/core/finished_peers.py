@@ -48,4 +48,5 @@ class FinishedPeers:
         return [Say(f"finished: {ended}; {silent} ({hint})", "notice")]
 
     def _finished(self) -> list[Member]:
-        return [m for m in self._members if m.stage is Stage.ENDED and m.task.job.cmd is not None]
+        ended = [member for member in self._members if member.stage is Stage.ENDED]
+        return [m for m in ended if m.task.job.cmd is not None and not m.task.is_aside]

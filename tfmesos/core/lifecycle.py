@@ -24,6 +24,7 @@ from .hangs import Hangs
 from .node_warning import node_warning
 from .outcome import Ending, Outcome
 from .phases import Phase
+from .placing import Placing
 from .restarts import Restart, Restarts
 from .rules import USUAL_RULES, Rules
 from .stopping import Stopping
@@ -36,41 +37,34 @@ from .waiting import Wait
 
 class Lifecycle:
     def __init__(
-        self,
-        tasks: Sequence[Task],
-        run_id: str,
-        now: float,
-        rules: Rules = USUAL_RULES,
+        self, tasks: Sequence[Task], run_id: str, now: float, rules: Rules = USUAL_RULES
     ) -> None:
         self.members = Tasks(tasks, run_id)
         if rules.local is not None:
             self.members.add_local(*rules.local)
         self.phase = Phase.STARTING
         self._cluster = Cluster(self.members)
-        self._stopping = Stopping(self.members, now, rules.has_finalizer, rules.stop_grace)
+        stop = (rules.has_finalizer, rules.stop_grace, rules.tensorboard_stays)
+        self._stopping = Stopping(self.members, now, *stop)
         self._endings = Endings(self.members, rules.nodes_alike)
         self._restarts = Restarts(rules.restarts)
         self._avoided_nodes = AvoidedNodes()
         self._restarted: list[Ending] = []
         self._hangs = Hangs(rules.hang_timeout, self._commands_awaited, rules.hang_of_any)
-        self._finished_peers = FinishedPeers(
-            self.members, self._commands_awaited, self._hangs.silent_since
-        )
+        self._peers = FinishedPeers(self.members, self._commands_awaited, self._hangs.silent_since)
         self._success = Success(tasks, rules.success, rules.evaluator_grace)
         self._wait = Wait(self.members, rules.start_timeout, now)
         self._time_limit = TimeLimit(rules.run_timeout, now)
         self._stopwatch = Stopwatch(now)
+        self._placing = Placing(self.members, self._avoided_nodes, self._stopwatch)
         self._clocks: Clocks[Action] = Clocks(
             (lambda: self._restarts.deadline, self._launch_again),
-            (lambda: self._wait.deadline if self._is_waited_for else None, self._tick_wait),
+            (self._wait_deadline, self._tick_wait),
             (lambda: self._endings.deadline, self._tick_endings),
             (lambda: self._success.deadline_in(self.phase), self._succeed),
             (lambda: self._hangs.deadline, self._tick_hangs),
-            (lambda: self._finished_peers.deadline, self._finished_peers.tick),
-            (
-                lambda: self._time_limit.deadline_in(self.phase),
-                lambda now: self._stop(Outcome(error=self._time_limit.error()), now),
-            ),
+            (lambda: self._peers.deadline, self._peers.tick),
+            (lambda: self._time_limit.deadline_in(self.phase), self._tick_time_limit),
             (lambda: self._stopping.deadline_in(self.phase), self._tick_stopping),
         )
 
@@ -91,16 +85,18 @@ class Lifecycle:
             case happened.EngineGaveUp(error):
                 return self._engine_gave_up(error, now)
             case happened.TasksPlaced(places):
-                return self._placed(places, now)
+                self._placing.take(places, self.phase, now)
+                return []
             case happened.TasksNotPlaced(task_ids):
                 self.members.not_launched(task_ids)
                 return self._finish_when_stopped(now) if self.phase is Phase.STOPPING else []
             case happened.Waiting(placed, reason):
                 self._wait.placed, self._wait.reason = placed, reason
                 return []
-            case happened.Impossible(reason):
-                error = ResourcesError(f"this cannot be placed: {reason}")
-                return self._stop(Outcome(error=error), now) if self._is_waited_for else []
+            case happened.Impossible(reason) if self._placing.is_waited_for(self.phase):
+                return self._fail(ResourcesError(f"this cannot be placed: {reason}"), now)
+            case happened.Impossible():
+                return []
             case happened.NodeLost() | happened.NodeWanted():
                 return node_warning(event, self.members)
             case happened.TaskRegistered():
@@ -128,40 +124,19 @@ class Lifecycle:
 
     def summary(self) -> str:
         """Where a wait stands, in one line; empty when nobody waits."""
-        if self.phase is Phase.STOPPING:
+        if self.phase in (Phase.STOPPING, Phase.STAYING):
             return self._stopping.summary()
-        return self._wait.summary() if self._is_waited_for else ""
+        return self._wait.summary() if self._placing.is_waited_for(self.phase) else ""
 
     # Getting the tasks placed and started
 
     def _engine_ready(self, now: float) -> list[Action]:
         again, self._wait.is_engine_ready = self._wait.is_engine_ready, True
+        wanted = self._placing.request(self.phase)
         if again:
-            return [self._request()]
+            return [wanted]
         self._stopwatch.lap("finding the cluster", now)
-        return [self._request(), *self._start_when_complete()]  # if all are here nobody waits
-
-    @property
-    def _is_waited_for(self) -> bool:
-        """Is there a task that the others cannot begin or go on without?"""
-        if self.phase is Phase.STARTING:
-            return True
-        return self.phase is Phase.RUNNING and not self.members.all_at_least(Stage.STARTED)
-
-    def _request(self) -> do.Place | do.StopPlacing:
-        """Ask for places for all that wait; what was asked for before no longer counts."""
-        wanted = self.members.wanted() if self._is_waited_for else ()
-        if not wanted:
-            return do.StopPlacing("no task is waiting")
-        return do.Place(wanted, self._avoided_nodes.until, self.phase is Phase.RUNNING)
-
-    def _placed(self, places: Sequence[happened.Placed], now: float) -> list[Action]:
-        for place in places:
-            self.members.launch(place)
-        if self.phase is Phase.STARTING and not self.members.waiting():
-            is_first = all(member.attempt == 1 for member in self.members)
-            self._stopwatch.lap("waiting for places" if is_first else "launching again", now)
-        return []
+        return [wanted, *self._start_when_complete()]  # if all are here nobody waits
 
     def _register(self, event: happened.TaskRegistered) -> list[Action]:
         member = self.members.live(event.task_id)
@@ -187,14 +162,18 @@ class Lifecycle:
         if member is None or member.stage is not Stage.STARTED:
             return []
         announced = self._cluster.ready(member, now)
-        if not announced or self.phase is not Phase.RUNNING:
-            return []
-        self._stopwatch.lap("starting the tasks", now)
-        return announced
+        if announced and self.phase is Phase.RUNNING:
+            self._stopwatch.lap("starting the tasks", now)
+        where = f"TensorBoard is at http://{member.address}"
+        said = [do.Say(where, "notice")] if member.task.is_aside else []
+        return [*said, *announced] if self.phase is Phase.RUNNING else []
+
+    def _wait_deadline(self) -> float | None:
+        return self._wait.deadline if self._placing.is_waited_for(self.phase) else None
 
     def _tick_wait(self, now: float) -> Sequence[Action]:
         if self._wait.is_over(now):
-            return self._stop(Outcome(error=self._wait.error()), now)
+            return self._fail(self._wait.error(), now)
         return self._wait.notice(now)
 
     # Ends of tasks
@@ -221,7 +200,7 @@ class Lifecycle:
         self._hangs.forget(member)
         member.ending = end.for_report()
         self.members.move(member, Stage.ENDED)
-        if self.phase is Phase.STOPPING:
+        if self.phase >= Phase.STOPPING:
             return self._finish_when_stopped(now)
         if self.phase is Phase.RESTARTING:
             return self._start_again_when_stopped(now)
@@ -239,6 +218,9 @@ class Lifecycle:
         if self.phase not in (Phase.STARTING, Phase.RUNNING):
             return todo
         restart = self._restarts.grant(end, had_started)
+        if restart is None and end.member.task.is_aside:
+            said = do.Say(f"{end.sentence(had_started)}; going on without it", "warning")
+            return [*todo, said, *self._start_when_complete()]
         if restart is None:
             assert end.member.ending is not None
             return [*todo, *self._stop(Outcome.of_failure(end.member.ending), now)]
@@ -266,7 +248,7 @@ class Lifecycle:
         member.near = restart.near(end, had_started, now)
         self.members.move(member, Stage.PAUSING)
         self._restarts.schedule(member, now + restart.pause)
-        if self.phase is Phase.RUNNING:
+        if self.phase is Phase.RUNNING and not member.task.is_aside:
             self._wait.begin(now)
         return [said, do.Refuse(member.task_id), *self._launch_again(now)]
 
@@ -274,7 +256,7 @@ class Lifecycle:
         due = self._restarts.due(now)
         for member in due:
             self.members.retry(member)
-        return [self._request()] if due else []
+        return [self._placing.request(self.phase)] if due else []
 
     def _restart_all(self, pause: float, now: float) -> list[Action]:
         """Stop everybody; when the last one has ended all are started again."""
@@ -296,7 +278,7 @@ class Lifecycle:
         self._success.begin()
         self._stopwatch.lap("stopping to start again", now)
         self._wait.begin(now)
-        return [*given_up, self._request()]
+        return [*given_up, self._placing.request(self.phase)]
 
     # Hangs
 
@@ -308,22 +290,30 @@ class Lifecycle:
 
     def _tick_hangs(self, now: float) -> list[Action]:
         said, error = self._hangs.tick(now)
-        return [*said, *(self._stop(Outcome(error=error), now, examine=True) if error else [])]
+        return [*said, *(self._fail(error, now, examine=True) if error else [])]
 
     # Ends of the run
 
     def _engine_gave_up(self, error: TFMesosError, now: float) -> list[Action]:
-        if self.phase is Phase.STOPPING:
+        if self.phase >= Phase.STOPPING:
             return []  # the runners still hear us; the engine's confirmation is not needed
-        return self._stop(Outcome(error=error), now)
+        return self._fail(error, now)
 
     def _stop_requested(self, stop: happened.StopRequested, now: float) -> list[Action]:
         said = self._stopping.request(stop.exit_code, stop.grace)
         if self.phase is Phase.STOPPING:
             sooner = self._stopping.begin(stop.reason, now) if stop.grace else []
             return self._finish(now) if self._stopping.is_cut else [*said, *sooner]
+        if self.phase is Phase.STAYING:
+            return [*said, *self._stop(self._stopping.outcome, now)]
         error = Interrupted(stop.reason, stop.exit_code) if stop.exit_code else None
         return [*said, *self._stop(Outcome(error=error), now)]
+
+    def _tick_time_limit(self, now: float) -> list[Action]:
+        return self._fail(self._time_limit.error(), now)
+
+    def _fail(self, error: TFMesosError, now: float, examine: bool = False) -> list[Action]:
+        return self._stop(Outcome(error=error), now, examine)
 
     def _succeed(self, now: float) -> list[Action]:
         return [*self._success.say_stopped(self.members), *self._stop(Outcome(), now)]
@@ -331,6 +321,7 @@ class Lifecycle:
     def _stop(self, outcome: Outcome, now: float, examine: bool = False) -> list[Action]:
         """The one way down, for success, failure and interruption alike."""
         self._stopwatch.lap("running" if self._cluster.is_ready else "starting the tasks", now)
+        self._stopping.choose_kept(outcome)
         self.phase, self._stopping.outcome = Phase.STOPPING, outcome
         self._restarts.cancel()
         todo = self._stopping.begin(str(outcome.error or "the run is over"), now, examine=examine)
@@ -342,9 +333,12 @@ class Lifecycle:
         return self._start_again_when_stopped(now)
 
     def _finish_when_stopped(self, now: float) -> list[Action]:
-        return [] if self.members.any_live else self._finish(now)
+        return [] if self._stopping.is_awaiting else self._finish(now)
 
     def _finish(self, now: float) -> list[Action]:
+        if self._stopping.keeps_any and not self._stopping.is_cut:
+            self.phase = Phase.STAYING
+            return self._stopping.say_staying()
         self.phase = Phase.FINISHED
         self._stopwatch.lap("stopping", now)
         return [do.Finish(self._stopping.ended(self._stopwatch.laps, self._restarted))]

@@ -10,4 +10,5 @@ class Phase(IntEnum):
     RUNNING = 2
     RESTARTING = 3  # all tasks are stopped, to be started again
     STOPPING = 4
-    FINISHED = 5
+    STAYING = 5  # all have ended but those that stay until somebody ends them
+    FINISHED = 6

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ..config.failures import DEFAULT_EVALUATOR_GRACE, DEFAULT_GRACE
 from ..config.job import Task
-from ..config.launch import TaskChoice
 from ..config.restarts import USUAL_RESTARTS, RestartPolicy
+from ..config.task_choice import TaskChoice
 from ..record import Record
 
 
@@ -19,6 +19,7 @@ class Rules(Record):
     hang_timeout: float | None = None  # of silence
     hang_of_any: bool = False  # of any task, or of all
     evaluator_grace: float = DEFAULT_EVALUATOR_GRACE  # after all others have finished
+    tensorboard_stays: bool = False  # when all others have ended
     stop_grace: float = DEFAULT_GRACE  # from the signal to SIGKILL, and for the finalizer
     nodes_alike: bool = False
     has_finalizer: bool = False

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..config.failures import DEFAULT_GRACE
+from ..errors import Interrupted
 from ..text import some
 from .actions import Action, Kill, Refuse, Say, StopPlacing, StopRunner
 from .outcome import Ending, Outcome
 from .phases import Phase
-from .tasks import Tasks
+from .tasks import Member, Stage, Tasks
 
 KILL_GRACE = DEFAULT_GRACE  # from SIGTERM to SIGKILL, and for the finalizer after that
 HANG_REPORT = 4.0  # seconds more when the tasks are to tell what they are doing
@@ -23,12 +24,38 @@ class Stopping:
         now: float,
         has_finalizer: bool = False,
         grace: float = KILL_GRACE,
+        stays: bool = False,
     ) -> None:
+        """A TensorBoard *stays* when all others have ended, until somebody ends it."""
+        self._stays = stays
         self._members, self._grace, self._has_finalizer = members, grace, has_finalizer
         self._is_requested = self._is_interrupted = False
         self.is_cut = False  # was it requested twice, so that nothing is waited for?
         self._over_from = self._given_up_at = now
         self.outcome = Outcome()  # what the run ends with
+        self._kept: list[Member] = []
+
+    def choose_kept(self, outcome: Outcome) -> None:
+        """Those that are not ended with the others, but later: once, and not after a Ctrl-C."""
+        stays = self._stays and not isinstance(outcome.error, Interrupted)
+        aside = [member for member in self._members.aside if member.stage is Stage.READY]
+        self._kept = aside if stays else []
+
+    @property
+    def keeps_any(self) -> bool:
+        return any(member.is_live for member in self._kept)
+
+    @property
+    def is_awaiting(self) -> bool:
+        """Does anybody live that is to end?"""
+        return self._members.live_count > sum(member.is_live for member in self._kept)
+
+    def say_staying(self) -> list[Action]:
+        self._stays = False
+        where = some([f"http://{member.address}" for member in self._kept])
+        how = self.outcome.error or "the run has succeeded"
+        text = f"{how}; TensorBoard stays at {where} until Ctrl-C or tfrun stop"
+        return [Say(text, "notice")]
 
     def begin(
         self, reason: str, now: float, *, examine: bool = False, pause: float = 0.0
@@ -42,6 +69,8 @@ class Stopping:
         self._given_up_at = now + takes + (HANG_REPORT if examine else 0)
         todo: list[Action] = [StopPlacing(reason)] if self._members.waiting() else []
         for member in self._members:
+            if member in self._kept:
+                continue
             if member.has_runner:
                 look = examine and member.task.job.cmd is not None
                 todo.append(StopRunner(member.task_id, self._grace, reason, look))
@@ -82,9 +111,7 @@ class Stopping:
     @property
     def over_at(self) -> float:
         """When it is over at the latest: those that live then are waited for no longer."""
-        return (
-            max(self._over_from, self._given_up_at) if self._members.any_live else self._over_from
-        )
+        return max(self._over_from, self._given_up_at) if self.is_awaiting else self._over_from
 
     def deadline_in(self, phase: Phase) -> float | None:
         return self.over_at if phase in (Phase.STOPPING, Phase.RESTARTING) else None

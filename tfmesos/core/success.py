@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from ..config.failures import DEFAULT_EVALUATOR_GRACE
 from ..config.job import DECIDING_TYPES, EVALUATOR, Task
-from ..config.launch import TaskChoice
+from ..config.task_choice import TaskChoice
 from ..text import some
 from .actions import Say
 from .phases import Phase
@@ -87,7 +87,7 @@ def _names(members: list[Member]) -> str:
 
 def deciding(tasks: Sequence[Task], chosen: TaskChoice | None) -> set[Task]:
     """Those whose success is the success of the run: the chief, else the workers, else all."""
-    commands = {task for task in tasks if task.job.cmd is not None}
+    commands = {task for task in tasks if task.job.cmd is not None and not task.is_aside}
     if chosen is not None:
         return {task for task in commands if task in chosen}
     for name in DECIDING_TYPES:

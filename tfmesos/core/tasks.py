@@ -61,6 +61,7 @@ class Tasks:
         self._members = [Member(task, self._task_id(task, 1)) for task in tasks]
         self._by_id = {member.task_id: member for member in self._members}
         self._count = Counter({Stage.WAITING: len(tasks)})
+        self.aside = [member for member in self._members if member.task.is_aside]
 
     def __len__(self) -> int:
         return len(self._members)
@@ -160,14 +161,22 @@ class Tasks:
         return sum(self._count[stage] for stage in _WITH_RUNNER)
 
     @property
-    def any_live(self) -> bool:
-        return bool(self._count[Stage.LAUNCHED] or self.with_runner)
+    def live_count(self) -> int:
+        return self._count[Stage.LAUNCHED] + self.with_runner
+
+    @property
+    def is_complete(self) -> bool:
+        """Has everybody a runner, but for those that the run goes on without?"""
+        without = sum(member.stage is Stage.ENDED for member in self.aside)
+        return self.with_runner == len(self) - without
 
     def any_at(self, stage: Stage) -> bool:
         return self._count[stage] > 0
 
     def all_at_least(self, stage: Stage) -> bool:
-        return not any(self._count[earlier] for earlier in Stage if earlier < stage)
+        """Those aside are waited for by nobody."""
+        earlier = sum(self._count[one] for one in Stage if one < stage)
+        return earlier == sum(member.stage < stage for member in self.aside)
 
     def failures_besides(self, cause: Ending | None) -> tuple[Ending, ...]:
         """How the others ended that failed by themselves, the earliest first."""
@@ -179,5 +188,6 @@ class Tasks:
         """The cluster spec: task type to the addresses of its tasks."""
         spec: dict[str, list[str]] = {}
         for member in self:
-            spec.setdefault(member.task.type, []).append(member.address)
+            if member.address or not member.task.is_aside:
+                spec.setdefault(member.task.type, []).append(member.address)
         return spec

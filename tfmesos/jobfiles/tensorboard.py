@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import re
-import shlex
 
+from ..config.job import TENSORBOARD
+from ..config.tensorboard import command as command
 from .common import EVERY_FAILURE
 from .translation import Document
 
-JOB = "tensorboard"
+JOB = TENSORBOARD
 PORT = 6006  # where people look for it
-
-
-def command(log_dir: str) -> str:
-    """Where the launcher says it is to be found, and not at a port that another one may have.
-
-    It leaves a file in the directory for temporary ones, so that is the sandbox.
-    """
-    board = 'TMPDIR="$MESOS_SANDBOX" tensorboard --host "${at%:*}" --port "${at##*:}"'
-    return f"at={{tensorboard_hosts}}; exec env {board} --logdir {shlex.quote(log_dir)}"
 
 
 def log_dir_of(text: str) -> str | None:

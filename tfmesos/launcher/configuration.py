@@ -11,19 +11,20 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ..config.entry import entry_environment, with_entry
 from ..config.failures import parse_hang_timeout
-from ..config.job import Job
+from ..config.job import TENSORBOARD, Job
 from ..config.jobs import constrained, parse_jobs, tasks_of
 from ..config.kubernetes_settings import SCHEME, PodSettings, parse_claims
 from ..config.launch import (
     Access,
     LaunchConfig,
-    TaskChoice,
 )
 from ..config.parsing import parse_address, parse_extra_config
 from ..config.restarts import RestartPolicy, parse_codes, parse_limit
 from ..config.secret import without_password, without_values
 from ..config.settings import merge
 from ..config.shipping import parse_bring
+from ..config.task_choice import TaskChoice
+from ..config.tensorboard import log_dir_of, with_board
 from ..config.volumes import parse_volumes
 from ..errors import SpecError
 from ..mesos.masters import parse as parse_master
@@ -84,7 +85,7 @@ def _translated(given: Given, jobs: tuple[Job, ...]) -> Given:
     image, remark = _image(given["image"] or None, is_local=is_local)
     ship = ship_of(given)
     cwd, python, advertise = given["cwd"], given["python"] or None, given["advertise"]
-    jobs = tuple(with_entry(jobs, given))
+    jobs = tuple(with_board(with_entry(jobs, given), _board_dir(given)))
     extra = given["extra_config"]
     initializer, finalizer = parse_extra_config({} if extra is None else extra)
     secrets, warnings = read_secrets(given)
@@ -134,10 +135,18 @@ def _absolute(path: Any) -> str | None:
 
 
 def _entry_environment(given: Given) -> dict[str, str]:
-    log_dir = given["log_dir"]
-    if log_dir and "://" not in log_dir:
-        log_dir = os.path.normpath(os.path.join(_current_directory(), log_dir))
-    return entry_environment({**given, "log_dir": log_dir})
+    return entry_environment({**given, "log_dir": _directory(given["log_dir"])})
+
+
+def _board_dir(given: Given) -> str | None:
+    return _directory(log_dir_of(given["tensorboard"]))
+
+
+def _directory(name: str | None) -> str | None:
+    """The same from everywhere; an address is as it is."""
+    if not name or "://" in name:
+        return name
+    return os.path.normpath(os.path.join(_current_directory(), name))
 
 
 def _pods(given: Given) -> PodSettings:
@@ -176,7 +185,8 @@ def _logs(given: Given, jobs: Sequence[Job]) -> TaskChoice:
     if given["logs"] is not None:
         return TaskChoice.parse("logs", given["logs"], tasks_of(jobs))
     shown = () if given["quiet"] else jobs
-    return TaskChoice(frozenset((job.name, "*") for job in shown if job.cmd is not None))
+    speaking = (job for job in shown if job.cmd is not None and job.task_type != TENSORBOARD)
+    return TaskChoice(frozenset((job.name, "*") for job in speaking))
 
 
 def _success(given: str | None, jobs: Sequence[Job]) -> TaskChoice | None:

@@ -41,6 +41,7 @@ class Beginning(Record):
             hang_timeout=config.hang_timeout,
             hang_of_any=config.hang_of_any,
             evaluator_grace=config.evaluator_grace,
+            tensorboard_stays=config.tensorboard_stays,
             stop_grace=config.kill_grace,
             has_finalizer=config.finalizer is not None,
             nodes_alike=config.is_local or config.all_in_images,

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..config.job import Job, Task
+from ..config.job import TENSORBOARD, Job, Task
 from ..config.launch import LaunchConfig
 from ..config.secret import Secret
 from ..core.actions import ClusterSpec, StopRunner
@@ -65,7 +65,7 @@ def runner_settings(
         "stop_signal": config.stop_signal,
         "same_machine": config.is_local,
         "secrets": config.secrets,
-        "bring": list(config.bring),
+        "bring": [] if task.is_aside else list(config.bring),
         "bring_limit": config.bring_limit,
     }
 
@@ -126,7 +126,7 @@ def start_message(config: LaunchConfig, task: Task, cluster: ClusterSpec) -> Jso
     return {
         **prepare_message(config, task),
         "type": "start",
-        "cluster": cluster,
+        "cluster": cluster if job.cmd is not None else _of_tensorflow(cluster),
         "starts": {job.task_type: job.start for job in config.jobs if job.start},
         "command": job.cmd,
         "releases_port": not config.reserves_port(job),
@@ -137,6 +137,11 @@ def start_message(config: LaunchConfig, task: Task, cluster: ClusterSpec) -> Jso
         "copy_to": config.forward_addresses.get(task.mesos_name),
         "progress_every": config.progress_every,
     }
+
+
+def _of_tensorflow(cluster: ClusterSpec) -> ClusterSpec:
+    """What a bare server is told: it would wait for a TensorBoard to answer."""
+    return {name: addresses for name, addresses in cluster.items() if name != TENSORBOARD}
 
 
 def start_frames(

@@ -107,6 +107,8 @@ class Run:
 
     def request_stop(self, reason: str, exit_code: int, grace: float | None = None) -> None:
         """End the run: in good order the first time, at once the second time."""
+        if self._lifecycle is not None and self._lifecycle.phase is Phase.STAYING:
+            exit_code = 0  # how it ended is known
         self.stop_requests.add(reason, exit_code)
         if self.stop_requests.is_cut:
             self._console.hurry()

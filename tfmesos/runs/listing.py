@@ -71,6 +71,7 @@ def status_of(run: RunDirectory, now: float) -> list[str]:
         lines.append(f"  {word}{plain(status.why)}")
     usages = {} if run.is_over else latest(run.measurements_file)
     lines += _tree(status, end_of(run, now) - run.began, usages)
+    lines += [f"  TensorBoard: {address}" for address in status.tensorboards()]
     if files := run.brought_files():
         lines.append(f"  {count(len(files), 'file')} brought home: {run.brought}")
     report = (run.outcome or {}).get("report") or []
@@ -132,6 +133,7 @@ def as_json(run: RunDirectory, now: float) -> Json:
         "host": run.launcher.host,
         "directory": str(run.path),
         "brought": run.brought_files(),
+        "tensorboard": status.tensorboards(),
         "jobs": status.jobs(),
         "addresses": status.addresses(),
         "tasks": [_task_json(task, usages.get(task.name)) for task in status.tasks.values()],

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..config.job import TENSORBOARD
 from ..core import events as happened
 from ..json_types import Json
 from ..launcher.deciders import Beginning
@@ -21,6 +22,7 @@ ELSEWHERE = "on another machine"  # of which nothing can be known here
 class TaskStatus:
     name: str
     job: str
+    type: str = ""  # to TensorFlow
     state: str = "waiting"  # starting, running, succeeded, failed, stopped
     node: str = ""
     address: str = ""
@@ -46,6 +48,11 @@ class RunStatus:
             job = found.setdefault(task.job, {})
             job[task.state] = job.get(task.state, 0) + 1
         return found
+
+    def tensorboards(self) -> list[str]:
+        """Where each TensorBoard that runs is to be found."""
+        boards = (task for task in self.tasks.values() if task.type == TENSORBOARD)
+        return [f"http://{task.address}" for task in boards if task.state == "running"]
 
     def jobs(self) -> dict[str, dict[str, int]]:
         """By job: the counts, those people ask for also if they are 0, and its restarts."""
@@ -138,7 +145,9 @@ class Reader:
     def _begin(self, beginning: Beginning) -> None:
         self._began, self._run_id = beginning.at, beginning.run_id
         tasks = [task for job in beginning.jobs for task in job.tasks]
-        self.status.tasks = {task.name: TaskStatus(task.name, task.job.name) for task in tasks}
+        self.status.tasks = {
+            task.name: TaskStatus(task.name, task.job.name, task.type) for task in tasks
+        }
         if local := beginning.rules.local:
             task, task_id, address = local
             self._names[task_id] = task.name
@@ -173,7 +182,8 @@ class Reader:
     def _ready(self, task: TaskStatus, at: float) -> None:
         self._enter(task, "running", at)
         task.began = at
-        if all(other.began is not None for other in self.status.tasks.values()):
+        awaited = [one for one in self.status.tasks.values() if one.type != TENSORBOARD]
+        if all(one.began is not None for one in awaited):
             self.status.phase, self.status.why = "running", ""
 
     def _ended(

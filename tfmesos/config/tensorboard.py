@@ -1,0 +1,76 @@
+"""TensorBoard as a job beside the training: what it runs, and the settings that ask for it."""
+
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated, Any, TypedDict
+
+from ..errors import SpecError
+from .job import TENSORBOARD, Job
+from .setting import TASKS, Setting
+
+CPUS, MEM = 0.1, 512.0  # as little as it may take
+RESTARTS = 3  # then the run goes on without it
+
+
+def command(log_dir: str) -> str:
+    """Where the launcher says it is to be found, and not at a port that another one may have.
+
+    It leaves a file in the directory for temporary ones, so that is the sandbox.
+    """
+    board = 'TMPDIR="$MESOS_SANDBOX" tensorboard --host "${at%:*}" --port "${at##*:}"'
+    return f"at={{tensorboard_hosts}}; exec env {board} --logdir {shlex.quote(log_dir)}"
+
+
+def log_dir_of(value: Any) -> str | None:
+    """``DIR`` or ``{logdir: DIR}``. Raises SpecError if it is neither."""
+    found = value
+    if isinstance(value, Mapping) and set(value) == {"logdir"}:
+        found = value["logdir"]
+    if found is not None and (not isinstance(found, str) or not found):
+        problem = f"must be the directory of its events, or {{logdir: DIR}}, got {value!r}"
+        raise SpecError(None, "tensorboard", problem)
+    return found
+
+
+def with_board(jobs: Iterable[Job], log_dir: str | None) -> Iterator[Job]:
+    """The jobs, and TensorBoard beside them if it has a *log_dir*."""
+    for job in jobs:
+        if log_dir and job.name == TENSORBOARD:
+            problem = f"and a job of the name {TENSORBOARD} exclude each other: give one of them"
+            raise SpecError(None, "tensorboard", problem)
+        yield job
+    if log_dir:
+        yield Job(
+            TENSORBOARD,
+            1,
+            cpus=CPUS,
+            mem=MEM,
+            cmd=command(log_dir),
+            restarts=RESTARTS,
+            restart_policy="task",
+            retry_codes="1-255",
+        )
+
+
+class BoardSettings(TypedDict, total=False):
+    """A part of ``Settings``."""
+
+    tensorboard: Annotated[
+        str | Mapping[str, str] | None,
+        Setting(
+            "also run TensorBoard, on the events in this directory, which its node must have, or "
+            "at an address such as gs://...; whatever becomes of it, the run goes on",
+            ("--tensorboard",),
+            TASKS,
+            "LOGDIR",
+        ),
+    ]
+    tensorboard_stays: Annotated[
+        bool,
+        Setting(
+            "let TensorBoard stay when all others have ended, until Ctrl-C or tfrun stop",
+            ("--tensorboard-stays",),
+            TASKS,
+            default=False,
+        ),
+    ]

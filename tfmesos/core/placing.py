@@ -1,0 +1,37 @@
+"""Places for the tasks: when they are asked for, and for whom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .actions import Place, StopPlacing
+from .avoided_nodes import AvoidedNodes
+from .events import Placed
+from .phases import Phase
+from .tasks import Stage, Tasks
+from .timings import Stopwatch
+
+
+class Placing:
+    def __init__(self, members: Tasks, avoided: AvoidedNodes, stopwatch: Stopwatch) -> None:
+        self._members, self._avoided, self._stopwatch = members, avoided, stopwatch
+
+    def is_waited_for(self, phase: Phase) -> bool:
+        """Is there a task that the others cannot begin or go on without?"""
+        if phase is Phase.STARTING:
+            return True
+        return phase is Phase.RUNNING and not self._members.all_at_least(Stage.STARTED)
+
+    def request(self, phase: Phase) -> Place | StopPlacing:
+        """Ask for places for all that wait; what was asked for before no longer counts."""
+        wanted = self._members.wanted() if phase <= Phase.RUNNING else ()
+        if not wanted:
+            return StopPlacing("no task is waiting")
+        return Place(wanted, self._avoided.until, phase is Phase.RUNNING)
+
+    def take(self, places: Sequence[Placed], phase: Phase, now: float) -> None:
+        for place in places:
+            self._members.launch(place)
+        if phase is Phase.STARTING and not self._members.waiting():
+            is_first = all(member.attempt == 1 for member in self._members)
+            self._stopwatch.lap("waiting for places" if is_first else "launching again", now)
