@@ -257,12 +257,35 @@ def test_pauses_between_attempts_grow_up_to_a_limit(monkeypatch):
 
     async def use(listener, dialer):
         await done.wait()
-        assert dialer.troubles == {f"{TASK}-0": "nobody listens"}
 
     dialling(dial, use)
     pauses = [later - before for before, later in itertools.pairwise(times)]
     for pause, least in zip(pauses, (0.01, 0.02, 0.04, 0.08, 0.08, 0.08), strict=True):
         assert pause >= least
+
+
+def test_a_task_that_cannot_be_had_for_a_while_is_told_of_once_with_the_reason(monkeypatch):
+    for name in ("FIRST_PAUSE", "LONGEST_PAUSE", "SAY_AFTER"):
+        monkeypatch.setattr(dialers, name, 0.05)
+    said, times, done = [], [], asyncio.Event()
+
+    async def dial(task_id):
+        if len(times) == 10:
+            done.set()
+        times.append(asyncio.get_running_loop().time())
+        raise ConnectionRefusedError("nobody listens")
+
+    async def main():
+        listener = Listener(RUN, lambda event: None, None)
+        say = lambda *words: said.append((*words, asyncio.get_running_loop().time()))  # noqa: E731
+        async with asyncio.timeout(HANG), listener, Dialer(listener, dial, say=say) as dialer:
+            listener.expect(TASK)
+            dialer.begin(TASK)
+            await done.wait()
+
+    asyncio.run(main())
+    ((task_id, reason, at),) = said
+    assert (task_id, reason) == (TASK, "nobody listens") and at - times[0] >= 0.05
 
 
 @pytest.mark.parametrize("how", ["end", "forget"])

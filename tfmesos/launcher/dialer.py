@@ -20,12 +20,15 @@ log = logging.getLogger(__name__)
 AT_ONCE = 32  # dials under way
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0  # seconds between two attempts for a task
 GOOD = 5.0  # seconds after which a connection was a good one, and pauses begin anew
+SAY_AFTER = 5.0  # seconds without a connection to a task
+SAY_EVERY = 30.0  # seconds between two sentences, for all tasks together
 
 
 class Dialer:
     """Use it in an ``async with``, inside that of the *listener*, which owns the connections.
 
-    *dial* makes a connection to the runner of a task; it may raise OSError or TFMesosError.
+    *dial* makes a connection to the runner of a task; it may raise OSError or TFMesosError. *say*
+    is told of a task that cannot be had for a while, and why.
     """
 
     def __init__(
@@ -33,12 +36,13 @@ class Dialer:
         listener: Listener,
         dial: Callable[[str], Awaitable[socket.socket]],
         tls: SSLContext | None = None,
+        say: Callable[[str, str], object] = lambda task_id, reason: None,
     ) -> None:
-        self._listener, self._dial, self._tls = listener, dial, tls
+        self._listener, self._dial, self._tls, self._say = listener, dial, tls, say
+        self._said_at = float("-inf")
         self._room = asyncio.Semaphore(AT_ONCE)
         self._group = asyncio.TaskGroup()
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self.troubles: dict[str, str] = {}  # why the last attempt for a task failed
 
     async def __aenter__(self) -> Dialer:
         await self._group.__aenter__()
@@ -66,7 +70,6 @@ class Dialer:
     def end(self, task_id: str) -> None:
         """This task has ended, or is forgotten. What it said last is still heard."""
         task = self._tasks.pop(task_id, None)
-        self.troubles.pop(task_id, None)
         if task is not None:
             task.cancel()
 
@@ -77,12 +80,15 @@ class Dialer:
     async def _keep(self, task_id: str) -> None:
         pause = FIRST_PAUSE
         clock = asyncio.get_running_loop().time
+        missed_since = clock()
         while self._listener.needs_connection(task_id):
             began = clock()
             try:
                 await self._connect(task_id)
+                missed_since = clock()
             except (OSError, TFMesosError) as error:
-                self._say(task_id, str(error) or type(error).__name__)
+                reason = str(error) or type(error).__name__
+                self._failed(task_id, reason, clock() - missed_since)
             if clock() - began > GOOD:
                 pause = FIRST_PAUSE
             await asyncio.sleep(pause)
@@ -94,10 +100,11 @@ class Dialer:
             connection = await self._dial(task_id)
         if not self._listener.needs_connection(task_id):
             return connection.close()
-        self.troubles.pop(task_id, None)
         await self._listener.adopt(connection, self._tls)
 
-    def _say(self, task_id: str, reason: str) -> None:
-        if self.troubles.get(task_id) != reason:
-            log.info("no connection to %s yet: %s", task_id, reason)
-        self.troubles[task_id] = reason
+    def _failed(self, task_id: str, reason: str, missed: float) -> None:
+        log.debug("no connection to %s yet: %s", task_id, reason)
+        now = asyncio.get_running_loop().time()
+        if missed >= SAY_AFTER and now - self._said_at >= SAY_EVERY:
+            self._said_at = now
+            self._say(task_id, reason)

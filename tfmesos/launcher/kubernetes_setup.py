@@ -69,11 +69,15 @@ class KubernetesSetup:
             host = await self._unless_stopped(self._own_host())
             tls, self.certificate = link_tls(self._config, host, self._run_id)
             return join_address(*await listener.listen(host, 0, tls))
-        self._links = await self._stack.enter_async_context(Dialer(listener, self._dial))
+        links = Dialer(listener, self._dial, say=self._say_unreached)
+        self._links = await self._stack.enter_async_context(links)
         return f":{LINK_PORT}"
 
     async def _own_host(self) -> str:
         return await asyncio.to_thread(local_address_towards, self._access.server)
+
+    def _say_unreached(self, task_id: str, reason: str) -> None:
+        self._say(f"a task cannot be connected to yet: {reason}", "notice")
 
     async def _dial(self, task_id: str) -> socket.socket:
         return await self._driver.dial(task_id)

@@ -44,7 +44,9 @@ def stub_settings(
     *certificate* is the hash of ours, if the link uses TLS.
     """
     seen = NOBODY if owner is None else owner
-    told = f"{launcher} {run_id} {task_id} {timings.CONNECT_TIMEOUT:g} {seen} {certificate}"
+    is_dialled = launcher.startswith(":")
+    seconds = timings.DIALLED_TIMEOUT if is_dialled else timings.CONNECT_TIMEOUT
+    told = f"{launcher} {run_id} {task_id} {seconds:g} {seen} {certificate}"
     return told.rstrip()
 
 

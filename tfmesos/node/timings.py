@@ -6,6 +6,7 @@ HEARTBEAT = 5.0  # between two signs of life of either side
 SILENCE_TIMEOUT = 20.0  # without one, after which the connection counts as broken
 HANDSHAKE_TIMEOUT = 5.0  # for one connection: to make it, and to prove the secret
 CONNECT_TIMEOUT = 20.0  # for a new task to reach the launcher
+DIALLED_TIMEOUT = 60.0  # for the launcher to dial a new task: its way may be broken just then
 RECONNECT_TIMEOUT = 30.0  # to find each other again after the connection broke
 LOCAL_RECONNECT_TIMEOUT = 2.0  # the same on one machine, where a lost launcher has ended
 STOP_GRACE = 2.0  # from SIGTERM to SIGKILL, if the launcher does not say
