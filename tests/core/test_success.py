@@ -89,7 +89,7 @@ def test_an_evaluator_that_takes_too_long_is_stopped_and_that_is_said():
     run.exit("worker:1")
     said, *stops = run.wait(5)
     assert said == do.Say(
-        "evaluator:0 did not finish within 5 s after all others: stopping it (--evaluator-grace)",
+        "evaluator:0 did not finish within 5 s after all others: stopping it",
         "warning",
     )
     assert {stop.task_id for stop in stops} == {run.id("evaluator:0"), run.id("ps:0")}

@@ -67,7 +67,7 @@ class Success:
         if not live:
             return []
         when = f"within {self._grace:g} s after all others"
-        text = f"{_names(live)} did not finish {when}: stopping it (--evaluator-grace)"
+        text = f"{_names(live)} did not finish {when}: stopping it"
         return [Say(text, "warning")]
 
     def deadline_in(self, phase: Phase) -> float | None:
