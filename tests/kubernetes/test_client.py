@@ -209,6 +209,12 @@ def test_what_rbac_forbids_for_the_cluster_needs_a_cluster_role(certificate):
     assert "a ClusterRole with the rule" in str(error) and '"nodes"' in str(error)
 
 
+def test_who_shows_no_credentials_is_told_so(certificate):
+    error = refused(certificate, "anonymous")
+    assert "as nobody: the user of the kubeconfig gives no credentials" in str(error)
+    assert "Role" not in str(error)
+
+
 def test_an_unknown_token_may_have_expired(certificate):
     error = refused(certificate, "401")
     assert "may have expired" in str(error) and error.exit_code == 69

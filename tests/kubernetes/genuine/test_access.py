@@ -1,0 +1,102 @@
+"""All ways to show a genuine server who we are."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import sys
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.bounds import HANG
+from tfmesos.kubernetes.api_error import ApiError
+from tfmesos.kubernetes.client import Client
+from tfmesos.kubernetes.kubeconfig import access
+
+
+def listed(found):
+    """What there is of pods, for whom *found* lets in."""
+
+    async def main():
+        async with asyncio.timeout(HANG), Client(found) as client:
+            items, _ = await client.list("pods")
+            return items
+
+    return asyncio.run(main())
+
+
+def changed(kube, change):
+    """The kubeconfig of the restricted user, after *change* of its cluster and its user."""
+    config = json.loads(kube.kubeconfig.read_text())
+    change(config["clusters"][0]["cluster"], config["users"][0]["user"])
+    kube.kubeconfig.write_text(json.dumps(config))
+    return access("k8s://")
+
+
+def test_a_plugin_gives_the_token(kube, tmp_path):
+    def change(cluster, user):
+        status = {"token": user.pop("token")}
+        version = "client.authentication.k8s.io/v1"
+        said = {"apiVersion": version, "kind": "ExecCredential", "status": status}
+        script = tmp_path / "login"
+        script.write_text(f"#!{sys.executable}\nprint({json.dumps(said)!r})\n")
+        script.chmod(0o755)
+        user["exec"] = {"apiVersion": version, "command": "./login", "interactiveMode": "Never"}
+
+    assert listed(changed(kube, change)) == []
+
+
+def test_files_hold_the_token_and_the_authority(kube, tmp_path):
+    def change(cluster, user):
+        (tmp_path / "token").write_text(user.pop("token"))
+        authority = base64.b64decode(cluster.pop("certificate-authority-data"))
+        (tmp_path / "ca.crt").write_bytes(authority)
+        user["tokenFile"], cluster["certificate-authority"] = "token", "ca.crt"
+
+    assert listed(changed(kube, change)) == []
+
+
+def test_a_client_certificate_lets_the_administrator_in(kube, admin_config):
+    where = {"KUBECONFIG": str(admin_config)}
+    assert listed(access(f"k8s:///{kube.name}", where)) == []
+
+
+def test_inside_the_cluster_the_service_account_is_enough(kube, tmp_path):
+    config = json.loads(kube.kubeconfig.read_text())
+    cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
+    (tmp_path / "token").write_text(user["token"])
+    (tmp_path / "namespace").write_text(kube.name)
+    (tmp_path / "ca.crt").write_bytes(base64.b64decode(cluster["certificate-authority-data"]))
+    host, port = urlsplit(cluster["server"]).netloc.split(":")
+    pod = {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": port, "HOME": "/none"}
+    found = access("k8s://", pod, str(tmp_path))
+    assert (found.namespace, found.context) == (kube.name, "")
+    assert listed(found) == []
+
+
+def test_a_server_is_not_trusted_without_its_authority_unless_that_is_wanted(kube):
+    def forget(cluster, user):
+        del cluster["certificate-authority-data"]
+
+    def skip(cluster, user):
+        cluster["insecure-skip-tls-verify"] = True
+
+    with pytest.raises(ApiError, match="is not trusted"):
+        listed(changed(kube, forget))
+    assert listed(changed(kube, skip)) == []
+
+
+def test_the_name_in_the_certificate_may_be_another_one(kube):
+    def misname(cluster, user):
+        cluster["tls-server-name"] = "no-such-name"
+
+    with pytest.raises(ApiError, match="is not trusted"):
+        listed(changed(kube, misname))
+
+
+def test_nobody_is_let_in_without_credentials(kube):
+    with pytest.raises(ApiError) as caught:
+        listed(changed(kube, lambda cluster, user: user.clear()))
+    assert caught.value.code == 403 and "gives no credentials" in str(caught.value)
