@@ -177,10 +177,11 @@ def test_a_mistake_leaves_no_record():
     assert not directory(".").exists()
 
 
-def test_a_control_socket_with_a_long_path_works(tmp_path):
+def test_a_control_socket_with_a_long_path_works_without_a_directory_elsewhere(tmp_path):
     state = tmp_path / ("long" * 40)
     env = {"XDG_STATE_HOME": str(state)}
     run_id = tfrun("--detach", "-w", 1, "--", *UNTIL_STOPPED, env=env).stdout.strip()
+    assert len(os.listdir(os.environ["TMPDIR"])) == 1, "more than the embedded Mesos, which is held"
     assert tfrun("stop", run_id, env=env).returncode == 0
     assert tfrun("wait", run_id, env=env).returncode == 130
 

@@ -8,12 +8,10 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shutil
 import socket
 import struct
-import tempfile
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Self
 
@@ -50,8 +48,8 @@ class Control:
         complain: Callable[[str], object],
     ) -> None:
         self._run, self._commands, self._complain = run, commands, complain
-        self._short: str | None = None  # a directory with a path that is not too long
         self._server: asyncio.Server | None = None
+        self._closing = ExitStack()
 
     async def __aenter__(self) -> Self:
         try:
@@ -61,11 +59,7 @@ class Control:
         return self
 
     async def _listen(self) -> None:
-        path = str(self._run.socket_file)
-        if len(os.fsencode(path)) > LONGEST_PATH:
-            self._short = tempfile.mkdtemp(prefix="tfmesos-")
-            path = os.path.join(self._short, "control")
-            self._run.socket_file.symlink_to(path)
+        path = self._closing.enter_context(_short_path(self._run.socket_file))
         self._server = await asyncio.start_unix_server(self._serve, path, limit=LONGEST_LINE)
         os.chmod(path, 0o600)
 
@@ -73,8 +67,7 @@ class Control:
         if self._server is not None:
             self._server.close()
         self._run.socket_file.unlink(missing_ok=True)
-        if self._short is not None:
-            shutil.rmtree(self._short, ignore_errors=True)
+        self._closing.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError, ValueError, asyncio.IncompleteReadError):
@@ -111,7 +104,8 @@ def ask(run: RunDirectory, do: str, **more: object) -> None:
     with socket.socket(socket.AF_UNIX) as link:
         link.settimeout(ANSWER_WITHIN)
         try:
-            link.connect(_short_path(run.socket_file))
+            with _short_path(run.socket_file) as path:
+                link.connect(path)
             link.sendall(json.dumps({"do": do, **more}).encode() + b"\n")
             answer = json_reader.read(link.makefile("rb").readline(LONGEST_LINE))
         except (OSError, ValueError) as error:
@@ -120,5 +114,17 @@ def ask(run: RunDirectory, do: str, **more: object) -> None:
         raise Refused(f"{run.id}: {problem}")
 
 
-def _short_path(path: Path) -> str:
-    return os.readlink(path) if path.is_symlink() else str(path)
+@contextmanager
+def _short_path(path: Path) -> Iterator[str]:
+    """A way to *path* that is not too long for a socket, until the block is left. Raises OSError.
+
+    A long one leads over its directory, held open: nothing is made that a killed process leaves.
+    """
+    if len(os.fsencode(path)) <= LONGEST_PATH:
+        yield str(path)
+        return
+    directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield f"/proc/self/fd/{directory}/{path.name}"
+    finally:
+        os.close(directory)
