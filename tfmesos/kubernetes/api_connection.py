@@ -26,6 +26,7 @@ from .credentials import Credentials
 
 log = logging.getLogger(__name__)
 
+REVIEWS = ("selfsubjectrulesreviews", "selfsubjectaccessreviews")  # what we may do
 CONNECT = 10.0  # seconds
 ANSWER = 60.0  # seconds to any question; a server that starts may take long
 MAX_BODY = 64 * 1024 * 1024  # bytes; a page of pods has a tenth
@@ -168,7 +169,8 @@ class ApiConnection:
         parts += [part for part in (kind, question.name, subresource) if part]
         path = "/".join(quote(part, safe="") for part in parts)
         given = urlencode({name: value for name, value in query.items() if value})
-        return f"{self.server}/api/v1/{path}{given and '?'}{given}"
+        group = "apis/authorization.k8s.io" if kind in REVIEWS else "api"
+        return f"{self.server}/{group}/v1/{path}{given and '?'}{given}"
 
 
 class _Attempts:

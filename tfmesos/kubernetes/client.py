@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from ..json_types import Json
 from .access import Access
-from .api_connection import ApiConnection
+from .api_connection import REVIEWS, ApiConnection
 from .api_error import ApiError, Expired, NotKubernetes, Question
 from .port_forward import Handshake, PortForwards
 from .watch_events import Lines, event_of
@@ -28,7 +28,7 @@ LOG_LINES = 500
 FULL_LISTS = 3  # attempts, if the pages of a list expire
 
 Objects = list[Json]
-_OF_CLUSTER = {"nodes", "namespaces"}
+_OF_CLUSTER = {"nodes", "namespaces", *REVIEWS}
 
 
 class Client:

@@ -17,7 +17,7 @@ from ..json_types import Json
 from ..text import count
 from . import actions as do
 from . import events as happened
-from . import objects
+from . import objects, rights
 from .actions import KubernetesAction, NewPod
 from .api_error import ApiError
 from .client import Client
@@ -100,6 +100,7 @@ class KubernetesDriver:
         end, said = clock() + self._give_up_after, ""
         while True:
             try:
+                await self._check_rights()
                 _, version = await self._client.list("pods", f"{objects.RUN}=none")
                 self._owner = await self._ownership.create()
                 return version
@@ -110,6 +111,23 @@ class KubernetesDriver:
                     said = str(error)
                     self._emit(happened.ServerSought(f"no Kubernetes yet: {said}"))
             await asyncio.sleep(RETRY_PAUSE)
+
+    async def _check_rights(self) -> None:
+        """Before anything is made. A server that does not tell will refuse what it must."""
+        namespace, ask = self._client.namespace, self._client.create
+        try:
+            review = await ask("selfsubjectrulesreviews", rights.rules_review(namespace))
+            unsure = rights.lacking(review, rights.needed(dials=self._links is not None))
+            reviews = [rights.access_review(namespace, right) for right in unsure]
+            found = await asyncio.gather(*(ask("selfsubjectaccessreviews", it) for it in reviews))
+        except ApiError as error:
+            if error.is_retryable or error.code == 401:
+                raise
+            log.debug("the server does not tell what we may do: %s", error)
+            return
+        pairs = zip(unsure, found, strict=True)
+        if missing := [right for right, it in pairs if not rights.is_granted(it)]:
+            raise rights.forbidden(missing, namespace)
 
     async def _watch(self, owner: Owner, version: str) -> None:
         try:

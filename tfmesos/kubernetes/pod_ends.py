@@ -49,7 +49,7 @@ _REASONS = {
     "NodeAffinity": "was refused by its node: its labels have changed",
     "UnexpectedAdmissionError": "was refused by its node",
 }
-DELETED = "was deleted by somebody else than this run"
+DELETED = "was deleted by somebody"
 
 
 def ending(task_id: str, task: Task, pod: PodSeen, was_killed: bool) -> TaskEnded | None:

@@ -14,11 +14,11 @@ RBAC = "rbac.authorization.k8s.io"
 USER = "restricted"
 # The minimal Role of docs/kubernetes.rst.
 RIGHTS = {
-    "pods": ["create", "delete", "get", "list", "watch"],
+    "pods": ["create", "delete", "list", "watch"],
     "pods/log": ["get"],
     "pods/portforward": ["create", "get"],
-    "secrets": ["create", "delete"],
-    "configmaps": ["create", "delete", "get", "list", "patch"],
+    "secrets": ["create"],
+    "configmaps": ["create", "delete", "list", "patch"],
 }
 
 
