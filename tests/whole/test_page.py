@@ -4,11 +4,14 @@ import os
 import re
 import signal
 import stat
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 
 from tests.bounds import HANG
@@ -17,6 +20,8 @@ from tests.commands import finish, read_until, running_tfrun, tfrun
 
 UNTIL_STOPPED = "echo begun; trap 'echo stopped; exit 0' TERM; sleep 600 & wait"
 EVIL = '<img src=x onerror="document.title=1"><script>document.title=1</script>'
+
+WIDTH = "return document.documentElement.scrollWidth"
 
 
 @pytest.fixture
@@ -100,6 +105,32 @@ def lines(browser):
     return [one.text for one in browser.find_elements(By.CSS_SELECTOR, ".line span")]
 
 
+def test_on_a_narrow_screen_nothing_is_cut_and_the_keyboard_is_enough(page, browser, detached):
+    metrics = {"width": 400, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    browser.get(page)
+    link = until(browser, lambda: browser.find_element(By.LINK_TEXT, detached))
+    assert browser.execute_script(WIDTH) <= 400
+    link.send_keys(Keys.ENTER)
+    until_text(browser, "begun", "How it was started")
+    assert browser.execute_script(WIDTH) <= 400
+    button(browser, "Stop the run").send_keys(Keys.ENTER)
+    ActionChains(browser).send_keys(Keys.ESCAPE).perform()
+    assert not browser.find_element(By.ID, "question").is_displayed()
+    button(browser, "Stop the run").send_keys(Keys.ENTER)
+    ActionChains(browser).send_keys(Keys.TAB, Keys.ENTER).perform()
+    until_text(browser, "stopped by its owner")
+
+
+def test_a_page_that_is_no_longer_served_says_that_it_is_not_live(browser):
+    with running_tfrun("ui", "--no-browser") as ui:
+        browser.get(ui.stdout.readline().strip())
+        until_text(browser, "There is no run yet")
+        ui.send_signal(signal.SIGINT)
+        assert ui.wait(HANG) == 0
+        until_text(browser, "not live")
+
+
 def test_what_tasks_and_users_write_stays_text(page, browser):
     command = ("sh", "-c", 'echo "$0"; echo "$0" >&2; exit 1', EVIL)
     assert tfrun("-w", 1, "-n", EVIL, "--", *command).returncode == 1
@@ -160,22 +191,19 @@ exec {python} -c 'import sys, urllib.request; urllib.request.urlopen(sys.argv[1]
 """
 
 
-def test_the_browser_is_started_with_a_private_file_that_is_gone_afterwards(tmp_path):
+def test_the_browser_is_started_with_a_private_file_that_is_gone_afterwards(tmp_path, monkeypatch):
     program = tmp_path / "browser"
     program.write_text(BROWSER.format(place=tmp_path, python=sys.executable))
     program.chmod(0o755)
-    os.environ["BROWSER"] = str(program)
-    try:
-        with running_tfrun("ui") as ui:
-            read_until(ui.stderr, "opened in your browser; Ctrl-C ends it")
-            address = until_written(tmp_path / "arguments")
-            file = Path(address.removeprefix("file://"))
-            while file.parent.exists():
-                pass
-            ui.send_signal(signal.SIGINT)
-            out, err = finish(ui)
-    finally:
-        del os.environ["BROWSER"]
+    monkeypatch.setenv("BROWSER", str(program))
+    with running_tfrun("ui") as ui:
+        read_until(ui.stderr, "opened in your browser; Ctrl-C ends it")
+        address = until_written(tmp_path / "arguments")
+        file = Path(address.removeprefix("file://"))
+        while file.parent.exists():
+            pass
+        ui.send_signal(signal.SIGINT)
+        out, err = finish(ui)
     assert (ui.returncode, out, err) == (0, "", "")
     assert "token" not in address
     assert (tmp_path / "modes").read_text().split() == ["-rw-------", "drwx------"]
@@ -222,6 +250,51 @@ def test_a_page_that_was_killed_is_no_page():
         assert "Ctrl-C ends it" in second.stderr.readline()
         second.send_signal(signal.SIGINT)
         assert second.wait(HANG) == 0
+
+
+def test_a_link_that_nobody_reads_ends_the_page():
+    with open("/dev/full", "w") as full, running_tfrun("ui", "--no-browser", stdout=full) as ui:
+        assert ui.wait(HANG) == 74
+        assert "No space left on device" in ui.stderr.read()
+    reading, writing = os.pipe()
+    os.close(reading)
+    with running_tfrun("ui", "--no-browser", stdout=writing) as ui:
+        os.close(writing)
+        assert ui.wait(HANG) == 141
+        assert ui.stderr.read().count("\n") == 1
+
+
+def test_a_browser_that_cannot_be_started_leaves_the_link_to_its_user(monkeypatch):
+    monkeypatch.setenv("BROWSER", "/bin/false")
+    with running_tfrun("ui") as ui:
+        read_until(ui.stderr, "no browser has come; open this link yourself")
+        assert "/enter?token=" in ui.stdout.readline()
+        ui.send_signal(signal.SIGINT)
+        assert ui.wait(HANG) == 0
+
+
+STRANGER = """
+import sys, urllib.error, urllib.request
+for address in sys.argv[1:]:
+    try:
+        print(urllib.request.urlopen(address).read())
+    except urllib.error.HTTPError as error:
+        print(error.code, error.read().decode(), end="")
+    except OSError as error:
+        print(error.reason.strerror)
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
+def test_another_user_of_the_machine_gets_nothing(page, detached):
+    """Neither by the port nor from the files."""
+    place = re.match(r"http://[\d.:]+/[^/]+/", page)[0]
+    (file,) = Path(os.environ["XDG_STATE_HOME"], "tfmesos").glob("page-*")
+    words = [place, f"{place}events", f"{place}events?run={detached}", file.as_uri()]
+    python = ["/usr/bin/python3", "-c", STRANGER, *words]
+    done = subprocess.run(python, user="nobody", capture_output=True, text=True, cwd="/")
+    refusal = "403 This page is opened by a fresh link. Make one with: tfrun ui\n"
+    assert done.stdout == refusal * 3 + "Permission denied\n", done.stderr
 
 
 def test_what_cannot_be_served_or_opened_is_said_in_a_line(page):

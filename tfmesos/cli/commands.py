@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby, islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..command_line import CommandLine
 from ..config.units import TIME, seconds
@@ -24,9 +24,6 @@ from ..runs.recorder import SAID
 from ..runs.store import Store, place
 from ..sanitize import plain, plain_all, tidy
 from ..text import count, some
-
-if TYPE_CHECKING:
-    from ..runs.page.serving import Page
 
 UNKNOWN_END = 69  # EX_UNAVAILABLE
 AT_ONCE = 1000  # lines in one write, at most
@@ -168,23 +165,25 @@ def _prune(args: argparse.Namespace) -> int:
 
 
 def _ui(args: argparse.Namespace) -> int:
-    return _page(args).open(port=args.port)
+    return _page(args, None, args.port)
 
 
 def _open(args: argparse.Namespace) -> int:
-    return _page(args).open(run_id=_store().find(args.id).id)
+    return _page(args, _store().find(args.id).id)
 
 
-def _page(args: argparse.Namespace) -> Page:
+def _page(args: argparse.Namespace, run_id: str | None, port: int | None = None) -> int:
     from ..runs.page.opening import has_browser
-    from ..runs.page.serving import Page
+    from ..runs.page.serving import Page, Unshown
 
-    return Page(
-        _store().root,
-        use_browser=args.browser and has_browser(os.environ),
-        say=_say,
-        show=lambda link: _out(f"{link}\n"),
-    )
+    use_browser = args.browser and has_browser(os.environ)
+    page = Page(_store().root, use_browser=use_browser, say=_say, show=_screen.out)
+    try:
+        return page.open(run_id, port)
+    except Unshown as unshown:
+        if isinstance(unshown.error, BrokenPipeError):
+            return NOBODY_READS
+        raise Unwritten(unwritten(unshown.error)[0]) from None
 
 
 def _number(text: str) -> int:

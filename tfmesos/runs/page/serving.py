@@ -8,6 +8,7 @@ import signal
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 from ...acceptor import BACKLOG, Acceptor
@@ -24,6 +25,14 @@ PROVE_WITHIN = 10.0  # seconds for somebody who connects to show the cookie
 
 class CannotServe(TFMesosError):
     exit_code = 71  # EX_OSERR
+
+
+class Unshown(Exception):
+    """The link could not be written."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(str(error))
+        self.error = error
 
 
 class WrongPort(TFMesosError):
@@ -67,10 +76,12 @@ class Page:
         async with serving(listener, Store(self._root)) as served:
             announce(descriptor, served)
             opening = asyncio.create_task(self._open(served, run_id, "Ctrl-C ends it"))
-            code = await ended
-            opening.cancel()
-            await asyncio.gather(opening, return_exceptions=True)
-        return code
+            opening.add_done_callback(partial(_end_if_failed, ended))
+            try:
+                return await ended
+            finally:
+                opening.cancel()
+                await asyncio.gather(opening, return_exceptions=True)
 
     async def _open(self, served: Served, run_id: str | None, note: str) -> None:
         link = served.link(run_id)
@@ -81,7 +92,10 @@ class Page:
             self._say("no browser has come; open this link yourself:")
         else:
             self._say(f"open this link, which is good for one browser; {note}")
-        self._show(link)
+        try:
+            self._show(f"{link}\n")
+        except OSError as error:
+            raise Unshown(error) from error
 
 
 @asynccontextmanager
@@ -115,6 +129,12 @@ def _end_by_signals(ended: asyncio.Future[int]) -> None:
     for number, code in codes.items():
         if signal.getsignal(number) != signal.SIG_IGN:
             asyncio.get_running_loop().add_signal_handler(number, _end, ended, code)
+
+
+def _end_if_failed(ended: asyncio.Future[int], opening: asyncio.Task[None]) -> None:
+    error = None if opening.cancelled() else opening.exception()
+    if error is not None and not ended.done():
+        ended.set_exception(error)
 
 
 def _end(ended: asyncio.Future[int], code: int) -> None:

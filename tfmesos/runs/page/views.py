@@ -22,7 +22,6 @@ def row(run: RunDirectory, phase: str, now: float) -> Json:
     outcome = run.outcome
     return {
         "id": run.id,
-        "name": str(run.about.get("name") or ""),
         "phase": phase_of(run, phase),
         "code": (outcome or {}).get("exit_code"),
         "began": run.began,
