@@ -122,6 +122,18 @@ def test_on_a_narrow_screen_nothing_is_cut_and_the_keyboard_is_enough(page, brow
     until_text(browser, "stopped by its owner")
 
 
+def test_the_tensorboard_of_a_run_is_linked_to_while_it_runs(page, browser, tmp_path):
+    flags = ("--detach", "-w", 1, "--tensorboard", tmp_path)
+    run_id = tfrun(*flags, "--", UNTIL_STOPPED, cwd=tmp_path).stdout.strip()
+    browser.get(page)
+    until(browser, lambda: browser.find_element(By.LINK_TEXT, run_id)).click()
+    link = until(browser, lambda: browser.find_element(By.LINK_TEXT, "TensorBoard ↗"))
+    assert link.get_dom_attribute("href") in tfrun("status", run_id).stdout.split()
+    assert link.get_dom_attribute("rel") == "noopener noreferrer"
+    tfrun("stop", run_id)
+    until(browser, lambda: not browser.find_elements(By.LINK_TEXT, "TensorBoard ↗"))
+
+
 def test_a_page_that_is_no_longer_served_says_that_it_is_not_live(browser):
     with running_tfrun("ui", "--no-browser") as ui:
         browser.get(ui.stdout.readline().strip())

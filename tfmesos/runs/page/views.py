@@ -47,6 +47,7 @@ def _outcome(run: RunDirectory, status: RunStatus) -> Json:
     return {
         "why": "" if run.is_over else plain(status.why),
         "is_over": run.is_over,
+        "boards": [] if run.is_over else status.tensorboards(),
         "report": [plain(str(line)) for line in lines],
     }
 

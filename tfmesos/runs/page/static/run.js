@@ -9,7 +9,7 @@ import { Tasks } from "./tasks.js";
 import { Timeline } from "./timeline.js";
 import { Usage } from "./usage.js";
 
-const OPENABLE = /^[\w.-]+:\d+$|^\[[0-9a-f:]+\]:\d+$/i;
+const OPENABLE = /^http:\/\/([\w.-]+|\[[0-9a-f:]+\]):\d+$/i;
 
 export class RunPage {
   constructor(main, id, task) {
@@ -100,10 +100,11 @@ export class RunPage {
     }
   }
 
+  // An address that a task has told; nothing else may become a link.
   #showBoard(run) {
-    const address = run.tensorboard ?? "";
-    this.board.hidden = !OPENABLE.test(address) || run.is_over;
-    if (!this.board.hidden) this.board.setAttribute("href", `http://${address}/`);
+    const address = run.boards.find((one) => OPENABLE.test(one));
+    this.board.hidden = !address;
+    if (address) this.board.setAttribute("href", address);
   }
 
   #tick() {
