@@ -142,7 +142,7 @@ def test_a_watch_that_falls_silent_ends(certificate, monkeypatch):
     async def ask(ours):
         return [event async for event in ours.watch("pods", "", "1")]
 
-    with pytest.raises(Unreachable, match="no answer in time"):
+    with pytest.raises(Unreachable, match="no answer within the time allowed"):
         asked(certificate, {f"GET {PODS}": lambda: Answer(200, body())}, ask)
 
 

@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 REVIEWS = ("selfsubjectrulesreviews", "selfsubjectaccessreviews")  # what we may do
 CONNECT = 10.0  # seconds
-ANSWER = 60.0  # seconds to any question; a server that starts may take long
+ANSWER = 30.0  # seconds to any question; a server that starts may take long
 MAX_BODY = 64 * 1024 * 1024  # bytes; a page of pods has a tenth
 MAX_REFUSAL = 64 * 1024
 TOTAL_WAIT = 30.0  # seconds that a busy server may let us wait, all in all
@@ -96,7 +96,9 @@ class ApiConnection:
                 data = await response.body(MAX_BODY)
         found = _json(data)
         if not isinstance(found, dict):
-            raise NotKubernetes(f"{self.server} did not answer with an object of JSON")
+            raise NotKubernetes(
+                f"{self.server} is no Kubernetes API server: it sent no JSON object"
+            )
         return found
 
     async def piece(self, response: Response, silence: float = ANSWER) -> bytes:
@@ -160,7 +162,7 @@ class ApiConnection:
         if isinstance(said, dict) and said.get("kind") == "Status":
             return refusal(response.status, said, question)
         text = shortened(data[:2000].decode(errors="replace"), 200)
-        words = f"{response.status} {response.reason}: {text}".rstrip(": ")
+        words = f"{response.reason}: {text}".strip(": ")
         return refusal(response.status, {"message": words}, question)
 
     def _url(self, question: Question, query: Mapping[str, str]) -> str:
@@ -209,7 +211,7 @@ def _reason(error: OSError) -> str:
     if isinstance(error, ConnectTimeout):
         return f"no connection within {CONNECT:g} s"
     if isinstance(error, TimeoutError):
-        return "no answer in time"
+        return "no answer within the time allowed"
     if isinstance(error, socket.gaierror):
         return f"its host is unknown here: {error.strerror}"
     return os.strerror(error.errno) if error.errno else str(error) or type(error).__name__
