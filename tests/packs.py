@@ -9,8 +9,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from tfmesos.launcher.pack import Pack, Packer
-from tfmesos.launcher.tree import Tree
+from tfmesos.launcher.ship.pack import Pack, Packer
+from tfmesos.launcher.ship.tree import Tree
 
 NO_LIMIT = 2**40
 

@@ -13,7 +13,7 @@ from tests.packs import everything_in, packed, write
 from tests.runners import Proxy, launcher, runner, settings, the_exit
 from tfmesos.core.events import TaskExited, TaskRegistered
 from tfmesos.errors import CANNOT_UNPACK
-from tfmesos.launcher.pack import Pack
+from tfmesos.launcher.ship.pack import Pack
 
 
 @pytest.fixture

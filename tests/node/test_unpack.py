@@ -10,7 +10,7 @@ import pytest
 
 from tests.packs import by_hand, everything_in, one_file, packed, write
 from tfmesos.errors import FrameError
-from tfmesos.launcher.pack import Pack
+from tfmesos.launcher.ship.pack import Pack
 from tfmesos.node.unpack import Unpacker
 
 

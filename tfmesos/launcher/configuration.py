@@ -33,7 +33,7 @@ from .env_file import read_variables
 from .messages import check_room
 from .pod_template import read_template
 from .secret_values import read_line, read_secrets, variables_of
-from .ship_paths import ship_of
+from .ship.paths import ship_of
 
 if TYPE_CHECKING:
     from typing import Unpack

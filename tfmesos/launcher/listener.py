@@ -23,15 +23,15 @@ from ..node.address import join_address
 from ..record import NOTHING
 from .authentication import Authentication, LauncherHandshake
 from .brought import Brought
-from .pack_sender import PackSender
 from .runner_link import SECRET_BYTES, RunnerLink
 from .runner_reports import Measured, Output, Progressed, RunnerReports
+from .ship.sender import PackSender
 from .streams import hang_up, hear, streams_of
 
 if TYPE_CHECKING:
     from ssl import SSLContext
 
-    from .pack import Pack
+    from .ship.pack import Pack
 
 log = logging.getLogger(__name__)
 

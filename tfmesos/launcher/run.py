@@ -43,7 +43,7 @@ from .observer import Observer
 from .open_files import limit_warning
 from .runners import Runners
 from .screen import unwritten
-from .shipping import Shipment
+from .ship.shipping import Shipment
 from .starts import Starts
 from .story import Story
 from .view import View, progress_every

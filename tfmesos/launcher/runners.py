@@ -11,7 +11,7 @@ from ..config.secret import Secret
 from .engine import Setup
 from .listener import Listener
 from .messages import runner_settings, stub_settings
-from .shipping import Shipment
+from .ship.shipping import Shipment
 
 
 class Runners:

@@ -8,8 +8,8 @@ manifest is JSON, and its hash comes before it, from the launcher:
                  zlib, or as it is
     links        [[path, target], ...]
 
-The launcher makes no pack that leaves its directory (``launcher/pack.py``); here it is checked all
-the same. All is made anew, and links come last, so nothing is ever written through a link.
+The launcher makes no pack that leaves its directory (``launcher/ship/pack.py``); here it is checked
+all the same. All is made anew, and links come last, so nothing is ever written through a link.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ import pytest
 from tests.web import hanging_server, web_server
 from tfmesos.config.shipping import Ship
 from tfmesos.errors import CannotRead
-from tfmesos.launcher.ship_addresses import fetch_all, on_disk
-from tfmesos.launcher.ship_paths import ship_of
+from tfmesos.launcher.ship.addresses import fetch_all, on_disk
+from tfmesos.launcher.ship.paths import ship_of
 
 
 def given(**settings):

@@ -8,20 +8,20 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
-from ..config.launch import LaunchConfig
-from ..config.secret import without_password
-from ..config.shipping import Ship
-from ..errors import CannotWrite, SpecError
-from ..json_types import Json
-from ..node.files import SHIP
-from ..text import count, size_text
-from .console import Console
-from .engine import UnlessStopped
-from .ship_progress import ShipProgress
+from ...config.launch import LaunchConfig
+from ...config.secret import without_password
+from ...config.shipping import Ship
+from ...errors import CannotWrite, SpecError
+from ...json_types import Json
+from ...node.files import SHIP
+from ...text import count, size_text
+from ..console import Console
+from ..engine import UnlessStopped
+from .progress import ShipProgress
 
 if TYPE_CHECKING:
+    from .addresses import Fetched
     from .pack import Pack
-    from .ship_addresses import Fetched
 
 LARGE = 20 * 1024 * 1024  # bytes; what is shipped then is worth a look
 NAMED = 3  # of the largest files
@@ -69,7 +69,7 @@ class Shipment:
     async def _fetch(self, ship: Ship, unless_stopped: UnlessStopped) -> Fetched:
         if not ship.addresses:
             return {}
-        from .ship_addresses import fetch_all
+        from .addresses import fetch_all
 
         text = f"fetching {without_password(', '.join(ship.addresses))}"
         soon = asyncio.get_running_loop().call_later(SAID_AFTER, self._console.say, text)
@@ -103,7 +103,7 @@ class Packing:
         """The caller has to close it."""
         if not self._fetched:
             return self._pack(self._ship)
-        from .ship_addresses import on_disk
+        from .addresses import on_disk
 
         with on_disk(self._ship, self._fetched) as ship:
             return self._pack(ship)

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..errors import FrameError
-from ..node import wire
-from .authentication import keep_no_copies
+from ...errors import FrameError
+from ...node import wire
+from ..authentication import keep_no_copies
 
 if TYPE_CHECKING:
     from .pack import Pack

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterator
 
-from ..errors import CannotRead
+from ...errors import CannotRead
 
 ALWAYS = {".git", ".venv", "__pycache__"}  # names of what is left out, whatever the files say
 FILES = (".tfignore", ".gitignore")  # the first that says anything about a path is believed

@@ -10,7 +10,7 @@ import pytest
 from tests.ports import free_port
 from tests.web import web_server
 from tfmesos.errors import CannotRead
-from tfmesos.launcher import fetch
+from tfmesos.launcher.ship import fetch
 
 
 def fetch_code(address, directory):

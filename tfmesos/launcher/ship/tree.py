@@ -6,7 +6,7 @@ import os
 import stat
 from collections.abc import Iterable, Sequence
 
-from ..errors import CannotRead, SpecError
+from ...errors import CannotRead, SpecError
 from .ignore import Rules
 
 MAX_FILES = 100_000  # all that a node is told of at once

@@ -7,12 +7,11 @@ import os
 
 import pytest
 
+from tests.launcher.peers import REGISTER, connected, exit_report
 from tests.packs import packed, write
 from tests.runners import TASK, launcher
 from tfmesos.core.events import RunnerLost, TaskRegistered
-from tfmesos.launcher import pack_sender
-
-from .peers import REGISTER, connected, exit_report
+from tfmesos.launcher.ship import sender
 
 
 @pytest.fixture
@@ -52,7 +51,7 @@ def test_no_piece_is_larger_than_what_may_be_in_memory(pack):
                 sizes.append(len((await peer.hear_of("piece"))["data"]))
             return sizes
 
-    assert max(asyncio.run(main())) == pack_sender.PIECE
+    assert max(asyncio.run(main())) == sender.PIECE
 
 
 def test_a_stop_does_not_wait_for_the_rest_of_a_pack(pack):
@@ -65,7 +64,7 @@ def test_a_stop_does_not_wait_for_the_rest_of_a_pack(pack):
             pieces = 0
             while (message := await peer.hear())["type"] != "stop":
                 pieces += message["type"] == "piece"
-            return pieces * pack_sender.PIECE
+            return pieces * sender.PIECE
 
     assert asyncio.run(main()) < pack.size
 
@@ -87,7 +86,7 @@ def test_a_runner_that_takes_nothing_holds_up_no_other_and_costs_one_piece(pack)
             links = ours.rendezvous._links
             return links[TASK].writer.transport.get_write_buffer_size()
 
-    assert asyncio.run(main()) <= 2 * pack_sender.PIECE
+    assert asyncio.run(main()) <= 2 * sender.PIECE
 
 
 def test_a_runner_that_takes_nothing_for_too_long_counts_as_lost(pack):
@@ -115,7 +114,7 @@ def test_nothing_more_is_sent_after_the_end_was_reported(pack):
                 await asyncio.wait_for(peer.hear_of("piece"), 0.2)
             return pieces
 
-    assert asyncio.run(main()) * pack_sender.PIECE < pack.size
+    assert asyncio.run(main()) * sender.PIECE < pack.size
 
 
 @pytest.mark.parametrize(

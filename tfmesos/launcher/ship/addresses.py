@@ -11,8 +11,8 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import IO, TypeVar
 
-from ..config.shipping import Ship
-from ..errors import CannotWrite
+from ...config.shipping import Ship
+from ...errors import CannotWrite
 from .fetch import fetch, unpack_code
 
 T = TypeVar("T")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..text import count, size_text
+from ...text import count, size_text
 
 FIRST, NEXT = 1.0, 5.0  # seconds until it is first said, and between two lines
 LOOK = 0.1  # seconds between two looks at it

@@ -11,9 +11,9 @@ import zlib
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
-from ..errors import CannotRead, CannotWrite
-from ..json_types import Json
-from ..node import stdlib
+from ...errors import CannotRead, CannotWrite
+from ...json_types import Json
+from ...node import stdlib
 from .tree import Tree
 
 AT_ONCE = 256 * 1024  # bytes that are read at once

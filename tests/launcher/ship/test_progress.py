@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfmesos.launcher.ship_progress import ShipProgress
+from tfmesos.launcher.ship.progress import ShipProgress
 
 MB = 1024 * 1024
 

@@ -9,8 +9,8 @@ import zipfile
 
 import pytest
 
-from tfmesos.launcher import archive
-from tfmesos.launcher.archive import BadArchive, unpack
+from tfmesos.launcher.ship import archive
+from tfmesos.launcher.ship.archive import BadArchive, unpack
 
 LINK = (stat.S_IFLNK | 0o777) << 16
 

@@ -13,8 +13,8 @@ import pytest
 
 from tests.packs import NO_LIMIT, packed, tree_of, write
 from tfmesos.errors import CannotRead, CannotWrite, SpecError
-from tfmesos.launcher.pack import Packer, Stopped, TooLarge
-from tfmesos.launcher.tree import Tree
+from tfmesos.launcher.ship.pack import Packer, Stopped, TooLarge
+from tfmesos.launcher.ship.tree import Tree
 
 
 def whole(pack) -> bytes:
@@ -100,7 +100,7 @@ def test_a_full_disk_here_is_no_fault_of_a_file(tmp_path):
 
 PACK_AS_ANOTHER = """
 import io, os, sys
-from tfmesos.launcher.pack import Packer, Tree
+from tfmesos.launcher.ship.pack import Packer, Tree
 os.getuid() or os.setuid(65534)  # root may read everything
 tree = Tree()
 tree.add_directory(sys.argv[1])

@@ -14,8 +14,8 @@ import urllib.request
 from http.client import HTTPException
 from typing import IO, Any
 
-from ..config.secret import without_password
-from ..errors import CannotRead, CannotWrite
+from ...config.secret import without_password
+from ...errors import CannotRead, CannotWrite
 from .archive import BadArchive, unpack
 
 MAX_BYTES = 200 * 1024 * 1024  # of a download
