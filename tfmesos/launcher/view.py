@@ -20,7 +20,7 @@ from .usage import Usage
 
 DRAW_EVERY = 0.1  # seconds between two versions of the table, at least
 CLOCK_EVERY = 1.0  # seconds between two, at most, while times pass
-MOST_TASKS = 200  # more than any terminal has rows for
+MOST_TASKS = 100  # more than most terminals have rows for
 PROGRESS_OF_ALL = 0.005  # seconds, of the tasks together, between two looks at a progress bar
 LONGEST = 300  # characters of one
 
