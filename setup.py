@@ -15,6 +15,7 @@ TEST = [
     "pytest",
     "pytest-timeout",
     "pytest-xdist",
+    "rich",
     "ruff",
     "selenium",
     "tensorboard",

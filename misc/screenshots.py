@@ -1,11 +1,13 @@
 """Makes the pictures of docs/ from real runs: python misc/screenshots.py [NAME ...]
 
-It needs TensorFlow, chromium and chromium-driver, and takes about two minutes.
+It needs TensorFlow, and takes about two minutes. ``page`` needs chromium and chromium-driver,
+``display`` tmux and rich.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -22,6 +24,7 @@ PICTURES = ROOT / "docs" / "pictures"
 sys.path.insert(0, str(ROOT))
 
 from tests.browser import chromium, until, until_text  # noqa: E402
+from tests.terminal import terminal  # noqa: E402
 
 REPLICAS = (
     *("--ps_hosts", "{ps_hosts}", "--worker_hosts", "{worker_hosts}"),
@@ -121,7 +124,53 @@ def _take_all(browser: Any, link: str, live: str) -> None:
     camera.take("page-narrow", 1200)
 
 
-MAKERS = {"page": page}
+# Each worker trains for itself, with the progress bar of Keras.
+FIT = """
+import time
+import quiet
+import keras, numpy
+with numpy.load("digits.npz") as data:
+    images, labels = data["x_train"], data["y_train"]
+model = keras.Sequential([keras.layers.Flatten(), keras.layers.Dense(64, "relu"),
+                          keras.layers.Dense(10, "softmax")])
+model.compile("adam", "sparse_categorical_crossentropy", metrics=["accuracy"])
+print(len(images), "images", flush=True)
+class Slowly(keras.callbacks.Callback):
+    def on_train_batch_end(self, batch, logs=None):
+        time.sleep(0.03)
+model.fit(images / images.max(), labels, batch_size=32, epochs=1000, callbacks=[Slowly()])
+"""
+
+
+def display(stage: Stage) -> None:
+    """The table on a terminal."""
+    (stage.program / "train.py").write_text(FIT)
+    with terminal(110, 24) as shell:
+        shell.type(f"cd {stage.program}; export PATH={stage.env['PATH']}")
+        shell.type(f"export XDG_STATE_HOME={stage.env['XDG_STATE_HOME']} PS1='$ '; clear")
+        shell.type("tfrun -w 3 -- python train.py")
+        shell.until(lambda screen: screen.count(" MB ") == 3 and screen.count("Epoch 4/") >= 3)
+        picture = _svg(shell.screen(escapes=True), 110)
+        shell.press("C-c")
+        shell.until(lambda screen: screen.endswith("$"))
+    PICTURES.mkdir(exist_ok=True)
+    (PICTURES / "display.svg").write_text(picture)
+
+
+def _svg(text: str, columns: int) -> str:
+    from rich.console import Console
+    from rich.text import Text
+
+    with open(os.devnull, "w") as nowhere:
+        console = Console(record=True, width=columns, file=nowhere)
+        console.print(Text.from_ansi(text))
+        drawn = console.export_svg(title="tfrun")
+    others = r"@font-face \{.*?\}\s*|<!--.*?-->\s*"  # fonts of other sites
+    drawn = re.sub(others, "", drawn, flags=re.DOTALL)
+    return drawn.replace("Fira Code", "monospace")
+
+
+MAKERS = {"page": page, "display": display}
 
 
 def main(names: list[str]) -> None:
