@@ -221,3 +221,17 @@ def test_what_has_a_meaning_on_a_kubernetes_only_is_refused_elsewhere(settings):
     with pytest.raises(SpecError, match="has a meaning on a Kubernetes only") as error:
         make_config([workers(1)], **settings)
     assert error.value.field in settings
+
+
+def test_the_template_of_a_job_lies_above_that_of_the_run(tmp_path):
+    file = template(tmp_path, spec={"priorityClassName": "low", "schedulerName": "mine"})
+    job = workers(1, pod_template={"spec": {"priorityClassName": "high"}})
+    spec = pod(config(job, pod_template=file))["spec"]
+    assert (spec["priorityClassName"], spec["schedulerName"]) == ("high", "mine")
+
+
+def test_the_template_of_a_job_is_refused_where_there_are_no_pods():
+    with pytest.raises(SpecError, match="job 'worker': pod_template has a meaning on a Kubernetes"):
+        make_config([workers(1, pod_template={"spec": {}})])
+    with pytest.raises(SpecError, match="pod_template must be a dict, got 3"):
+        workers(1, pod_template=3)

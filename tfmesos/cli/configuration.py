@@ -35,7 +35,7 @@ def job_file_of(args: argparse.Namespace) -> JobFile | None:
         return None
     from ..launcher.job_file import JobFile
 
-    return JobFile(args.job_file)
+    return JobFile(args.job_file, args.master)
 
 
 def located(error: SpecError, args: argparse.Namespace, file: JobFile | None) -> SpecError:

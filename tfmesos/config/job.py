@@ -5,6 +5,7 @@ Errors name the *field*; tfrun translates it into the flag.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf
@@ -116,6 +117,8 @@ class Job(Record):
         as the setting of this name, for this job alone
     ``restarts``, ``restart_policy``, ``retry_codes``
         as the settings of these names, for this job alone
+    ``pod_template``
+        a dict that lies under the pods of this job on a Kubernetes, above the setting of this name
     """
 
     name: str
@@ -135,6 +138,7 @@ class Job(Record):
     cwd: str | None = None
     port: int | str | None = None
     reserve_port: bool | None = None
+    pod_template: Mapping[str, Any] | str = ""  # kept as JSON
     task_type: str = ""  # kept as the name, if it is not given
     type_offset: int = 0  # how many tasks of this type other jobs have; set for a whole run
 
@@ -170,6 +174,7 @@ class Job(Record):
         self._parse_constraints()
         self._parse_restarts()
         self._check_surroundings()
+        self._keep_template()
         self._check_port()
 
     def _require(self, ok: bool, field: str, problem: str) -> None:
@@ -251,6 +256,14 @@ class Job(Record):
         problem = wrong_name(env)
         self._require(not problem, "env", problem)
         object.__setattr__(self, "env", tuple(env.items()))
+
+    def _keep_template(self) -> None:
+        """As text: a job can be compared and is a key."""
+        if isinstance(self.pod_template, Mapping):
+            kept = json.dumps(self.pod_template, sort_keys=True) if self.pod_template else ""
+            object.__setattr__(self, "pod_template", kept)
+        problem = f"must be a dict, got {self.pod_template!r}"
+        self._require(isinstance(self.pod_template, str), "pod_template", problem)
 
     def _check_port(self) -> None:
         if self.port is None:

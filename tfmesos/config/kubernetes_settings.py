@@ -94,11 +94,14 @@ class PodSettings(Record):
     gpu_resource: str = USUAL_GPU
     gang_hold: float = USUAL_HOLD
 
-    def check_unused(self) -> None:
+    def check_unused(self, jobs: Iterable[Any]) -> None:
+        problem = f"has a meaning on a Kubernetes only (master {SCHEME})"
         for field, value in self._values().items():
             if value != type(self)._defaults[field]:
-                problem = f"has a meaning on a Kubernetes only (master {SCHEME})"
                 raise SpecError(None, field, problem)
+        for job in jobs:
+            if job.pod_template:
+                raise SpecError(job.name, "pod_template", problem)
 
 
 def parse_claims(given: Any) -> tuple[Claim, ...]:

@@ -151,7 +151,7 @@ class LaunchConfig(Record):
         if self.is_local:
             self._check_ports()
         if not self.is_kubernetes:
-            self.pods.check_unused()
+            self.pods.check_unused(self.jobs)
 
     def _check_volumes(self) -> None:
         plain = [job.name for job in self.jobs if self.image_of(job) is None]

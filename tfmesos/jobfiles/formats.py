@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 from typing import Any, Protocol
 
-from . import dcos, marathon, tfjob
+from . import dcos, marathon, tfjob, tfjob_pods
 from .native import checked
 from .reading import Tree
 from .translation import Document, JobFileError, Translation
 
 
-class Format(Protocol):
+class Reader(Protocol):
+    def to_ours(self, tree: dict[str, Any]) -> Translation: ...
+
+
+class Format(Reader, Protocol):
     """A module of a foreign format; see ``translation``."""
 
     def is_mine(self, tree: dict[str, Any]) -> bool: ...
-
-    def to_ours(self, tree: dict[str, Any]) -> Translation: ...
 
 
 FOREIGN: tuple[Format, ...] = (tfjob, marathon, dcos)  # asked in turn
@@ -34,13 +36,14 @@ def written(document: Document, format: str) -> str:
     return yaml_of(tfjob.from_ours(document))
 
 
-def translate(tree: Tree) -> Translation:
+def translate(tree: Tree, for_kubernetes: bool = False) -> Translation:
     """The document in our format; JobFileError with file and line if it is wrong."""
     foreign = next((one for one in FOREIGN if one.is_mine(tree.value)), None)
+    reader: Reader | None = tfjob_pods if foreign is tfjob and for_kubernetes else foreign
     try:
-        if foreign is None:
+        if reader is None:
             return Translation(checked(tree.value))
-        found = foreign.to_ours(tree.value)
+        found = reader.to_ours(tree.value)
         return found.but(document=checked(found.document))
     except JobFileError as error:
         raise tree.locate(error.key, error.problem) from None

@@ -43,6 +43,7 @@ JOB: dict[str, Schema] = {
     "restarts": {"type": ["integer", "string"]},
     "restart_policy": TEXT,
     "retry_codes": CODES,
+    "pod_template": {"type": "object"},
 }
 _TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 

@@ -5,6 +5,7 @@ Everything belongs to the owner: when that is deleted, all is.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 
@@ -109,12 +110,22 @@ def pod(
         },
         "spec": _spec(config, owner, new, settings, secret, avoid),
     }
-    theirs = dict(config.pods.pod_template)
-    if isinstance(spec := theirs.get("spec"), Mapping):
-        theirs["spec"] = with_our_container(spec)
+    theirs = _template(config, new.task.job)
+    if spec := theirs.get("spec"):
         if spec.get("automountServiceAccountToken") is True:  # who says so wants it
             ours["spec"].pop("automountServiceAccountToken")
     return laid_over(theirs, ours)
+
+
+def _template(config: LaunchConfig, job: Job) -> Json:
+    """That of the run, under that of the job."""
+    found: Json = {}
+    of_job = json.loads(str(job.pod_template or "{}"))
+    for template in (config.pods.pod_template, of_job):
+        spec = template.get("spec")
+        named = {"spec": with_our_container(spec)} if isinstance(spec, Mapping) else {}
+        found = laid_over(found, {**template, **named})
+    return found
 
 
 def selector(run: str, job: Job) -> dict[str, str]:

@@ -6,6 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, cast
 
+from ..config.kubernetes_settings import SCHEME
 from ..errors import CannotRead, SpecError
 from ..jobfiles.formats import translate
 from ..jobfiles.native import changed, jobs_and_settings, key_of
@@ -26,11 +27,16 @@ STANDARD_INPUT = "-"
 
 
 class JobFile:
-    def __init__(self, path: str) -> None:
-        """CannotRead if it cannot be read, JobFileError if it is wrong."""
+    def __init__(self, path: str, master: str | None = None) -> None:
+        """CannotRead if it cannot be read, JobFileError if it is wrong.
+
+        *master* is what was said besides: a TFJob means more on a Kubernetes.
+        """
         name = "standard input" if path == STANDARD_INPUT else path
         self._tree: Tree = read(_content(path, name), name)
-        self._translation: Translation = translate(self._tree)
+        self._translation: Translation = translate(
+            self._tree, (master or os.environ.get("MESOS_MASTER", "")).startswith(SCHEME)
+        )
 
     @property
     def document(self) -> Document:
@@ -68,7 +74,7 @@ def config_from(jobs: Asked, changes: Settings) -> LaunchConfig:
     """The configuration of a call from Python: *jobs*, or the job file of that name."""
     if not isinstance(jobs, (str, os.PathLike)):
         return make_config(jobs, **changes)
-    file = JobFile(os.fspath(jobs))
+    file = JobFile(os.fspath(jobs), changes.get("master"))
     try:
         asked = file.completed(changed(file.document, dict(changes)))
         found, settings = jobs_and_settings(asked)
