@@ -223,7 +223,10 @@ def _launch(
     gc.freeze()
     gc.enable()
     level = _LEVELS[min(args.verbose or 0, 2)]
-    console = Console(Screen.of_this_process(), level=level, named=flag_of)
+    screen = Screen.of_this_process()
+    if args.detach:
+        screen = screen.but(live=False)  # nothing may be left of it when the terminal is
+    console = Console(screen, level=level, named=flag_of)
     log_to(console, level)
 
     def on_ready(_: object) -> None:
