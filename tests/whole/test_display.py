@@ -203,6 +203,17 @@ def test_where_nobody_looks_or_others_write_there_are_plain_lines(tmp_path, end,
         assert left.count("99/100") == 1 and "━" not in left
 
 
+def test_with_output_in_a_file_the_table_is_alone_on_the_terminal(tmp_path, end):
+    with terminal() as shell:
+        shell.type(f"{command(tmp_path, end)} > {tmp_path}/out")
+        screen = shell.until(full)
+        assert "step" not in screen and "TASK " in screen
+        end.touch()
+        assert "TASK " not in shell.until_prompt()
+    written = (tmp_path / "out").read_text()
+    assert written.count("[worker:0] step 80\n") == 1 and "TASK" not in written
+
+
 def test_a_pager_has_the_terminal_for_itself(tmp_path, end):
     end.touch()
     with terminal() as shell:

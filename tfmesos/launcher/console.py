@@ -17,10 +17,9 @@ from functools import partial
 
 from ..core.outcome import Outcome
 from ..sanitize import plain_all, tidy
-from .live_area import Live, LiveArea
+from .live_area import Live, LiveArea, StatusLine
 from .report import failure_report, time_report
 from .screen import Screen
-from .table import Table
 
 MAX_WAITING = 1024 * 1024  # characters that may wait to be written
 AT_ONCE = 64 * 1024  # characters in one write, about
@@ -132,7 +131,7 @@ class Console:
 
     def status(self, text: str) -> None:
         """Show *text* as the live line."""
-        self.show(Table(status=text) if text else None)
+        self.show(StatusLine(text) if text else None)
 
     def redraw(self) -> None:
         """The terminal has another size."""

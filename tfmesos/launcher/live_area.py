@@ -10,11 +10,19 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from ..sanitize import columns_of, plain
+from ..record import Record
+from ..sanitize import columns_of, fit, plain
 
 
 class Live(Protocol):
     def lines(self, columns: int, rows: int, colour: bool = False) -> list[str]: ...
+
+
+class StatusLine(Record):
+    text: str
+
+    def lines(self, columns: int, rows: int, colour: bool = False) -> list[str]:
+        return [fit(plain(self.text), columns - 1)]
 
 
 def terminal_size() -> tuple[int, int]:
@@ -53,11 +61,18 @@ class LiveArea:
     ) -> None:
         self._write, self._colour, self._size, self._may_draw = write, colour, size, may_draw
         self._drawn: list[str] = []
+        self._made: tuple[Live, tuple[int, int], list[str]] | None = None  # what was made last
 
     def draw(self, live: Live | None) -> None:
         """Show *live* in the place of what is there."""
-        columns, rows = self._size()
-        new = live.lines(columns, rows, self._colour) if live and self._may_draw() else []
+        size = self._size()
+        new = self._lines(live, size) if live is not None and self._may_draw() else []
         if new != self._drawn:
-            self._write(rewrite(self._drawn, new, columns))
+            self._write(rewrite(self._drawn, new, size[0]))
             self._drawn = new
+
+    def _lines(self, live: Live, size: tuple[int, int]) -> list[str]:
+        """Made once, however often output comes between."""
+        if self._made is None or self._made[0] is not live or self._made[1] != size:
+            self._made = live, size, live.lines(*size, self._colour)
+        return self._made[2]

@@ -69,8 +69,7 @@ class Run:
 
         *bring_to* is where the files go that tasks bring home.
         """
-        every = progress_every(config.size) if console.is_live else 0.0
-        self.config = config.but(progress_every=every)
+        self.config = config.but(progress_every=progress_every(config, console))
         self._console, self._on_ready = console, on_ready
         self._observer = observer or Observer()
         self._on_failure = on_failure if config.has_servers else None

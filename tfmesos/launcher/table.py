@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from ..record import Record
 from ..sanitize import cell, columns_of, fit, plain
+from .live_area import StatusLine
 from .progress_bar import MOST_BAR
 from .rows import Row
 
@@ -40,10 +41,9 @@ class Table(Record):
 
     def lines(self, columns: int, rows: int, colour: bool = False) -> list[str]:
         """At most two thirds of the *rows* of a terminal: the others are for what tasks write."""
-        room, status = max(rows * 2 // 3, 1), [fit(plain(self.status), columns - 1)]
-        shown = self._fitting(room - 1 - bool(self.status))
-        body = _lines(shown, columns - 1, colour) if shown else []
-        return [*body, *(status if self.status else [])]
+        status = StatusLine(self.status).lines(columns, rows) if self.status else []
+        shown = self._fitting(max(rows * 2 // 3, 1) - 1 - len(status))
+        return [*(_lines(shown, columns - 1, colour) if shown else []), *status]
 
     def _fitting(self, room: int) -> Sequence[Row]:
         return next((rows for rows in (self.tasks, self.jobs) if 0 < len(rows) <= room), ())
@@ -85,7 +85,7 @@ def _words_wanted(row: Row) -> int:
 
 
 def _words(row: Row, width: int) -> str:
-    text = plain(row.remark) or (row.bar.text(width) if row.bar else "")
+    text = plain(row.remark or (row.bar.text(width) if row.bar else ""))
     return cell(text, min(width, columns_of(text)))
 
 

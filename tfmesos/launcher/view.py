@@ -11,11 +11,10 @@ from collections.abc import Callable
 from ..config.launch import LaunchConfig
 from ..core.lifecycle import Lifecycle
 from ..core.phases import Phase
-from ..core.tasks import Stage
+from ..core.tasks import Stage, Tasks
 from .console import Console
+from .live_area import Live, StatusLine
 from .observer import Observer
-from .rows import Looks, job_rows, task_rows
-from .table import Table
 from .usage import Usage
 
 DRAW_EVERY = 0.1  # seconds between two versions of the table, at least
@@ -25,9 +24,10 @@ PROGRESS_OF_ALL = 0.005  # seconds, of the tasks together, between two looks at 
 LONGEST = 300  # characters of one
 
 
-def progress_every(tasks: int) -> float:
-    """Seconds between two looks at the progress bar of a task, so that many tell less often."""
-    return max(DRAW_EVERY, PROGRESS_OF_ALL * tasks)
+def progress_every(config: LaunchConfig, console: Console) -> float:
+    """Seconds between two looks at the progress bar of a task: many tell less often. 0: none."""
+    is_seen = console.is_live and not config.local_chief
+    return max(DRAW_EVERY, PROGRESS_OF_ALL * config.size) if is_seen else 0.0
 
 
 class View:
@@ -47,9 +47,10 @@ class View:
             await self._console.output(name, stream, text, dropped)
 
     def measured(self, task_id: str, usage: Usage) -> None:
-        self._usages[task_id] = usage
         self._observer.measured(self.names.get(task_id, task_id), usage)
-        self._news.set()
+        if self._console.is_live:
+            self._usages[task_id] = usage
+            self._news.set()
 
     def progressed(self, task_id: str, line: str) -> None:
         self._progress[task_id] = line[:LONGEST]
@@ -64,6 +65,7 @@ class View:
         clock = asyncio.get_running_loop().time
         while self._console.is_live:
             self._news.clear()
+            self._forget(lifecycle.members)
             self._console.show(self._live(lifecycle, shipping(), clock()))
             await asyncio.sleep(DRAW_EVERY)
             try:
@@ -72,12 +74,24 @@ class View:
             except TimeoutError:
                 pass  # a second has passed
 
-    def _live(self, lifecycle: Lifecycle, shipping: str, now: float) -> Table | None:
-        status = shipping or lifecycle.summary()
-        members = lifecycle.members
+    def _live(self, lifecycle: Lifecycle, shipping: str, now: float) -> Live | None:
+        status, members = shipping or lifecycle.summary(), lifecycle.members
         is_running = lifecycle.phase > Phase.STARTING and members.any_at(Stage.READY)
-        if not (self._has_table and is_running):
-            return Table(status=status) if status else None
+        if self._has_table and is_running:
+            return self._table(members, status, now)
+        return StatusLine(status) if status else None
+
+    def _table(self, members: Tasks, status: str, now: float) -> Live:
+        from .rows import Looks, job_rows, task_rows  # not before the tasks run
+        from .table import Table
+
         looks = Looks(self._usages, self._progress)
         tasks = task_rows(members, looks, now) if len(members) <= MOST_TASKS else ()
         return Table(tuple(tasks), tuple(job_rows(members, looks, now)), status)
+
+    def _forget(self, members: Tasks) -> None:
+        """What was seen of attempts that are over, once these are many."""
+        for seen in (self._usages, self._progress):
+            if len(seen) > 2 * len(members):
+                for task_id in seen.keys() - {member.task_id for member in members}:
+                    del seen[task_id]

@@ -1,0 +1,119 @@
+"""What a run shows of itself, and how often."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import pairwise
+
+import pytest
+
+from tests.builders import workers
+from tests.replay import Run
+from tfmesos.config.launch import LaunchConfig
+from tfmesos.launcher.live_area import StatusLine
+from tfmesos.launcher.observer import Observer
+from tfmesos.launcher.table import Table
+from tfmesos.launcher.usage import Usage
+from tfmesos.launcher.view import CLOCK_EVERY, DRAW_EVERY, View, progress_every
+
+USAGE = Usage(50.0, 2**20)
+
+
+class Screen:
+    """The part of a console that shows what is live; it remembers what and when."""
+
+    def __init__(self, is_live=True):
+        self.is_live, self.shown = is_live, []
+
+    def show(self, live):
+        self.shown.append((asyncio.get_running_loop().time(), live))
+
+
+class Measured(Observer):
+    def __init__(self):
+        self.usages = []
+
+    def measured(self, task, usage):
+        self.usages.append((task, usage))
+
+
+def a_view(screen, number=2, observer=None, **more):
+    config = LaunchConfig((workers(number),), **more)
+    return View(config, screen, observer or Observer())
+
+
+async def drawn(view, run, seconds, news=lambda: None):
+    """Let it draw for so long, with *news* all the time."""
+    task = asyncio.create_task(view.draw_on(run.state, str))
+    clock = asyncio.get_running_loop().time
+    end = clock() + seconds
+    while clock() < end:
+        news()
+        await asyncio.sleep(0.001)
+    task.cancel()
+
+
+def gaps(screen):
+    times = [at for at, _ in screen.shown]
+    return [later - earlier for earlier, later in pairwise(times)]
+
+
+def test_however_much_happens_it_is_drawn_ten_times_a_second_at_most():
+    screen, run = Screen(), Run(workers(2)).up()
+    view = a_view(screen)
+    number = iter(range(10**9))
+    asyncio.run(drawn(view, run, 1.0, lambda: view.progressed("id", str(next(number)))))
+    assert len(screen.shown) >= 2
+    assert min(gaps(screen)) >= DRAW_EVERY - 0.005
+
+
+def test_if_nothing_happens_it_is_drawn_once_a_second_for_its_clock():
+    screen, run = Screen(), Run(workers(2)).up()
+    asyncio.run(drawn(a_view(screen), run, 1.5))
+    assert gaps(screen) and min(gaps(screen)) >= CLOCK_EVERY - 0.1
+
+
+def test_the_table_comes_when_the_tasks_run_and_a_line_before():
+    screen, run = Screen(), Run(workers(2))
+    asyncio.run(drawn(a_view(screen), run, 0.01))
+    assert isinstance(screen.shown[-1][1], StatusLine)
+    run.up()
+    asyncio.run(drawn(a_view(screen), run, 0.01))
+    assert isinstance(screen.shown[-1][1], Table)
+
+
+def test_a_chief_in_this_terminal_has_it_for_itself():
+    screen, run = Screen(), Run(workers(2)).up()
+    view = a_view(screen, local_chief=True)
+    asyncio.run(drawn(view, run, 0.01))
+    assert screen.shown[-1][1] is None
+    assert progress_every(LaunchConfig((workers(2),), local_chief=True), screen) == 0
+
+
+def test_where_nothing_can_be_live_nothing_is_drawn_or_kept():
+    screen, run, observer = Screen(is_live=False), Run(workers(2)).up(), Measured()
+    view = a_view(screen, observer=observer)
+    view.names = {"id": "worker:0"}
+    view.measured("id", USAGE)
+    asyncio.run(drawn(view, run, 0.01))
+    assert screen.shown == [] and view._usages == {}
+    assert observer.usages == [("worker:0", USAGE)]
+
+
+def test_what_was_seen_of_attempts_that_are_over_is_forgotten():
+    screen, run = Screen(), Run(workers(2)).up()
+    view = a_view(screen)
+    ids = [member.task_id for member in run.state.members]
+    for task_id in [*ids, *(f"old-{number}" for number in range(100))]:
+        view.measured(task_id, USAGE)
+        view.progressed(task_id, "x" * 1000)
+    asyncio.run(drawn(view, run, 0.01))
+    assert sorted(view._usages) == sorted(view._progress) == sorted(ids)
+    assert {len(line) for line in view._progress.values()} == {300}
+
+
+@pytest.mark.parametrize(("tasks", "seconds"), [(1, 0.1), (20, 0.1), (100, 0.5), (1000, 5.0)])
+def test_many_tasks_tell_of_their_progress_less_often(tasks, seconds):
+    config = LaunchConfig((workers(tasks),))
+    assert progress_every(config, Screen()) == pytest.approx(seconds)
+    assert progress_every(config, Screen(is_live=False)) == 0
