@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from bench import in_graph, output, plots, programs, scale, ship, startup, teardown, thousand
+from bench import in_graph, output, plots, pods, programs, scale, ship, startup, teardown, thousand
 from bench.timing import Result
 
 
@@ -25,6 +25,7 @@ BENCHMARKS = {
     "tensorflow": Benchmark(startup.run_tensorflow, {"sizes": [1], "module": "json"}),
     "in-graph": Benchmark(in_graph.run, {"names": ["by hand"]}),  # plus.py has a test of its own
     "scale": Benchmark(scale.run, {"sizes": [10]}),
+    "pods": Benchmark(pods.run, {"sizes": [10]}),
     "ship": Benchmark(ship.run, {"sizes": [1], "here": 1, "simulated": 10}),
     "thousand": Benchmark(thousand.run, {"sizes": [1]}),
     "output": Benchmark(output.run, {"sizes": [1], "lines": 20_000}),

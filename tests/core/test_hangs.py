@@ -6,7 +6,9 @@ from tfmesos.config.job import Job
 from tfmesos.config.restarts import RestartPolicy
 from tfmesos.core import actions as do
 from tfmesos.core import events as happened
-from tfmesos.core.hangs import NOTICE, TOGETHER
+from tfmesos.core.finished_peers import FinishedPeers
+from tfmesos.core.hangs import NOTICE, TOGETHER, Hangs
+from tfmesos.core.tasks import Tasks
 
 
 def silent(run, name, seconds):
@@ -120,3 +122,14 @@ def test_silence_is_no_matter_as_long_as_nobody_has_finished():
     run = Run(workers(2)).up()
     silent(run, "worker:0", 30.0), silent(run, "worker:1", 30.0)
     assert run.wait(100) == []
+
+
+def test_while_somebody_speaks_nobody_looks_through_all_tasks_for_silence():
+    """It is asked after every event: with thousands of tasks that would take minutes."""
+
+    def awaited():
+        raise AssertionError("all tasks are looked at")
+
+    hangs = Hangs(None, awaited)
+    assert hangs.deadline is None
+    assert FinishedPeers(Tasks([], "run"), awaited, hangs).deadline is None

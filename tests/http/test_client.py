@@ -289,3 +289,17 @@ def test_who_reads_is_woken_when_the_answer_is_closed():
                     await reading
 
     asyncio.run(main())
+
+
+def test_connections_that_are_lost_are_forgotten():
+    last = OK.replace(b"\r\n", b"\r\nConnection: close\r\n", 1)
+
+    async def main():
+        async with asking(last, hang_up=True) as (peer, session):
+            for _ in range(100):
+                async with await session.ask("GET", peer.url) as answer:
+                    await answer.body(10)
+            return peer.connections, len(session._open)
+
+    connections, held = asyncio.run(main())
+    assert connections == 100 and held < 40

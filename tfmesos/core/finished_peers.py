@@ -9,26 +9,24 @@ from collections.abc import Callable
 
 from ..text import some
 from .actions import Say
+from .hangs import Hangs
 from .tasks import Member, Stage, Tasks
 
 SILENT_FOR = 30.0  # seconds of all that still run, after the last one has finished
 
 
 class FinishedPeers:
-    def __init__(
-        self,
-        members: Tasks,
-        awaited: Callable[[], list[Member]],
-        silent_since: Callable[[Member], float | None],
-    ) -> None:
+    def __init__(self, members: Tasks, awaited: Callable[[], list[Member]], hangs: Hangs) -> None:
         """*awaited* returns those whose end the run is waiting for."""
-        self._members, self._awaited, self._silent_since = members, awaited, silent_since
+        self._members, self._awaited, self._hangs = members, awaited, hangs
         self._told: set[str] = set()  # those that had finished when it was said last
 
     @property
     def deadline(self) -> float | None:
         """When all have been silent long enough to say so."""
-        since = [self._silent_since(member) for member in self._awaited()]
+        if not self._hangs.is_any_silent:  # asked after every event, of thousands of tasks
+            return None
+        since = [self._hangs.silent_since(member) for member in self._awaited()]
         if not since or None in since:
             return None
         finished = self._finished()

@@ -32,6 +32,10 @@ class Hangs:
         else:
             self.forget(member)
 
+    @property
+    def is_any_silent(self) -> bool:
+        return bool(self._since)
+
     def silent_since(self, member: Member) -> float | None:
         return self._since.get(member)
 

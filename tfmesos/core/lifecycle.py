@@ -51,7 +51,7 @@ class Lifecycle:
         self._avoided_nodes = AvoidedNodes()
         self._restarted: list[Ending] = []
         self._hangs = Hangs(rules.hang_timeout, self._commands_awaited, rules.hang_of_any)
-        self._peers = FinishedPeers(self.members, self._commands_awaited, self._hangs.silent_since)
+        self._peers = FinishedPeers(self.members, self._commands_awaited, self._hangs)
         self._success = Success(tasks, rules.success, rules.evaluator_grace)
         self._wait = Wait(self.members, rules.start_timeout, now)
         self._time_limit = TimeLimit(rules.run_timeout, now)

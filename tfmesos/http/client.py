@@ -62,7 +62,8 @@ class Session:
         self._headers = {"User-Agent": f"tfmesos/{__version__}", **headers}
         self._tls, self._server_name = tls, server_name
         self._connect_timeout = connect_timeout
-        self._open: set[Connection] = set()
+        self._open: set[Connection] = set()  # and some that are lost
+        self._look_again = 16  # for lost ones, when there are more than so many
         self._kept: dict[_Place, list[tuple[float, Connection]]] = {}
 
     async def __aenter__(self) -> Self:
@@ -143,7 +144,10 @@ class Session:
         except UnicodeError as error:  # a label of the name is too long, or empty
             raise HttpError(f"{place.host!r} is not a host name: {error}") from error
         connection = Connection(stream, h11.CLIENT)
-        self._open = {connection, *(it for it in self._open if not it.stream.is_lost)}
+        self._open.add(connection)
+        if len(self._open) > self._look_again:  # not each time: there may be thousands
+            self._open = {it for it in self._open if not it.stream.is_lost}
+            self._look_again = 2 * len(self._open) + 16
         return connection
 
     async def _connected(self, place: _Place) -> ByteStream:

@@ -38,6 +38,7 @@ class KubernetesEngine:
     ) -> None:
         """*images* are those of the jobs, for words about them."""
         self._attempts = Attempts()
+        self._troubled: list[Attempt] = []  # those whose container does not start, and some more
         self._gang = Gang(jitter, hold)
         self._images = dict(images)
         self._wanted: dict[str, Wanted] = {}  # by task id, until they have a place
@@ -221,6 +222,7 @@ class KubernetesEngine:
         is_news = not attempt.trouble
         if is_news:
             attempt.trouble_since = now
+            self._troubled.append(attempt)
         if is_news or kind not in SAYS_LITTLE:
             attempt.trouble = said
         attempt.hopeless_at = attempt.trouble_since + HOPELESS_AFTER[kind]
@@ -270,13 +272,15 @@ class KubernetesEngine:
         return attempt.is_live and not (attempt.was_killed or attempt.is_kept)
 
     def _next_hopeless(self) -> float | None:
-        times = (one.hopeless_at for one in self._attempts if one.is_live)
+        """Asked after every event: only those in trouble are looked at."""
+        self._troubled = [one for one in self._troubled if one.is_live]
+        times = (one.hopeless_at for one in self._troubled)
         return min((time for time in times if time is not None), default=None)
 
     def _end_hopeless(self, now: float) -> list[Output]:
         """What does not start now never will."""
         todo: list[Output] = []
-        for one in self._attempts:
+        for one in self._troubled:
             if one.is_live and one.hopeless_at is not None and one.hopeless_at <= now:
                 one.is_ended, one.hopeless_at = True, None
                 todo.append(tell.TaskEnded(one.task_id, 1, one.trouble, is_hopeless=True))
