@@ -181,7 +181,6 @@ def test_a_template_that_is_missing_is_named(tmp_path):
         ("restart_policy", {"restart_policy": "task"}),
         ("user", {"user": "nobody"}),
         ("local_chief", {"local_chief": True}),
-        ("link_tls", {"link_tls": True}),
         ("claims", {"claims": ["data"]}),
         ("claims", {"claims": ["data:relative"]}),
         ("claims", {"claims": ["data:/a:rx"]}),

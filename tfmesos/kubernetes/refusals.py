@@ -56,6 +56,3 @@ def _about_links(config: LaunchConfig) -> Iterator[tuple[str, str]]:
         return
     if config.local_chief:
         yield "local_chief", "needs advertise on a Kubernetes: the pods must reach this machine"
-    if config.link_tls:
-        problem = "needs advertise on a Kubernetes: else the links go through the API server"
-        yield "link_tls", f"{problem}, which encrypts them itself"

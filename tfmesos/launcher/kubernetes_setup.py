@@ -6,6 +6,7 @@ import asyncio
 import socket
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from urllib.parse import urlsplit
 
 from ..config.launch import LaunchConfig
 from ..kubernetes.client import Client
@@ -69,7 +70,9 @@ class KubernetesSetup:
             host = await self._unless_stopped(self._own_host())
             tls, self.certificate = link_tls(self._config, host, self._run_id)
             return join_address(*await listener.listen(host, 0, tls))
-        links = Dialer(listener, self._dial, say=self._say_unreached)
+        host = urlsplit(self._access.server).hostname or ""  # it, too, could read what passes
+        tls, self.certificate = link_tls(self._config, host, self._run_id)
+        links = Dialer(listener, self._dial, tls, self._say_unreached)
         self._links = await self._stack.enter_async_context(links)
         return f":{LINK_PORT}"
 

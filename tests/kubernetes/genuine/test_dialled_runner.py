@@ -6,6 +6,7 @@ import asyncio
 from contextlib import asynccontextmanager
 
 from tests.bounds import HANG
+from tests.commands import tfrun
 from tests.runners import CLUSTER, RUN, SECRET, TASK, Launcher
 from tfmesos.core.events import RunnerBack, TaskExited, TaskRegistered
 from tfmesos.kubernetes.client import Client
@@ -13,7 +14,7 @@ from tfmesos.kubernetes.kubeconfig import access
 from tfmesos.launcher import payload
 from tfmesos.launcher.dialer import Dialer
 
-from .pods import create, is_running, pod, remove, until
+from .pods import SMALL, create, is_running, on_kubernetes, pod, remove, until
 
 PORT = 4711
 
@@ -82,3 +83,14 @@ def test_no_line_is_lost_when_the_api_server_is_restarted(kube, own_cluster):
 
     assert asyncio.run(main()) == [str(number) for number in range(1, 151)]
     remove(kube, "runner")
+
+
+def test_a_secret_reaches_a_pod_inside_tls(kube, tmp_path):
+    word = tmp_path / "word"
+    word.write_text("open-sesame")
+    word.chmod(0o600)
+    command = ("sh", "-c", "cat $TFMESOS_SECRETS_DIR/word; env | grep -c open-sesame; true")
+    words = on_kubernetes("-w", 1, *SMALL, "-v", "--secret", f"word={word}", "--", *command)
+    done = tfrun(*words)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "[worker:0] open-sesame0\n"
