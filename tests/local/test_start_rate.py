@@ -7,9 +7,14 @@ import asyncio
 from tfmesos.local import start_rate
 from tfmesos.local.start_rate import AT_ONCE, LOOKS, StartRate
 
+CROWD = 10_000
 
-def play(number, is_crowded):
-    """The ids in the order they were started, and how often the machine was looked at."""
+
+def play(number, is_crowded, before=0):
+    """The ids in the order they were started, and how many were each time somebody looked.
+
+    *before* processes of others want to run all the time.
+    """
 
     async def main():
         started, looks, done = [], [], asyncio.Event()
@@ -20,8 +25,10 @@ def play(number, is_crowded):
                 done.set()
 
         def look():
+            if not started:
+                return before
             looks.append(len(started))
-            return is_crowded(looks)
+            return before + CROWD * is_crowded(looks)
 
         paced = StartRate(start, look)
         for each in range(number):
@@ -65,8 +72,11 @@ def test_nothing_is_started_after_the_end():
     assert asyncio.run(main()) == []
 
 
-def test_where_no_kernel_tells_nobody_waits(monkeypatch):
-    monkeypatch.setattr(start_rate, "EACH", -1000)
-    assert start_rate.machine_is_crowded()
+def test_what_others_run_keeps_nobody_waiting():
+    assert len(play(AT_ONCE + 3, lambda looks: False, before=CROWD)[1]) == 3
+
+
+def test_linux_tells_how_many_want_to_run_and_where_none_tells_nobody_waits(monkeypatch):
+    assert start_rate.count_runnable() >= 1
     monkeypatch.setattr(start_rate, "LOAD", "/no/such/file")
-    assert not start_rate.machine_is_crowded()
+    assert start_rate.count_runnable() == 0

@@ -23,9 +23,10 @@ class StartRate:
     """Calls *start* with each id it is given, in order; within its event loop only."""
 
     def __init__(
-        self, start: Callable[[str], None], is_crowded: Callable[[], bool] | None = None
+        self, start: Callable[[str], None], runnable: Callable[[], int] | None = None
     ) -> None:
-        self._start, self._is_crowded = start, is_crowded or machine_is_crowded
+        self._start, self._runnable = start, runnable or count_runnable
+        self._before = 0  # what wanted to run when our first one was started
         self._loop = asyncio.get_running_loop()
         self._queue: deque[str] = deque()
         self._started = 0  # since the queue was empty
@@ -45,6 +46,8 @@ class StartRate:
         if not self._queue:
             self._started = 0
             return
+        if not self._started:
+            self._before = self._runnable()
         if self._started >= AT_ONCE and self._looks < LOOKS and self._is_crowded():
             self._looks += 1
             self._turn = self._loop.call_later(LOOK_AGAIN, self._next)
@@ -54,12 +57,15 @@ class StartRate:
         self._turn = self._loop.call_soon(self._next)
         self._start(self._queue.popleft())
 
+    def _is_crowded(self) -> bool:
+        """Do many more processes want to run than before, which is because of us?"""
+        return self._runnable() - self._before > EACH * len(os.sched_getaffinity(0)) + EACH
 
-def machine_is_crowded() -> bool:
-    """Do many more processes want to run than can? Only Linux tells."""
+
+def count_runnable() -> int:
+    """How many processes of this machine run or want to. Only Linux tells."""
     try:
         with open(LOAD, "rb", buffering=0) as file:
-            runnable = int(file.read().split()[3].partition(b"/")[0])
+            return int(file.read().split()[3].partition(b"/")[0])
     except (OSError, IndexError, ValueError):
-        return False
-    return runnable > EACH * len(os.sched_getaffinity(0)) + EACH
+        return 0
