@@ -47,9 +47,9 @@ class TaskLog:
         append(_piece(self._path, self._piece), b"%d\n" % self._lines)
 
     def join(self) -> None:
-        """Nothing more comes: make one file of it, safe on the disk."""
-        if not self._lines:
-            return
+        """Nothing more comes: make one file of it."""
+        if not self._piece:
+            return  # it is one; to wait for the disk would take long, of many tasks
         joined = self._path.with_name(f"{self._path.name}.joined")
         with joined.open("wb") as file:
             self._copy_pieces(file)
