@@ -7,12 +7,25 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from bench import in_graph, output, plots, pods, programs, scale, ship, startup, teardown, thousand
-from bench.timing import Result
+from bench import (
+    in_graph,
+    mesos,
+    output,
+    plots,
+    pods,
+    programs,
+    scale,
+    ship,
+    startup,
+    teardown,
+    thousand,
+)
+from bench.timing import Goal, Result, goals_table
 
 
 class Benchmark(NamedTuple):
@@ -30,12 +43,14 @@ BENCHMARKS = {
     "thousand": Benchmark(thousand.run, {"sizes": [1]}),
     "output": Benchmark(output.run, {"sizes": [1], "lines": 20_000}),
     "teardown": Benchmark(teardown.run, {"sizes": [1]}),
+    "mesos": Benchmark(mesos.run, {"sizes": [3]}),
 }
 
 
 def main(argv: list[str] | None = None) -> None:
     args = parse(argv)
     args.directory.mkdir(parents=True, exist_ok=True)
+    began, load, goals = time.monotonic(), os.getloadavg()[0], []
     for name in args.names or BENCHMARKS:
         benchmark = BENCHMARKS[name]
         settings = dict(benchmark.smallest) if args.smallest else {}
@@ -44,8 +59,18 @@ def main(argv: list[str] | None = None) -> None:
         result = benchmark.run(**settings)
         print(result.table(), end="\n\n", flush=True)
         keep(result, args.directory)
+        goals += result.goals
         if result.values and not plots.draw(result, args.directory):
             print(f"no plot of {name}: matplotlib is not installed (pip install 'tfmesos[bench]')")
+    minutes = (time.monotonic() - began) / 60
+    print(f"{minutes:.1f} minutes, on a machine with a load of {load:.1f} before")
+    show_goals(goals)
+
+
+def show_goals(goals: Sequence[Goal]) -> None:
+    if goals:
+        met = sum(goal.is_met for goal in goals)
+        print(f"\n{goals_table(goals)}\n\n{met} of {len(goals)} goals are met")
 
 
 def parse(argv: list[str] | None) -> argparse.Namespace:
@@ -75,6 +100,7 @@ def machine() -> dict[str, object]:
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return {
         "cores": os.cpu_count(),
+        "load": [round(load, 1) for load in os.getloadavg()],
         "memory (GiB)": round(memory / 2**30, 1),
         "processor": _processor(),
         "system": f"{platform.system()} {platform.release()}",

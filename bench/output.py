@@ -14,13 +14,15 @@ from bench import programs
 from bench.timing import Measured, Result
 
 SIZES = [1, 8, 64]
-LINES = 2_000_000  # of all tasks together
+LINES = 4_000_000  # of all tasks together
+GOALS = {1: 200, 64: 100}  # MB/s to a pipe, by the number of tasks
 WIDTH = 80  # bytes with the end of the line
 STEPS = 400  # of the task that is watched; each some work and a line
 
 WRITER = """
-import os, sys
+import os, sys, time
 lines, width = int(sys.argv[1]), int(sys.argv[2])
+with open(f"{sys.argv[3]}/{os.getpid()}", "w") as mark: mark.write(repr(time.time()))
 block = (b"x" * (width - 1) + b"\\n") * min(lines, 65536 // width)
 while lines:
     count = min(lines, len(block) // width)
@@ -47,7 +49,11 @@ def run(sizes: Sequence[int] = SIZES, times: int = 3, lines: int = LINES) -> Res
     }
     result.contest(contestants, list(sizes), times)
     lost = sum(sum(values) for by in result.values["lines lost"].values() for values in by.values())
-    result.notes.append(f"lines lost in all repetitions: {lost:.0f}")
+    result.aim("lines lost in all repetitions", lost, 0, "lines")
+    for tasks, bound in GOALS.items():
+        if tasks in sizes and lines == LINES:
+            found = result.median("MB/s", "tfrun to a pipe", tasks)
+            result.aim(f"output of {tasks} tasks to a pipe", found, bound, "MB/s", is_least=True)
     watched = {
         "alone": lambda n: _watch(n, []),
         "not forwarded": lambda n: _watch(n, ["--logs", "none"]),
@@ -66,17 +72,18 @@ def _measured(seconds: float, lines: int, lost: int) -> Measured:
     }
 
 
-def _writer(lines: int) -> list[str]:
-    return [sys.executable, "-S", "-c", WRITER, str(lines), str(WIDTH)]
+def _writer(lines: int, marks: str) -> list[str]:
+    """It notes in the directory *marks* when it begins."""
+    return [sys.executable, "-S", "-c", WRITER, str(lines), str(WIDTH), marks]
 
 
 def _through_cats(tasks: int, lines: int, to_file: bool) -> Measured:
     """Writers, each with a cat of its own, whose output is read as that of tfrun is."""
 
-    def start(out: BinaryIO | int) -> list[subprocess.Popen[bytes]]:
+    def start(out: BinaryIO | int, marks: str) -> list[subprocess.Popen[bytes]]:
         processes = []
         for _ in range(tasks):
-            writer = subprocess.Popen(_writer(lines), stdout=subprocess.PIPE)
+            writer = subprocess.Popen(_writer(lines, marks), stdout=subprocess.PIPE)
             assert writer.stdout
             processes += [writer, subprocess.Popen(["cat"], stdin=writer.stdout, stdout=out)]
             writer.stdout.close()
@@ -86,36 +93,34 @@ def _through_cats(tasks: int, lines: int, to_file: bool) -> Measured:
 
 
 def _through_tfrun(tasks: int, lines: int, to_file: bool) -> Measured:
-    argv = programs.tfrun(tasks, *_writer(lines))
-
-    def start(out: BinaryIO | int) -> list[subprocess.Popen[bytes]]:
+    def start(out: BinaryIO | int, marks: str) -> list[subprocess.Popen[bytes]]:
         nothing = subprocess.DEVNULL
+        argv = programs.tfrun(tasks, *_writer(lines, marks))
         return [subprocess.Popen(argv, stdout=out, stderr=nothing, env=programs.ENVIRONMENT)]
 
     return _count(start, tasks * lines, to_file)
 
 
 def _count(start, lines: int, to_file: bool) -> Measured:  # type: ignore[no-untyped-def]
-    """Seconds until the last line is there, and how many are."""
-    with tempfile.TemporaryDirectory(prefix="bench-") as directory:
+    """Seconds from the first line that is written until the last is there, and how many are."""
+    with tempfile.TemporaryDirectory(prefix="bench-") as directory, programs.marks() as marks:
         path = Path(directory, "output")
-        begun = time.perf_counter()
         if to_file:
             with open(path, "ab") as file:
-                _finish(start(file))
-            seconds = time.perf_counter() - begun
+                _finish(start(file, marks.directory))
+            end = time.time()
             with open(path, "rb") as file:
                 arrived = sum(piece.count(b"\n") for piece in iter(lambda: file.read(2**20), b""))
         else:
             counter = subprocess.Popen(["wc", "-l"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
             assert counter.stdin and counter.stdout
-            processes = start(counter.stdin.fileno())
+            processes = start(counter.stdin.fileno(), marks.directory)
             counter.stdin.close()
             arrived = int(counter.stdout.read())
-            seconds = time.perf_counter() - begun
+            end = time.time()
             _finish([*processes, counter])
             counter.stdout.close()
-    return _measured(seconds, lines, lines - arrived)
+        return _measured(end - min(marks.moments()), lines, lines - arrived)
 
 
 def _finish(processes: list[subprocess.Popen[bytes]]) -> None:

@@ -68,17 +68,17 @@ class Marks:
     """Moments that processes note, each in a file of its own."""
 
     def __init__(self, directory: str) -> None:
-        self._directory = directory
+        self.directory = directory
 
     def noting(self, before: str = "", after: str = "") -> list[str]:
         """A Python command that notes the moment between *before* and *after*."""
         note = (
-            f"import os,time;open('{self._directory}/%d'%os.getpid(),'w').write(repr(time.time()))"
+            f"import os,time;open('{self.directory}/%d'%os.getpid(),'w').write(repr(time.time()))"
         )
         return [sys.executable, "-c", ";".join(filter(None, [before, note, after]))]
 
     def moments(self) -> list[float]:
-        texts = [Path(self._directory, name).read_text() for name in os.listdir(self._directory)]
+        texts = [Path(self.directory, name).read_text() for name in os.listdir(self.directory)]
         return [float(text) for text in texts if text]
 
     def wait_for(self, number: int, patience: float = 60.0) -> list[float]:

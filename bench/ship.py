@@ -17,7 +17,7 @@ FILES = 100
 
 
 def run(
-    sizes: Sequence[int] = SIZES, times: int = 3, here: int = 8, simulated: int = 1000
+    sizes: Sequence[int] = SIZES, times: int = 2, here: int = 8, simulated: int = 1000
 ) -> Result:
     result = Result("ship", "ship: a directory of so many MB, sent to each task", "MB")
     programs.run(programs.tfrun(1, "true"))  # so that everything is compiled

@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 from bench import programs
 from bench.timing import Measured, Result
 
-SIZES = [1, 2, 4, 8, 16, 32, 64]
+SIZES = [1, 4, 8, 16, 64]
+GOALS = {("mpirun", 8): 3.0, ("torchrun", 8): 0.15, ("mpirun", 64): 2.2}  # times as long, at most
 MANY = 16  # from so many tasks on, fewer repetitions
 
 
@@ -38,7 +39,7 @@ def run(sizes: Sequence[int] = SIZES, times: int = 5) -> Result:
     _measure_phases(result, sizes, times)
     version = [_seconds(lambda: programs.run([programs.TFRUN, "--version"])) for _ in range(9)]
     median = statistics.median(measured["whole command (s)"] for measured in version)
-    result.notes.append(f"tfrun --version: {1000 * median:.0f} ms")
+    result.aim("tfrun --version", 1000 * median, 60, "ms")
     return result
 
 
@@ -52,11 +53,13 @@ def _measure(launch: Callable[..., None]) -> Measured:
 
 def _note_ratios(result: Result, sizes: Sequence[int], contestants: Sequence[str]) -> None:
     whole = "whole command (s)"
-    for size in {8, 64} & set(sizes):
+    for size in sorted({8, 64} & set(sizes)):
         for other in contestants:
             if other != "tfrun":
                 ratio = result.ratio(whole, "tfrun", other, size)
                 result.notes.append(f"tfrun / {other} at N = {size}: {ratio:.2f}")
+                if bound := GOALS.get((other, size)):
+                    result.aim(f"{size} x python -c pass, beside {other}", ratio, bound)
     if len(sizes) > 2:
         for name in contestants:
             exponent = result.exponent(whole, name, least=8)
@@ -96,7 +99,7 @@ def run_tensorflow(
     result.contest(contestants, list(sizes), times)
     for size in sizes:
         ratio = result.ratio("whole command (s)", "tfrun", "loop", size)
-        result.notes.append(f"tfrun / loop at N = {size}: {ratio:.2f}")
+        result.aim(f"{size} x import {module}, beside the loop", ratio, 1.03)
     return result
 
 

@@ -20,9 +20,13 @@ def run(sizes: Sequence[int] = SIZES, times: int = 1) -> Result:
     for size in sizes:
         ratio = result.ratio(scale.WHOLE, "tfrun", "shell", size)
         result.notes.append(f"tfrun / shell at N = {size}: {ratio:.2f}")
+        if size == max(SIZES):
+            memory = result.median("memory (MiB)", "tfrun", size)
+            result.aim(f"{size} x true here, beside the shell", ratio, 2.5)
+            result.aim("the same: memory of the launcher", memory, 250, "MiB")
     if len(sizes) > 1:
         exponent = result.exponent(scale.WHOLE, "tfrun")
-        result.notes.append(f"growth: tfrun ~ N ** {exponent:.2f}")
+        result.aim(f"growth of time from {sizes[0]} tasks on", exponent, 1.05, "as exponent of N")
     return result
 
 

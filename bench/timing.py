@@ -3,14 +3,44 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import log
+from typing import NamedTuple
 
 FEW = 4  # contestants, of whom the spread is told, too
 
 Measured = Mapping[str, float]  # measure -> value, of one go
 Contestant = Callable[[int], Measured]  # of a size
+
+
+class Goal(NamedTuple):
+    """What is to be had, what was found, and whether that is it."""
+
+    what: str
+    found: float
+    bound: float
+    unit: str  # "x" for a ratio
+    is_least: bool = False  # is the bound what is wanted at least, or at most?
+
+    @property
+    def is_met(self) -> bool:
+        return self.found >= self.bound if self.is_least else self.found <= self.bound
+
+    def row(self) -> list[str]:
+        bound = f"{'at least' if self.is_least else 'at most'} {self.bound:g} {self.unit}"
+        return [
+            self.what,
+            bound,
+            f"{_short(self.found)} {self.unit}",
+            "" if self.is_met else "MISSED",
+        ]
+
+
+def goals_table(goals: Sequence[Goal]) -> str:
+    rows = [["goal", "bound", "found", ""], *(goal.row() for goal in goals)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
 
 @dataclass
@@ -22,6 +52,12 @@ class Result:
     size: str  # what the sizes count
     values: dict[str, dict[str, dict[int, list[float]]]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    goals: list[Goal] = field(default_factory=list)
+
+    def aim(
+        self, what: str, found: float, bound: float, unit: str = "x", *, is_least: bool = False
+    ) -> None:
+        self.goals.append(Goal(what, found, bound, unit, is_least))
 
     def add(self, contestant: str, size: int, measured: Measured) -> None:
         for measure, value in measured.items():
@@ -77,6 +113,7 @@ class Result:
             "size": self.size,
             "values": self.values,
             "notes": self.notes,
+            "goals": [goal._asdict() for goal in self.goals],
         }
 
 

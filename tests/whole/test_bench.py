@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bench.__main__ import BENCHMARKS
-from bench.timing import Result
+from bench.timing import Result, goals_table
 
 HERE = Path(__file__).parents[2]
 
@@ -58,3 +58,15 @@ def test_contestants_take_turns():
     contestants = {name: lambda _, name=name: turns.append(name) or {} for name in "ab"}
     Result("r", "title", "N").contest(contestants, [1], times=2)
     assert turns == ["a", "b", "a", "b"]
+
+
+def test_the_goals_stand_in_one_table_that_tells_which_are_missed():
+    result = Result("r", "title", "N")
+    result.aim("time of N tasks", 2.5, 3.0)
+    result.aim("output", 150.0, 200, "MB/s", is_least=True)
+    assert [goal.is_met for goal in result.goals] == [True, False]
+    assert goals_table(result.goals).splitlines() == [
+        "goal             bound              found",
+        "time of N tasks  at most 3 x        2.500 x",
+        "output           at least 200 MB/s  150 MB/s  MISSED",
+    ]
