@@ -14,7 +14,11 @@ from tfmesos.core.lifecycle import Lifecycle
 from tfmesos.errors import FrameError, HandshakeError, MasterError
 from tfmesos.launcher.authentication import LauncherHandshake
 from tfmesos.launcher.deciders import Deciders
+from tfmesos.launcher.progress_bar import progress_bar
 from tfmesos.launcher.report_fields import address, lines
+from tfmesos.launcher.rows import Row
+from tfmesos.launcher.table import Table
+from tfmesos.launcher.usage import usage_of
 from tfmesos.mesos import feasibility, masters, recordio
 from tfmesos.mesos.answers import event_of
 from tfmesos.mesos.client import MesosClient
@@ -26,8 +30,9 @@ from tfmesos.mesos.placement import place
 from tfmesos.mesos.recordio import RecordDecoder
 from tfmesos.mesos.subscription import Subscription
 from tfmesos.node import json_reader, wire
+from tfmesos.node.gpus import parse
 from tfmesos.node.handshake import RunnerHandshake
-from tfmesos.sanitize import tidy
+from tfmesos.sanitize import columns_of, plain, tidy
 
 from . import http, kubernetes, packs
 from .strategies import JSON, nearly, pieces
@@ -88,6 +93,7 @@ _MESSAGES = [
     {"type": "register", "host": "10.0.0.1", "port": 5, "pid": 1, "python": "3.8.0"},
     {"type": "output", "stream": "stdout", "lines": ["a", "b"], "dropped": 0},
     {"type": "exit", "code": 0, "reason": "exited", "tail": ["x"]},
+    {"type": "heartbeat", "silent": 3, "usage": {"cpu": 9.5, "memory": 7, "gpus": [[1, 2, None]]}},
 ]
 
 
@@ -138,6 +144,7 @@ def _read_fields(message: wire.Message) -> None:
         lambda: lines(message, "lines"),
         lambda: wire.count(message, "code"),
         lambda: wire.field(message, "reason", str),
+        lambda: usage_of(message),
     ]
     for read in readers:
         try:
@@ -285,6 +292,15 @@ def check_agents(body: Any) -> None:
 # The terminal
 
 
+def check_progress(line: str) -> None:
+    """A progress bar stays in its row, whatever the task writes; so does what nvidia-smi says."""
+    parse(line)
+    row = Row(line, "running", node=line, bar=progress_bar(line))
+    lines = Table((row, row)).lines(60, 24)
+    assert len(lines) == 3
+    assert all(columns_of(shown) < 60 and plain(shown) == shown for shown in lines)
+
+
 def check_terminal(line: str) -> None:
     shown = tidy(line)
     rest = shown
@@ -299,6 +315,8 @@ _LINES = st.text(
     st.one_of(st.sampled_from("\x1b[];:?0123mJHKP_X^\\\x07\x9b\x9d\r\b\n\t"), st.characters()),
     max_size=60,
 )
+
+_BARS = st.text("0123456789/%| \u2588\u2501,\u00b2\u0663\t\u65e5", max_size=60)
 
 TARGETS = {
     "recordio": Target(pieces(_STREAM), check_recordio),
@@ -317,4 +335,5 @@ TARGETS = {
     "credential": Target(nearly([kubernetes.CREDENTIAL]), kubernetes.check_credential),
     "kubeconfig": Target(nearly(kubernetes.KUBECONFIGS), kubernetes.check_kubeconfig),
     "terminal": Target(_LINES, check_terminal),
+    "progress": Target(_LINES | _BARS, check_progress),
 }

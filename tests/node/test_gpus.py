@@ -24,14 +24,22 @@ def test_a_line_of_nvidia_smi_is_read():
     assert parse(f"1, {A}, 93, 10240, 16384") == (("1", A), (93, 10240 * MIB, 16384 * MIB))
 
 
-@pytest.mark.parametrize("unknown", ["[N/A]", "[Not Supported]", "[Unknown Error]", ""])
+@pytest.mark.parametrize(
+    "unknown", ["[N/A]", "[Not Supported]", "[Unknown Error]", "", "\u00b2", "9" * 5000]
+)
 def test_what_the_driver_does_not_know_is_none(unknown):
     assert parse(f"0, {A}, {unknown}, {unknown}, 16384") == (("0", A), (None, None, 16384 * MIB))
 
 
 @pytest.mark.parametrize(
     "line",
-    ["", "No devices were found", "a, b, c, d, e", "NVIDIA-SMI has failed because it couldn't"],
+    [
+        "",
+        "\u00b2, b, 1, 2, 3",
+        "No devices were found",
+        "a, b, c, d, e",
+        "NVIDIA-SMI has failed because it couldn't",
+    ],
 )
 def test_other_lines_of_nvidia_smi_are_passed_over(line):
     assert parse(line) is None

@@ -32,10 +32,14 @@ MOST = 64  # GPUs; no node has more
 def parse(line: str) -> tuple[tuple[str, str], Gpu] | None:
     """Index and UUID of a GPU; its use in percent, bytes in use and bytes in all, where known."""
     cells = [cell.strip() for cell in line.split(",")]
-    if len(cells) != 5 or not cells[0].isdigit():
+    if len(cells) != 5 or _number(cells[0]) is None:
         return None
-    busy, used, total = (int(cell) if cell.isdigit() else None for cell in cells[2:])
+    busy, used, total = map(_number, cells[2:])
     return (cells[0], cells[1]), (busy, _bytes(used), _bytes(total))
+
+
+def _number(cell: str) -> int | None:
+    return int(cell) if cell.isdecimal() and len(cell) <= 12 else None
 
 
 def _bytes(mebibytes: int | None) -> int | None:
