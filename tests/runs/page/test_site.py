@@ -6,9 +6,9 @@ import socket
 import pytest
 
 from tests.bounds import HANG
-from tests.runs.page.site import add_run, parsed, write_log
+from tests.runs.page.site import add_run, parsed, served_page, write_log
 from tfmesos.runs.launcher_process import this_process
-from tfmesos.runs.page import site
+from tfmesos.runs.page import serving, site
 from tfmesos.runs.page.tail import MOST_LINES
 
 NAMES_OF_OTHER_FILES = (
@@ -201,3 +201,16 @@ def test_strangers_who_say_nothing_keep_the_owner_out_of_nothing(owner):
     for connection in waiting:
         connection.settimeout(HANG)
         connection.close()
+
+
+def test_only_who_has_shown_the_cookie_may_stay(store, monkeypatch):
+    monkeypatch.setattr(serving, "PROVE_WITHIN", 0.3)
+    with served_page(store) as visitor:
+        connection, stream = open_stream(visitor.enter())
+        read_events(stream, 1)
+        with socket.create_connection(("127.0.0.1", visitor.served.port)) as stranger:
+            stranger.settimeout(HANG)
+            assert stranger.recv(1) == b""
+        add_run(store, "aaaa")
+        assert read_events(stream, 1)[0][1]["runs"][0]["id"] == "aaaa"
+        close(connection, stream)
