@@ -20,10 +20,10 @@ from tfmesos.launcher.dialer import Dialer
 class Runner(DiallingRunner):
     """A runner process in a pod, so to speak: its stub is a file."""
 
-    def __init__(self, sandbox: Path, env: dict[str, str]) -> None:
+    def __init__(self, sandbox: Path, env: dict[str, str], python: str = sys.executable) -> None:
         self.sandbox = sandbox
         (sandbox / "stub.py").write_text(payload.listening_stub())
-        command = [sys.executable, "-I", "-S", str(sandbox / "stub.py")]
+        command = [python, "-I", "-S", str(sandbox / "stub.py")]
         with open(sandbox / "stdout", "wb") as out, open(sandbox / "stderr", "wb") as err:
             self.process = in_own_session(command, env=env, cwd=sandbox, stdout=out, stderr=err)
 
@@ -33,8 +33,11 @@ def settings(port: int, **changes: Any) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def runner(sandbox: Path, values: dict[str, Any], **extra: str) -> Iterator[Runner]:
-    started = Runner(sandbox, environment(values, SECRET, TFMESOS_ADDRESS="10.1.2.3", **extra))
+def runner(
+    sandbox: Path, values: dict[str, Any], python: str = sys.executable, **extra: str
+) -> Iterator[Runner]:
+    env = environment(values, SECRET, TFMESOS_ADDRESS="10.1.2.3", **extra)
+    started = Runner(sandbox, env, python)
     try:
         yield started
     finally:

@@ -8,6 +8,7 @@ import hashlib
 import itertools
 import socket
 import ssl
+from pathlib import Path
 
 import pytest
 
@@ -39,6 +40,29 @@ def test_a_runner_that_listens_runs_its_command_with_the_address_it_is_told(tmp_
     assert (code, ours.lines(), the_exit(ours)[0]) == (7, ["hello", "none"], 7)
     (registered,) = [event for event in ours.events if isinstance(event, TaskRegistered)]
     assert registered.address.startswith("10.1.2.3:")
+
+
+@pytest.mark.parametrize("version", ["3.8", "3.13"])
+def test_a_node_may_have_another_python(tmp_path, version):
+    found = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python3"))
+    if not found:
+        pytest.skip(f"no Python {version} under ~/.pyenv/versions")
+    port = free_port()
+
+    async def main():
+        values = settings(port)
+        async with Proxy(("127.0.0.1", port)).running() as proxy:
+            async with launcher(proxy.address[1], values) as (ours, _):
+                with runner(tmp_path, values, str(found[0])) as theirs:
+                    ours.start("echo one; until [ -e go ]; do sleep 0.05; done; echo two")
+                    await ours.until(lambda: ours.lines())
+                    proxy.cut()
+                    await ours.saw(RunnerBack)
+                    (tmp_path / "go").touch()
+                    await ours.saw(TaskExited)
+                    return ours.lines(), await theirs.exited()
+
+    assert asyncio.run(main()) == (["one", "two"], 0)
 
 
 def test_no_line_is_lost_when_the_connection_breaks(tmp_path):
