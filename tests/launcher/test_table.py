@@ -134,6 +134,10 @@ def test_lines_that_a_smaller_terminal_has_broken_are_all_taken_away():
     assert rewrite(["x" * 100, "\x1b[2m" + "日" * 30 + "\x1b[0m", ""], [], 40) == "\r\x1b[6A\x1b[J"
 
 
+def test_a_line_that_may_be_wider_than_we_know_is_cut_by_the_terminal():
+    assert rewrite([], ["\u2764\ufe0f"], 80) == "\r\x1b[?7l\u2764\ufe0f\x1b[K\n\x1b[?7h\x1b[J"
+
+
 def test_what_has_not_changed_is_not_drawn_again():
     terminal = Terminal()
     assert terminal.draw(Table(status="waiting"))

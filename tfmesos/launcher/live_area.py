@@ -48,7 +48,10 @@ def rewrite(old: Sequence[str], new: Sequence[str], columns: int) -> str:
     """
     height = sum(max(1, -(-columns_of(plain(line)) // max(columns, 1))) for line in old)
     up = f"\r\x1b[{height}A" if height else "\r"
-    return up + "".join(f"{line}\x1b[K\n" for line in new) + "\x1b[J"
+    body = "".join(f"{line}\x1b[K\n" for line in new)
+    if not body.isascii():  # a terminal may show it wider than we know: it shall cut, not wrap
+        body = f"\x1b[?7l{body}\x1b[?7h"
+    return f"{up}{body}\x1b[J"
 
 
 class LiveArea:
