@@ -3,6 +3,7 @@
 import pytest
 
 from tfmesos.cli.rerun import CannotRerun, joined, rerun_arguments
+from tfmesos.command_line import Answer
 
 
 @pytest.mark.parametrize(
@@ -37,3 +38,8 @@ def test_what_is_not_kept_has_to_be_given_again(old, words):
 def test_a_rerun_needs_an_id():
     with pytest.raises(CannotRerun, match="rerun needs the id of a run: tfrun rerun ID"):
         rerun_arguments(["-w", "2"])
+
+
+def test_the_help_of_rerun_is_an_answer():
+    with pytest.raises(Answer, match="usage: tfrun rerun ID"):
+        rerun_arguments(["--help"])

@@ -43,6 +43,9 @@ examples:
     tfrun -m mesos-master:5050 --image me/train -w 2 -s 1 -Gw 1 -- python train.py
   a chief and three workers that read TF_CONFIG, only the chief's output:
     tfrun --chief -w 3 --logs chief -- python train.py
+
+commands about runs, old and new; each has a --help:
+  tfrun list, status, logs, attach, wait, stop, restart, replace, rerun, prune, ui, open
 """
 
 _FORMAT = Setting(

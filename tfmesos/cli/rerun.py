@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from ..command_line import Answer
 from ..errors import CannotRead, SpecError, TFMesosError
 from ..jobfiles import ENDINGS
 from ..launcher.job_file import STANDARD_INPUT
@@ -12,6 +13,12 @@ from ..runs.directory import RunDirectory
 from ..runs.store import Store, place
 from .arguments import parse
 
+HELP = """\
+usage: tfrun rerun ID [flags] [-- command]
+
+Start such a run again, from its directory. Flags of tfrun, and a command, that are given win over
+those of that run; --detach is not taken over.
+"""
 _OF_ONE_CALL = ("--detach",)  # how it was called, not what was run
 
 
@@ -21,6 +28,8 @@ class CannotRerun(TFMesosError):
 
 def rerun_arguments(argv: Sequence[str]) -> list[str]:
     """What ``tfrun`` is told for another run like that; this process goes to its directory."""
+    if argv and argv[0] in ("-h", "--help"):
+        raise Answer(HELP)
     if not argv or argv[0].startswith("-"):
         raise CannotRerun("rerun needs the id of a run: tfrun rerun ID [flags]")
     run = Store(place(os.environ)).find(argv[0])

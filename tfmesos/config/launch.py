@@ -112,7 +112,7 @@ class LaunchConfig(Record):
     ]  # for every task of a run of several; "always": of one task, too
     record: bool = True  # keep what it does and says
     bring: tuple[str, ...] = ()  # which files of each task come home at the end
-    bring_limit: int = 0  # bytes of a task
+    bring_limit: int = 1024**3  # bytes of a task
     output_dir: str | None = None  # where the output of each task goes, too
     local_chief: bool = False  # run the chief, or worker 0, as a child of the launcher
     secrets: TaskSecrets = TaskSecrets()

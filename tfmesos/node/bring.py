@@ -10,16 +10,22 @@ import os
 import stat
 from fnmatch import fnmatchcase
 
-from . import process, stdlib, wire
+from . import process, wire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from hashlib import sha256
     from typing import Any
 
     from .loop import Loop
     from .outbox import Outbox
     from .settings import Settings
+else:
+    try:  # five times as fast as the one in `stdlib`, without all that hashlib loads beside it
+        from _hashlib import openssl_sha256 as sha256
+    except ImportError:
+        from hashlib import sha256
 
 PIECE = 128 * 1024  # bytes
 WINDOW = 48  # pieces on their way, and in our memory
@@ -83,7 +89,7 @@ class Bring:
             os.close(opened)
 
     def _send_pieces(self, opened: int) -> str:
-        digest = stdlib.sha256()
+        digest = sha256()
         while not self._is_cut():
             data = os.read(opened, PIECE)
             if not data:

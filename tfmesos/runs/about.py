@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from ..config.launch import LaunchConfig
 from ..config.secret import without_password
@@ -14,6 +15,11 @@ from ..json_types import Json
 from ..version import __version__
 from .launcher_process import this_process
 from .values import to_json
+
+# Not settings of the run, or written down under other names.
+_TOLD_ELSEWHERE = frozenset(
+    ["master", "name", "user", "inherited_env", "own_python", "remark", "warnings", "cwd"]
+)
 
 
 def about(
@@ -33,9 +39,26 @@ def about(
         "name": config.name,
         "master": without_password(config.master),
         "jobs": {job.name: job.size for job in config.jobs},
+        "settings": settings_of(config),
         "launcher": to_json(this_process()),
         "versions": {"tfmesos": __version__, "python": platform.python_version()},
     }
+
+
+def settings_of(config: LaunchConfig) -> Json:
+    """What is not as usual, as texts: no secret, and of variables only the names."""
+    usual = LaunchConfig._defaults
+    given = {name: value for name, value in config._values().items() if name in usual}
+    told = {n: v for n, v in given.items() if n not in _TOLD_ELSEWHERE and v != usual[n]}
+    return {name: _shown(value) for name, value in told.items()}
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, bool | int | str):
+        return without_password(value) if isinstance(value, str) else value
+    if isinstance(value, Mapping):
+        return sorted(value)
+    return without_password(repr(value))
 
 
 def write_commit(directory: str, file: Path) -> subprocess.Popen[bytes] | None:

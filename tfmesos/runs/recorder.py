@@ -27,6 +27,7 @@ from .writer import Writer
 TASK_LIMIT = 64 * 1024 * 1024  # bytes of output that are kept of a task
 RUN_LIMIT = 1024 * 1024 * 1024  # of all tasks together
 EVENTS_LIMIT = 256 * 1024 * 1024
+RESERVE = 64 * 1024  # bytes of the disk that are kept for the last word
 CLOSE_WITHIN = 10.0  # seconds for the disk to take what is left
 
 SAID = "tfrun"  # the log of what the launcher said
@@ -69,6 +70,9 @@ class Recorder(Observer):
         self._measurements = MeasurementLog(directory.measurements_file)
         directory.output.mkdir(mode=0o700)
         write_whole(directory.about_file, about)
+        self._reserve = directory.path / ".reserve"
+        append(self._reserve, bytes(RESERVE))
+        self._has_failed = False
         self._git = write_commit(about["cwd"], directory.commit_file)
         self._writer = Writer(self._failed)
 
@@ -121,15 +125,23 @@ class Recorder(Observer):
         if not self._close():
             self._complain("the record of the run is not complete: the disk is too slow")
             return
-        try:
-            for name, missing in self._left_out.items():
-                self._logs[name].append(self._too_slow(missing))
-            for log in self._logs.values():
-                log.join()
-            self._events.close()
-            write_whole(self.directory.outcome_file, _ended(outcome, report, self._wall()))
-        except OSError as error:
-            self._failed(error)
+        ended = _ended(outcome, report, self._wall())
+        for work in (self._end_logs, lambda: write_whole(self.directory.outcome_file, ended)):
+            try:
+                work()
+            except OSError as error:
+                self._failed(error)
+            self._reserve.unlink(missing_ok=True)
+
+    def _end_logs(self) -> None:
+        """On a full disk they stay in pieces."""
+        if self._has_failed:
+            return
+        for name, missing in self._left_out.items():
+            self._logs[name].append(self._too_slow(missing))
+        for log in self._logs.values():
+            log.join()
+        self._events.close()
 
     def _close(self) -> bool:
         if self._git is not None:
@@ -143,9 +155,11 @@ class Recorder(Observer):
         shutil.rmtree(self.directory.path, ignore_errors=True)
 
     def _failed(self, error: OSError) -> None:
-        """The run goes on without."""
-        where = self.directory.path
-        self._complain(f"the run is not recorded any further: {where}: {error.strerror or error}")
+        """The run goes on without. That is said once."""
+        if not self._has_failed:
+            self._has_failed = True
+            why = error.strerror or error
+            self._complain(f"the run is not recorded any further: {self.directory.path}: {why}")
 
 
 def _ended(outcome: Outcome, report: list[str], wall: float) -> Json:

@@ -51,10 +51,14 @@ class TaskLog:
         if not self._piece:
             return  # it is one; to wait for the disk would take long, of many tasks
         joined = self._path.with_name(f"{self._path.name}.joined")
-        with joined.open("wb") as file:
-            self._copy_pieces(file)
-            file.flush()
-            os.fsync(file.fileno())
+        try:
+            with joined.open("wb") as file:
+                self._copy_pieces(file)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError:
+            joined.unlink(missing_ok=True)
+            raise
         joined.replace(self._path)
         for number in _pieces(self._path):
             _piece(self._path, number).unlink(missing_ok=True)
