@@ -110,10 +110,9 @@ class Launcher:
     """Everything a rendezvous reports, and a way to wait for it."""
 
     def __init__(self, **options: Any) -> None:
+        told = {"measured": self._measured, "progressed": self._progressed}
         self.rendezvous = Listener(
-            *(RUN, self._emit, self._output),
-            **{"runner": payload.runner(), "measured": self._measured},
-            **{"progressed": self._progressed, **options},
+            *(RUN, self._emit, self._output), **{"runner": payload.runner(), **told, **options}
         )
         self.address = ("", 0)
         self.events: list[events.Event] = []
