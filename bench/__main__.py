@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from bench import (
     in_graph,
+    kubernetes,
     mesos,
     output,
     plots,
@@ -41,6 +42,7 @@ BENCHMARKS = {
     "pods": Benchmark(pods.run, {"sizes": [10]}),
     "ship": Benchmark(ship.run, {"sizes": [1], "here": 1, "simulated": 10}),
     "thousand": Benchmark(thousand.run, {"sizes": [1]}),
+    "kubernetes": Benchmark(kubernetes.run, {"sizes": [1]}),
     "output": Benchmark(output.run, {"sizes": [1], "lines": 20_000}),
     "teardown": Benchmark(teardown.run, {"sizes": [1]}),
     "mesos": Benchmark(mesos.run, {"sizes": [3]}),

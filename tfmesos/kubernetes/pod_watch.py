@@ -17,6 +17,7 @@ from .pod_status import PodSeen, read
 log = logging.getLogger(__name__)
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 5.0  # seconds between two attempts to find the server again
+NO_ROLES = 30.0  # seconds for which a server that has started anew may not know yet what we may do
 
 
 class PodWatch:
@@ -32,6 +33,7 @@ class PodWatch:
         self._client, self._owner, self._emit, self._seen = client, owner, emit, seen
         self._selector = f"{objects.RUN}={owner.name}"
         self._prefix = objects.pod_name(owner, "")
+        self._has_watched = False
 
     async def run(self, version: str) -> None:
         """Emit all that happens after *version*, until cancelled; ApiError if we may not look."""
@@ -41,14 +43,19 @@ class PodWatch:
             except Expired:
                 version = await self._list_again()
             except ApiError as error:
-                if not error.is_retryable:
+                if not self._may_pass(error):
                     raise
                 self._emit(happened.Disconnected(str(error)))
                 version = await self._list_again()
 
+    def _may_pass(self, error: ApiError, waited: float = 0.0) -> bool:
+        forbidden = error.code == 403 and self._has_watched and waited < NO_ROLES
+        return error.is_retryable or forbidden
+
     async def _watch(self, version: str) -> str:
         """The version up to which all is known, when the server has ended the watch in order."""
         async for kind, found in self._client.watch("pods", self._selector, version):
+            self._has_watched = True
             metadata = found.get("metadata") or {}
             version = str(metadata.get("resourceVersion") or version)
             if kind in ("ADDED", "MODIFIED", "DELETED"):
@@ -67,13 +74,14 @@ class PodWatch:
         return pod.but(name=pod.name.removeprefix(self._prefix))
 
     async def _list_again(self) -> str:
-        pause = FIRST_PAUSE
+        pause, clock = FIRST_PAUSE, asyncio.get_running_loop().time
+        began = clock()
         while True:
             try:
                 found, version = await self._client.list("pods", self._selector)
                 break
             except ApiError as error:
-                if not error.is_retryable:
+                if not self._may_pass(error, clock() - began):
                     raise
                 self._emit(happened.Disconnected(str(error)))
             await asyncio.sleep(pause)

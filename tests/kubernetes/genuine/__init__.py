@@ -4,7 +4,7 @@ One cluster serves all tests of a session; each test has a namespace of its own.
 one of these fixtures (``conftest.py``):
 
 ``kube``        a `Namespace`: ``kube.name``, ``kube.kubeconfig`` (current context: a user with
-                nothing but the Role of ``conftest.RIGHTS`` in this namespace), ``kube.user`` and
+                nothing but the Role of ``docs/kubernetes.rst`` there), ``kube.user`` and
                 ``kube.admin`` to ask the API as that user or as the administrator, and
                 ``kube.pods()``. ``$KUBECONFIG`` is set, so ``tfrun -m k8s://`` simply works.
                 The test fails if it leaves a pod, a Secret or a ConfigMap.

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.bounds import LEAVING
 from tests.docker.engine import CannotRun as NoImage
 from tests.docker.engine import root_file_system
 from tests.mesos.genuine.cluster import wait_until
@@ -21,6 +20,7 @@ from .namespace import Namespace
 from .node import NodeSpec
 
 SETTING_UP = 5400.0  # seconds; the first test builds Kubernetes and the image, if nobody has before
+GONE = 60.0  # seconds for what belongs to a deleted owner to be deleted, too
 STANDING = os.environ.get("TFMESOS_TEST_KUBERNETES")
 IMAGE = "tfmesos-tests/base:1"
 NODES = (
@@ -86,6 +86,6 @@ def kube(request, tmp_path, monkeypatch):
     monkeypatch.setenv("KUBECONFIG", str(namespace.kubeconfig))
     yield namespace
     try:
-        wait_until("nothing is left in the namespace", lambda: not namespace.left(), LEAVING)
+        wait_until("nothing is left in the namespace", lambda: not namespace.left(), GONE)
     finally:
         namespace.delete()

@@ -5,25 +5,33 @@ from __future__ import annotations
 import json
 import secrets
 import subprocess
+import textwrap
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from .api import Api, Refused
 
 RBAC = "rbac.authorization.k8s.io"
 USER = "restricted"
-# The minimal Role of docs/kubernetes.rst.
-RIGHTS = {
-    "pods": ["create", "delete", "list", "watch"],
-    "pods/log": ["get"],
-    "pods/portforward": ["create", "get"],
-    "secrets": ["create"],
-    "configmaps": ["create", "delete", "list", "patch"],
+PAGE = Path(__file__).parents[3] / "docs" / "kubernetes.rst"
+
+
+def documented_role() -> dict[str, Any]:
+    """The Role of the documentation, as it is written there."""
+    text = PAGE.read_text().partition(".. role begins")[2].partition(".. role ends")[0]
+    return yaml.safe_load(textwrap.dedent(text.partition(".. code:: yaml")[2]))
+
+
+RIGHTS: dict[str, list[str]] = {
+    resource: rule["verbs"] for rule in documented_role()["rules"] for resource in rule["resources"]
 }
 
 
 def rules(rights: dict[str, list[str]]) -> list[dict[str, Any]]:
-    return [{"apiGroups": [""], "resources": [it], "verbs": rights[it]} for it in rights]
+    given = [(resource, verbs) for resource, verbs in rights.items() if verbs]
+    return [{"apiGroups": [""], "resources": [it], "verbs": verbs} for it, verbs in given]
 
 
 class Namespace:
@@ -37,21 +45,21 @@ class Namespace:
         self.rbac = f"/apis/{RBAC}/v1/namespaces/{self.name}"
         self.admin.post("/api/v1/namespaces", {"metadata": {"name": self.name}})
         wait_for_account(self.admin, self.name)
-        self._add_user(rules(RIGHTS))
+        self._add_user(documented_role())
         self.kubeconfig = directory / f"{self.name}.kubeconfig"
         self._write_kubeconfig(json.loads(admin_config.read_text()))
         self.user = Api(self.kubeconfig, USER)
 
-    def _add_user(self, allowed: list[dict[str, Any]]) -> None:
+    def _add_user(self, role: dict[str, Any]) -> None:
         """A service account, as a program inside of a cluster would have one."""
         named = {"metadata": {"name": USER}}
         subject = {"kind": "ServiceAccount", "name": USER, "namespace": self.name}
-        role = {"apiGroup": RBAC, "kind": "Role", "name": USER}
+        self.role = role["metadata"]["name"]
+        reference = {"apiGroup": RBAC, "kind": "Role", "name": self.role}
+        binding = {**named, "roleRef": reference, "subjects": [subject]}
         self.admin.post(f"{self.path}/serviceaccounts", named)
-        self.admin.post(f"{self.rbac}/roles", {**named, "rules": allowed})
-        self.admin.post(
-            f"{self.rbac}/rolebindings", {**named, "roleRef": role, "subjects": [subject]}
-        )
+        self.admin.post(f"{self.rbac}/roles", role)
+        self.admin.post(f"{self.rbac}/rolebindings", binding)
 
     def _write_kubeconfig(self, config: dict[str, Any]) -> None:
         path, asked = f"{self.path}/serviceaccounts/{USER}/token", {"expirationSeconds": 86400}
@@ -67,7 +75,7 @@ class Namespace:
 
     def allow(self, rights: dict[str, list[str]]) -> None:
         """The user has these rights from now on, and no other."""
-        self.admin.patch(f"{self.rbac}/roles/{USER}", {"rules": rules(rights)})
+        self.admin.patch(f"{self.rbac}/roles/{self.role}", {"rules": rules(rights)})
 
     def kubectl(self, *words: object, **options: Any) -> subprocess.CompletedProcess[str]:
         """As the administrator, in this namespace."""

@@ -1,0 +1,61 @@
+"""What a Kubernetes refuses: one line that says what, and nothing is left."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.commands import finish, read_until, running_tfrun, tfrun
+
+from .namespace import RIGHTS
+from .pods import SMALL, on_kubernetes
+
+EACH = [(resource, verb) for resource, verbs in RIGHTS.items() for verb in verbs]
+
+
+@pytest.mark.parametrize("resource, verb", EACH)
+def test_a_missing_right_is_named_with_the_rule_that_would_give_it(kube, resource, verb):
+    kube.allow({it: [v for v in RIGHTS[it] if (it, v) != (resource, verb)] for it in RIGHTS})
+    done = tfrun(*on_kubernetes("-w", 1, *SMALL), "--", "true")
+    assert done.returncode == 69, done.stderr
+    rule = f'{{apiGroups: [""], resources: ["{resource}"], verbs: ["{verb}"]}}'
+    assert rule in done.stderr and kube.name in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_quota_that_is_exceeded_is_told_in_the_words_of_the_server(kube):
+    hard = {"hard": {"pods": "1"}}
+    quota = {"metadata": {"name": "few"}, "spec": hard}
+    kube.admin.post(f"{kube.path}/resourcequotas", quota)
+    done = tfrun(*on_kubernetes("-w", 2, *SMALL), "--", "true")
+    assert done.returncode == 75, done.stderr
+    assert "exceeded quota: few" in done.stderr
+
+
+def test_a_namespace_that_does_not_exist_is_named(kube):
+    words = on_kubernetes("-w", 1, *SMALL)[2:]
+    done = tfrun("-m", "k8s://restricted/none", *words, "--", "true")
+    assert done.returncode != 0 and "none" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_token_that_is_not_valid_is_told(kube):
+    config = kube.kubeconfig.read_text()
+    kube.kubeconfig.write_text(config.replace('"token": "', '"token": "x'))
+    done = tfrun(*on_kubernetes("-w", 1, *SMALL), "--", "true")
+    assert done.returncode == 69, done.stderr
+    assert "Unauthorized" in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_an_image_that_cannot_be_had_is_given_up_after_one_clear_line(kube):
+    words = ("-m", "k8s://", "--image", "127.0.0.1:1/none:1", "-w", 2, *SMALL)
+    done = tfrun(*words, "--", "true")
+    assert done.returncode != 0
+    assert "127.0.0.1:1/none:1" in done.stderr and "ErrImagePull" in done.stderr, done.stderr
+
+
+def test_what_the_scheduler_says_is_on_the_screen_and_the_run_goes_on_waiting(kube):
+    with running_tfrun(*on_kubernetes("-w", 1, "-Cw", 64), "--", "true") as run:
+        read_until(run.stderr, "0/3 nodes are available: 3 Insufficient cpu")
+        assert run.poll() is None
+        run.terminate()
+        finish(run)
+    assert run.returncode == 143
