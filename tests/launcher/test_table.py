@@ -152,3 +152,15 @@ def test_in_the_background_nothing_is_drawn():
     assert not terminal.draw(Table(status="waiting"))
     terminal.may_draw = True
     assert terminal.draw(Table(status="waiting"))
+
+
+class FaultyTable:
+    def lines(self, columns, rows, colour=False):
+        return [][0]
+
+
+def test_a_table_that_cannot_be_drawn_is_left_out():
+    terminal = Terminal()
+    terminal.draw(Table(status="waiting"))
+    assert terminal.draw(FaultyTable()) == "\r\x1b[1A\x1b[J"
+    assert not terminal.draw(FaultyTable())

@@ -117,3 +117,10 @@ def test_many_tasks_tell_of_their_progress_less_often(tasks, seconds):
     config = LaunchConfig((workers(tasks),))
     assert progress_every(config, Screen()) == pytest.approx(seconds)
     assert progress_every(config, Screen(is_live=False)) == 0
+
+
+def test_a_fault_in_what_is_shown_shows_nothing_and_ends_nothing(monkeypatch):
+    screen, run = Screen(), Run(workers(2)).up()
+    monkeypatch.setattr("tfmesos.launcher.rows.task_rows", lambda *_: 1 / 0)
+    asyncio.run(drawn(a_view(screen), run, 0.01))
+    assert screen.shown[-1][1] is None

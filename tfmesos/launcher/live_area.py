@@ -6,12 +6,15 @@ its own, and nothing has to be set right again when we are killed.
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from ..record import Record
 from ..sanitize import columns_of, fit, plain
+
+log = logging.getLogger(__name__)
 
 
 class Live(Protocol):
@@ -77,5 +80,10 @@ class LiveArea:
     def _lines(self, live: Live, size: tuple[int, int]) -> list[str]:
         """Made once, however often output comes between."""
         if self._made is None or self._made[0] is not live or self._made[1] != size:
-            self._made = live, size, live.lines(*size, self._colour)
+            try:
+                lines = live.lines(*size, self._colour)
+            except Exception as error:  # a fault of ours, for which no training should end
+                log.debug("nothing is shown: %r", error)
+                lines = []
+            self._made = live, size, lines
         return self._made[2]

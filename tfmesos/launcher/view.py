@@ -6,6 +6,7 @@ What the table says is decided in ``rows`` and ``table``; this looks when it is 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 
 from ..config.launch import LaunchConfig
@@ -16,6 +17,8 @@ from .console import Console
 from .live_area import Live, StatusLine
 from .observer import Observer
 from .usage import Usage
+
+log = logging.getLogger(__name__)
 
 DRAW_EVERY = 0.1  # seconds between two versions of the table, at least
 CLOCK_EVERY = 1.0  # seconds between two, at most, while times pass
@@ -66,13 +69,20 @@ class View:
         while self._console.is_live:
             self._news.clear()
             self._forget(lifecycle.members)
-            self._console.show(self._live(lifecycle, shipping(), clock()))
+            self._console.show(self._live_or_nothing(lifecycle, shipping(), clock()))
             await asyncio.sleep(DRAW_EVERY)
             try:
                 async with asyncio.timeout(CLOCK_EVERY - DRAW_EVERY):
                     await self._news.wait()
             except TimeoutError:
                 pass  # a second has passed
+
+    def _live_or_nothing(self, lifecycle: Lifecycle, shipping: str, now: float) -> Live | None:
+        try:
+            return self._live(lifecycle, shipping, now)
+        except Exception as error:  # a fault of ours, for which no training should end
+            log.debug("nothing is shown: %r", error)
+            return None
 
     def _live(self, lifecycle: Lifecycle, shipping: str, now: float) -> Live | None:
         status, members = shipping or lifecycle.summary(), lifecycle.members
