@@ -100,10 +100,14 @@ def test_what_is_over_goes_when_there_are_too_many_or_it_is_too_old(store):
 
 def test_old_runs_go_by_themselves_when_another_one_ends(store, monkeypatch):
     monkeypatch.setattr("tfmesos.runs.prune.KEEP", 2)
-    for n in range(3):
+    monkeypatch.setattr("tfmesos.runs.prune.AT_ONCE", 2)
+    kept = []
+    for n in range(5):
         add(store, f"run{n}", 1000.0 + n)
-        prune_when_due(store, 1003.0)
-    assert ids(store.all()) == ["run2", "run1"]
+        prune_when_due(store, 1005.0)
+        kept.append(len(store.all()))
+    assert kept == [1, 2, 3, 2, 3], "several at once"
+    assert ids(store.all()) == ["run4", "run3", "run2"]
     for path in store.root.iterdir():
         os.utime(path, (0, 0))
     prune_when_due(store, 1000.0 + KEEP_FOR + 5)

@@ -10,6 +10,7 @@ from .directory import RunDirectory
 from .store import Store
 
 KEEP = 200  # runs
+AT_ONCE = 20  # that many are removed together: to look for the oldest takes a while
 KEEP_FOR = 90 * 86400.0  # seconds
 
 
@@ -24,7 +25,9 @@ def prune(store: Store, now: float, keep: int | None = None) -> list[str]:
 def prune_when_due(store: Store, now: float) -> None:
     """Without a look into each record, as long as none has to go."""
     entries = list(os.scandir(store.root))
-    if len(entries) > KEEP or any(now - one.stat().st_mtime > KEEP_FOR for one in entries):
+    if len(entries) >= KEEP + AT_ONCE or any(
+        now - one.stat().st_mtime > KEEP_FOR for one in entries
+    ):
         prune(store, now)
 
 

@@ -69,7 +69,7 @@ class Recorder(Observer):
         self._events = EventLog(directory.events_file)
         self._measurements = MeasurementLog(directory.measurements_file)
         directory.output.mkdir(mode=0o700)
-        write_whole(directory.about_file, about)
+        write_whole(directory.about_file, about, waits_for_disk=False)
         self._reserve = directory.path / ".reserve"
         append(self._reserve, bytes(RESERVE))
         self._has_failed = False
@@ -172,12 +172,13 @@ def _ended(outcome: Outcome, report: list[str], wall: float) -> Json:
     }
 
 
-def write_whole(path: Path, text: Json) -> None:
-    """All of it or nothing, whatever happens meanwhile."""
+def write_whole(path: Path, text: Json, waits_for_disk: bool = True) -> None:
+    """All of it or nothing; after a loss of power only if it *waits_for_disk*."""
     new = path.with_name(f"{path.name}.new")
     with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         json.dump(text, file, indent=2)
         file.write("\n")
         file.flush()
-        os.fsync(file.fileno())
+        if waits_for_disk:
+            os.fsync(file.fileno())
     new.replace(path)
