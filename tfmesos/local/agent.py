@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _LOOK_AGAIN = 0.002  # seconds between two looks at what a killed session has left
 _RESTS, _LONGEST_REST = 4, 0.25  # times as long as such a look took, and seconds
+_FEW = 16  # tasks, whose ends are looked at without a rest
 _ENGINE_TIMEOUT = 10.0  # seconds for an engine to finish what it was asked for
 _KILL_TIMEOUT = 2.0  # seconds; what survives SIGKILL that long hangs in the kernel
 
@@ -181,6 +182,8 @@ class Containers:
 
         What a task starts in sessions of its own is found by its sandbox in the environment.
         """
+        if not containers:
+            return set()
         found = process.signal_sessions([c.pid for c in containers], signal.SIGKILL)
         sandboxes = {str(self.sandbox(c.task)): c.pid for c in containers if not c.is_in_engine}
         marked = process.signal_marked("MESOS_SANDBOX", sandboxes, signal.SIGKILL)
@@ -277,6 +280,8 @@ class Containers:
 
     @property
     def _rest(self) -> float:
+        if len(self._running) <= _FEW:
+            return _LOOK_AGAIN
         return min(_RESTS * self._look_took, _LONGEST_REST)
 
     def _reap(self) -> None:
