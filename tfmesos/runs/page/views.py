@@ -67,6 +67,7 @@ def _origin(run: RunDirectory) -> Json:
         "Commit": run.commit,
         "Started on": run.launcher.host,
         "Runs on": about.get("master"),
+        "Settings": _pairs(about.get("settings")),
         "Versions": _pairs(about.get("versions")),
         "Record": run.path,
     }
