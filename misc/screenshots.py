@@ -16,12 +16,15 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 PICTURES = ROOT / "docs" / "pictures"
 sys.path.insert(0, str(ROOT))
+
+from PIL import Image  # noqa: E402
 
 from tests.browser import chromium, until, until_text  # noqa: E402
 from tests.terminal import terminal  # noqa: E402
@@ -32,6 +35,7 @@ REPLICAS = (
 )
 MEASURED = 45.0  # seconds in which there are enough measurements for a plot
 WIDE, NARROW = 1180, 400
+COLOURS = 96  # of a picture; more make the file larger, and nobody sees them
 
 
 class Stage:
@@ -76,7 +80,8 @@ class Camera:
         self._size(width, min(height, most))
         time.sleep(0.5)  # what follows the size is drawn
         PICTURES.mkdir(exist_ok=True)
-        self._browser.save_screenshot(str(PICTURES / f"{name}.png"))
+        shot = Image.open(BytesIO(self._browser.get_screenshot_as_png()))
+        shot.convert("RGB").quantize(COLOURS).save(PICTURES / f"{name}.png", optimize=True)
 
     def _size(self, width: int, height: int) -> None:
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
@@ -95,7 +100,9 @@ def page(stage: Stage) -> None:
     endless = ("python", "mnist_replica.py", *REPLICAS, "--steps", "10000000")
     live = stage.tfrun("--detach", *flags, "--", *endless)
     try:
-        time.sleep(MEASURED)
+        time.sleep(MEASURED / 2)
+        stage.tfrun("restart", live, "worker:1")
+        time.sleep(MEASURED / 2)
         with stage.page() as link, chromium("--hide-scrollbars") as browser:
             _take_all(browser, link, live)
     finally:

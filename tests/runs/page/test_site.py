@@ -142,7 +142,9 @@ def read_events(stream, number):
     """So many events of a stream that goes on."""
     text = ""
     while len(parsed(text)) < number:
-        text += stream.readline().decode()
+        line = stream.readline().decode()
+        assert line, f"the stream ended after {text!r}"
+        text += line
     return parsed(text)
 
 

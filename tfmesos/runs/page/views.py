@@ -26,7 +26,7 @@ def row(run: RunDirectory, phase: str, now: float) -> Json:
         "code": (outcome or {}).get("exit_code"),
         "began": run.began,
         "ended": end_of(run, now) if run.is_over else None,
-        "tasks": " ".join(f"{number} {job}" for job, number in run.jobs.items()),
+        "tasks": ", ".join(f"{number} {job}" for job, number in run.jobs.items()),
         "command": plain(_command(run)),
     }
 

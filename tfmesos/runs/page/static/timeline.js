@@ -66,8 +66,10 @@ function axis(total, x, height, most) {
 
 function row(task, top, x, total) {
   const middle = top + ROW / 2;
-  const parts = spans(task, total).map((span) => bar(task, span, middle, x));
-  return svg("g", {}, svg("text", { class: "name", x: 0, y: middle + 4 }, task.name), ...parts);
+  const found = spans(task, total);
+  const parts = [...found.filter((span) => !span.isEnd), ...found.filter((span) => span.isEnd)];
+  return svg("g", {}, svg("text", { class: "name", x: 0, y: middle + 4 }, task.name),
+    ...parts.map((span) => bar(task, span, middle, x))); // the ends are on top
 }
 
 function bar(task, { from, to, state, isEnd }, middle, x) {
