@@ -9,6 +9,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +20,10 @@ from tests.bounds import HANG
 needs_tensorflow = pytest.mark.skipif(
     find_spec("tensorflow") is None,
     reason="TensorFlow is not installed: pip install tfmesos[tf]",
+)
+needs_tensorboard = pytest.mark.skipif(
+    not Path(sys.executable).with_name("tensorboard").exists(),
+    reason="TensorBoard is not installed: pip install tensorboard",
 )
 
 

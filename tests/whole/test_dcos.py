@@ -6,7 +6,6 @@ import io
 import json
 import re
 import signal
-import sys
 import tarfile
 from pathlib import Path
 from urllib.request import urlopen
@@ -14,14 +13,18 @@ from urllib.request import urlopen
 import pytest
 
 from tests.bounds import HANG
-from tests.commands import finish, lines, needs_tensorflow, read_until, running_tfrun, tfrun
+from tests.commands import (
+    finish,
+    lines,
+    needs_tensorboard,
+    needs_tensorflow,
+    read_until,
+    running_tfrun,
+    tfrun,
+)
 from tests.web import hanging_server, web_server
 
 QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3"}
-needs_tensorboard = pytest.mark.skipif(
-    not Path(sys.executable).with_name("tensorboard").exists(),
-    reason="TensorBoard is not installed: pip install tensorboard",
-)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import sys
 import pytest
 import yaml
 
-from tests.commands import needs_tensorflow, tfrun
+from tests.commands import needs_tensorboard, needs_tensorflow, tfrun
 from tests.jobfiles import PROGRAMS, tfjobs
 from tests.jobfiles.marathon_group import group
 from tests.jobfiles.tfjobs import replica, tf_job
@@ -22,16 +22,6 @@ if flags["--job_name"] == "ps":
     time.sleep(3600)
 workers, servers = (len(flags[name].split(",")) for name in ("--worker_hosts", "--ps_hosts"))
 print(f"{flags['--job_name']} {flags['--task_index']} of {workers}, {servers} ps")
-"""
-ASK_TENSORBOARD = """
-import os, sys, time, urllib.request
-while True:
-    try:
-        with urllib.request.urlopen(f"http://{sys.argv[1]}/") as answer:
-            print(answer.status, b"TensorBoard" in answer.read())
-            break
-    except OSError:
-        time.sleep(0.1)
 """
 
 
@@ -76,9 +66,9 @@ def test_a_worker_that_fails_is_started_again_until_the_master_ends(job_file, tm
     assert re.findall(r"worker:0 .* \(restart (\d)\)", done.stderr)[:2] == ["1", "2"]
 
 
-@needs_tensorflow
+@needs_tensorboard
 def test_tensorboard_runs_beside_a_tf_job(job_file, tmp_path):
-    ask = [sys.executable, "-c", ASK_TENSORBOARD, "{tensorboard_hosts}"]
+    ask = [sys.executable, str(PROGRAMS / "ask_tensorboard.py"), "{tensorboard_hosts}"]
     board = {"logDir": str(tmp_path)}
     done = tfrun(job_file(tf_job(replica("MASTER", command=ask), tensorboard=board)), "--image", "")
     assert done.returncode == 0, done.stderr

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 import pytest
 import yaml
 
-from tests.commands import tfrun
+from tests.commands import needs_tensorboard, tfrun
 from tests.jobfiles import PROGRAMS, tfjobs
 from tests.jobfiles.marathon_group import group
 
@@ -43,3 +43,28 @@ def test_a_marathon_group_runs_without_a_marathon(master, tmp_path):
     assert done.returncode == 0, done.stderr
     told = {line for line in done.stdout.splitlines() if " in /train" in line}
     assert told == {f"[worker:{n}] worker {n}: 2 in /train" for n in (0, 1)}
+
+
+@needs_tensorboard
+def test_tensorboard_runs_beside_a_tf_job(master, tmp_path):
+    ask = [sys.executable, str(PROGRAMS / "ask_tensorboard.py"), "{tensorboard_hosts}"]
+    job = tfjobs.tf_job(
+        tfjobs.replica("MASTER", command=ask), tensorboard={"logDir": str(tmp_path)}
+    )
+    (tmp_path / "job.yaml").write_text(yaml.safe_dump(job))
+    done = tfrun(tmp_path / "job.yaml", "-m", master, "--image", "")
+    assert done.returncode == 0, done.stderr
+    assert "[master:0] 200 True" in done.stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    "job, code, said",
+    [
+        (tfjobs.azure_job(), 2, "spec.tensorboard.volumes[0].azureFile cannot be had on a Mesos"),
+        (tfjobs.gpu_job(), 75, "gpus"),
+    ],
+)
+def test_what_no_agent_has_is_refused_with_the_reason(master, tmp_path, job, code, said):
+    (tmp_path / "job.yaml").write_text(yaml.safe_dump(job))
+    done = tfrun(tmp_path / "job.yaml", "-m", master, "--image", "")
+    assert done.returncode == code and said in done.stderr, done.stderr
