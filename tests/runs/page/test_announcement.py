@@ -38,6 +38,11 @@ def test_what_a_crash_has_left_is_no_page(file, monkeypatch):
         assert Announcement(file).found() is None
 
 
+def test_one_that_has_just_ended_is_not_found_and_leaves_nothing(file):
+    assert Announcement(file).found() is None
+    assert not file.parent.exists()
+
+
 def test_a_link_in_place_of_the_file_is_not_followed(file, tmp_path):
     file.parent.mkdir()
     file.symlink_to(tmp_path / "elsewhere")
@@ -51,5 +56,5 @@ def test_the_announcement_of_another_user_is_not_believed(file):
     file.parent.mkdir()
     file.touch()
     os.chown(file, 65534, 65534)
-    with pytest.raises(CannotWrite, match="is of another user"), Announcement(file).claimed():
+    with pytest.raises(CannotWrite, match="it is of another user"), Announcement(file).claimed():
         pass

@@ -41,6 +41,8 @@ class Announcement:
             except BlockingIOError:
                 yield None
                 return
+            except OSError as error:
+                raise self._cannot(error.strerror) from None
             os.ftruncate(descriptor, 0)  # what a crash has left
             try:
                 yield descriptor
@@ -55,17 +57,20 @@ class Announcement:
             self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             descriptor = os.open(self._file, flags, 0o600)
         except OSError as error:
-            raise CannotWrite(f"no page can be served: {self._file}: {error.strerror}") from None
+            raise self._cannot(error.strerror) from None
         if os.fstat(descriptor).st_uid != os.geteuid():
             os.close(descriptor)
-            raise CannotWrite(f"no page can be served: {self._file} is of another user")
+            raise self._cannot("it is of another user")
         os.fchmod(descriptor, 0o600)
         return descriptor
 
+    def _cannot(self, why: str | None) -> CannotWrite:
+        return CannotWrite(f"no page can be served: {self._file}: {why}")
+
     def found(self) -> Served | None:
-        """The page that another process serves; None if it cannot be told."""
+        """The page that another process serves; None if it has ended, or cannot be told."""
         until = time.monotonic() + WRITTEN_WITHIN
-        while time.monotonic() < until:
+        while self._file.exists() and time.monotonic() < until:
             with open(self._opened(), "rb") as file:
                 if (served := _read(file.read(LONGEST))) is not None:
                     return served

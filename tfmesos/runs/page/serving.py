@@ -20,6 +20,7 @@ from .announcement import Announcement, announce, file_in
 from .opening import open_in_browser
 from .site import Site
 
+ATTEMPTS = 3  # to serve, or to find who does: that one may end at the same time
 PROVE_WITHIN = 10.0  # seconds for somebody who connects to show the cookie
 
 
@@ -58,12 +59,16 @@ class Page:
     def open(self, run_id: str | None = None, port: int | None = None) -> int:
         """Show the list of runs, or one; returns the exit code when it is no longer served."""
         announcement = Announcement(file_in(self._root.parent))
-        with announcement.claimed() as descriptor:
-            if descriptor is not None:
-                return asyncio.run(self._serve(descriptor, run_id, port or 0))
-        served = announcement.found()
-        if served is None:
-            raise CannotServe("another process serves the page, and does not tell where")
+        for _ in range(ATTEMPTS):
+            with announcement.claimed() as descriptor:
+                if descriptor is not None:
+                    return asyncio.run(self._serve(descriptor, run_id, port or 0))
+            if served := announcement.found():
+                return self._link_to(served, run_id, port)
+        raise CannotServe("another process serves the page, and does not tell where")
+
+    def _link_to(self, served: Served, run_id: str | None, port: int | None) -> int:
+        """What another process serves."""
         if port not in (None, 0, served.port):
             raise WrongPort(f"--port {port}: process {served.pid} serves it on {served.port}")
         asyncio.run(self._open(served, run_id, f"process {served.pid} serves it"))
