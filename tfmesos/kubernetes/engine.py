@@ -176,7 +176,7 @@ class KubernetesEngine:
         if not attempt.is_placed:
             if not (pod.is_scheduled or pod.has_ended):
                 return self._unplaced(attempt, pod, now)
-            todo += self._placed(attempt, pod.node)
+            todo += self._placed(attempt, pod.node, now)
         return [*todo, *self._of_placed(attempt, pod, now)]
 
     def _unplaced(self, attempt: Attempt, pod: PodSeen, now: float) -> list[Output]:
@@ -189,9 +189,10 @@ class KubernetesEngine:
         if self._explain_at is None:
             self._explain_at = now + EXPLAIN_AFTER
 
-    def _placed(self, attempt: Attempt, node: str) -> list[Output]:
+    def _placed(self, attempt: Attempt, node: str, now: float) -> list[Output]:
         attempt.is_placed = True
         self._wanted.pop(attempt.task_id, None)
+        self._explain_soon(now)
         if not self._wanted:
             self._gang.complete()
             self._explain_at = self._count_at = None
