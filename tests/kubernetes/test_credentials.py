@@ -267,3 +267,24 @@ def test_a_kubeconfig_with_a_plugin_leads_to_an_answer(certificate, tmp_path):
             return shown(server)
 
     assert asyncio.run(main()) == ["Bearer from-me"]
+
+
+@pytest.mark.parametrize("other", [False, True])
+def test_another_certificate_of_a_plugin_is_used_from_then_on(
+    certificate, other_certificate, tmp_path, other
+):
+    first, second = pem(certificate), pem(other_certificate if other else certificate)
+    code = (
+        f"crt, key = {first!r} if calls == 1 else {second!r}\n"
+        "say(clientCertificateData=crt, clientKeyData=key)"
+    )
+    login = Login(plugin=plugin(tmp_path, code))
+
+    async def main():
+        ours = credentials.Credentials(Access("https://h", "tests", login=login))
+        before = await ours.tls()
+        assert await ours.tls() is before and await ours.renew()
+        return await ours.tls() is not before
+
+    assert asyncio.run(main()) == other
+    assert calls(tmp_path) == 2

@@ -233,3 +233,31 @@ def test_leaving_the_client_closes_what_was_dialled(certificate):
             assert await read_all(unread) in (b"", b"hello")
 
     asyncio.run(main())
+
+
+def test_a_pod_that_reads_nothing_makes_us_wait(certificate):
+    async def converse(reader, writer):
+        await accept_websocket(reader, writer)
+        writer.write(PORTS + frame(b"\x00hello"))
+        await asyncio.Event().wait()
+
+    async def use(connection):
+        assert await recv(connection) == b"hello"
+        written, silent = 0, 0
+        while silent < 5:  # turns without any room
+            try:
+                written += connection.send(bytes(65536))
+                silent = 0
+            except BlockingIOError:
+                silent += 1
+                await asyncio.sleep(0.1)
+        return written
+
+    assert dialled(certificate, converse, use) < 16_000_000
+
+
+def test_no_more_of_an_error_is_kept_than_is_shown():
+    channels = port_forward.Channels()
+    for _ in range(100):
+        assert list(channels.feed(frame(b"\x01" + b"e" * 1000))) == []
+    assert len(channels.error) == port_forward.MAX_ERROR

@@ -25,6 +25,7 @@ class Credentials:
         self._given: Credential | None = None  # by the plugin
         self._token, self._read_at = "", float("-inf")  # of a file
         self._context: ssl.SSLContext | None = None
+        self._shown: Secret | None = None  # the certificate of the plugin in it
         self._order = asyncio.Lock()  # one plugin at a time
 
     async def headers(self) -> dict[str, str]:
@@ -60,9 +61,9 @@ class Credentials:
             return Credential()
         async with self._order:
             if self._given is None or self._is_expired(self._given):
-                before, self._given = self._given, await run(self._login.plugin, self._access)
-                if before is None or before.certificate != self._given.certificate:
-                    self._context = None
+                self._given = await run(self._login.plugin, self._access)
+                if self._given.certificate != self._shown:
+                    self._shown, self._context = self._given.certificate, None
             return self._given
 
     def _is_expired(self, given: Credential) -> bool:
