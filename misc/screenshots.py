@@ -35,7 +35,7 @@ REPLICAS = (
 )
 MEASURED = 45.0  # seconds in which there are enough measurements for a plot
 WIDE, NARROW = 1180, 400
-COLOURS = 96  # of a picture; more make the file larger, and nobody sees them
+COLOURS = 128  # of a picture; more make the file larger, and nobody sees them
 
 
 class Stage:
@@ -81,7 +81,10 @@ class Camera:
         time.sleep(0.5)  # what follows the size is drawn
         PICTURES.mkdir(exist_ok=True)
         shot = Image.open(BytesIO(self._browser.get_screenshot_as_png()))
-        shot.convert("RGB").quantize(COLOURS).save(PICTURES / f"{name}.png", optimize=True)
+        few = shot.convert("RGB").quantize(
+            COLOURS, Image.Quantize.MAXCOVERAGE
+        )  # the rare ones stay
+        few.save(PICTURES / f"{name}.png", optimize=True)
 
     def _size(self, width: int, height: int) -> None:
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}

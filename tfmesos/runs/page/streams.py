@@ -16,7 +16,8 @@ from .tail import Tail
 from .usage import Usage
 from .views import whole
 
-LOOK_EVERY = 0.4  # seconds
+LOOK_EVERY = 0.4  # seconds, at a run
+LIST_EVERY = 1.0  # seconds; 200 runs take 10 ms
 SHARE = 5  # a look that takes long is followed by a pause of so many times that
 ALIVE_EVERY = 15.0  # seconds; else a reader that is gone is not noticed
 
@@ -32,7 +33,7 @@ def event(name: str, data: Any) -> bytes:
 async def list_events(runs: RunList, lock: asyncio.Lock) -> Stream:
     """The list of all runs, whenever it has changed. It never ends."""
     last = None
-    async for _ in _looks():
+    async for _ in _looks(LIST_EVERY):
         async with lock:
             rows = await asyncio.to_thread(runs.rows)
         if rows != last:
@@ -51,7 +52,7 @@ async def run_events(run: RunDirectory, task: str | None, find: str) -> Stream:
     """A run, its measurements, and the output of *task* or of all, with *find* in its lines."""
     look = _Look(run, Tail(run, task, find))
     try:
-        async for _ in _looks():
+        async for _ in _looks(LOOK_EVERY):
             is_over = await asyncio.to_thread(lambda: run.is_over)  # before the last look
             for news in (look.at_run, look.at_usage, look.at_output):
                 yield await asyncio.to_thread(news)
@@ -92,11 +93,13 @@ class _Look:
         return event("output", news or {"lines": [], "left_out": 0})
 
 
-async def _looks(clock: Callable[[], float] = time.monotonic) -> AsyncGenerator[None, None]:
+async def _looks(
+    every: float, clock: Callable[[], float] = time.monotonic
+) -> AsyncGenerator[None, None]:
     while True:
         began = clock()
         yield
-        await asyncio.sleep(max(LOOK_EVERY, SHARE * (clock() - began)))
+        await asyncio.sleep(max(every, SHARE * (clock() - began)))
 
 
 async def kept_alive(stream: Stream, clock: Callable[[], float] = time.monotonic) -> Stream:
