@@ -28,7 +28,9 @@ ALLOWED = {
         *("launcher", "jobfiles", "mesos", "kubernetes", "core", "config", "node", "local"),
     },
     "runs": {"runs", "launcher", "core", "config", "node", "http"},
-    "cli": {"cli", "runs", "launcher", "jobfiles", "mesos", "core", "config", "node"},
+    "cli": {
+        *("cli", "runs", "launcher", "jobfiles", "mesos", "kubernetes", "core", "config", "node"),
+    },
 }
 PURE = {"config", "jobfiles", "core"}
 IO = {

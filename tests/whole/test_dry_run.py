@@ -87,3 +87,19 @@ def test_an_answer_that_cannot_be_written_ends_as_a_run_would(flags):
     script = f"{sys.executable} -m tfmesos {flags} > /dev/full"
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=environment())
     assert done.returncode == 74 and "the output cannot be written: " in done.stderr
+
+
+def test_dry_run_prints_the_objects_of_a_kubernetes_and_keeps_the_secret():
+    done = tfrun("-w", 2, "-m", "k8s://", "--image", "i", "--dry-run=kubernetes", "--", "true")
+    assert done.returncode == 0, done.stderr
+    items = json.loads(done.stdout)["items"]
+    assert [item["kind"] for item in items] == ["ConfigMap", "Secret", "Pod", "Pod"]
+    assert items[1]["stringData"]["worker-0"] == "(256 random bits)"
+    assert items[2]["spec"]["containers"][0]["image"] == "i"
+
+
+@pytest.mark.parametrize(("form", "master"), [("mesos", "k8s://"), ("kubernetes", "mesos:5050")])
+def test_dry_run_for_another_engine_than_that_of_the_run_is_refused(form, master):
+    done = tfrun("-w", 1, "-m", master, "--image", "i", f"--dry-run={form}", "--", "true")
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1 and f"--dry-run '{form}'" in done.stderr

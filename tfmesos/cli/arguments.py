@@ -56,7 +56,7 @@ _FORMAT = Setting(
     SCREEN,
     "FORMAT",
     implied="words",
-    check=one_of("words", "yaml", "mesos", *WRITTEN),
+    check=one_of("words", "yaml", "mesos", "kubernetes", *WRITTEN),
     field="dry_run",
 )
 

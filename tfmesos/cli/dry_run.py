@@ -20,17 +20,31 @@ from ..mesos.offers import Seat
 from ..mesos.task_info import framework_info, task_info
 from .description import description
 
+ENGINES = ("mesos", "kubernetes")
+
 
 def shown(form: str, config: LaunchConfig, document: Document) -> str:
     """The run as its user wants to see it; *document* says what was asked for."""
-    if form == "mesos":
-        return json.dumps(preview(config, socket.gethostname()), indent=2) + "\n"
+    if form in ENGINES:
+        return json.dumps(_preview(form, config), indent=2) + "\n"
     if form in WRITTEN:
         return _written(document, form)
     from ..jobfiles.writing import yaml_of
 
     words = "".join(f"# {line}\n" for line in description(config)) if form == "words" else ""
     return words + yaml_of(_whole(document))
+
+
+def _preview(engine: str, config: LaunchConfig) -> Json:
+    """What the engine of the run would be sent."""
+    if (engine == "kubernetes") != config.is_kubernetes:
+        problem = f"{engine!r} is for runs on a {engine.capitalize()}, and the master is"
+        raise SpecError(None, "dry_run", f"{problem} {without_password(config.master)}")
+    if engine == "mesos":
+        return preview(config, socket.gethostname())
+    from .pods_preview import pods  # is needed by no other
+
+    return pods(config, socket.gethostname())
 
 
 def _whole(document: Document) -> Document:
