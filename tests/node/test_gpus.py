@@ -14,7 +14,10 @@ import pytest
 
 from tests.runners import gone, launcher, runner, settings
 from tfmesos.launcher.usage import Gpu
+from tfmesos.node import gpus
 from tfmesos.node.gpus import is_visible, parse
+from tfmesos.node.guard import Guard
+from tfmesos.node.loop import Loop
 
 MIB = 1024 * 1024
 A, B = "GPU-5a1c2d3e-0000-0000-0000-000000000001", "GPU-99ab2d3e-0000-0000-0000-000000000002"
@@ -112,6 +115,19 @@ def test_an_nvidia_smi_that_fails_tells_nothing_and_costs_nothing(tmp_path):
     extra = program(tmp_path, [failed], then="exit 9")
     usage = measured(tmp_path, extra, {}, five)
     assert usage.gpus == ()
+
+
+def test_an_nvidia_smi_that_hangs_is_not_believed_for_ever(monkeypatch):
+    with Loop() as loop:
+        guard = Guard("no-task")
+        monkeypatch.setattr(gpus, "COMMAND", ["echo", f"0, {A}, 7, 512, 16384"])
+        watched = gpus.Gpus(loop, None, guard)
+        loop.run_until(watched.take)
+        assert watched.take() == watched.take() == [(7, 512 * MIB, 16384 * MIB)]
+        watched._told_at -= gpus.FORGOTTEN_AFTER + 1
+        assert watched.take() == []
+        watched.close()
+        guard.close()
 
 
 def test_a_task_without_gpus_starts_no_nvidia_smi(tmp_path):

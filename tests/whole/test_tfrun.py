@@ -17,8 +17,9 @@ from tests.commands import (
     running_tfrun,
     standing_mesos,
     tfrun,
+    without_waits,
 )
-from tfmesos.launcher.run import STARTS
+from tfmesos.launcher.starts import STARTS
 
 
 def test_every_task_knows_the_others_and_both_streams_come_home():
@@ -26,7 +27,7 @@ def test_every_task_knows_the_others_and_both_streams_come_home():
     done = tfrun("-w", 3, "-s", 2, "--", "sh", "-c", script)
     assert done.returncode == 0
     names = ["ps:0", "ps:1", "worker:0", "worker:1", "worker:2"]
-    assert lines(done.stderr) == [f"[{name}] err" for name in names]
+    assert lines(without_waits(done.stderr)) == [f"[{name}] err" for name in names]
     found = [re.fullmatch(r"\[(\w+):(\d)\] \1 \2 (\S+) (\S+)", x) for x in lines(done.stdout)]
     assert [f"{f[1]}:{f[2]}" for f in found] == names
     assert len({f[3] for f in found}) == len({f[4] for f in found}) == 1

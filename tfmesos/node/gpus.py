@@ -7,6 +7,7 @@ longer than to measure.
 from __future__ import annotations
 
 import os
+import time
 
 from . import process
 from .loop import READ, Loop
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     Gpu = tuple[int | None, int | None, int | None]
 
 INTERVAL = 5  # seconds
+FORGOTTEN_AFTER = 3 * INTERVAL  # it may be late, or hang
 QUERY = "index,uuid,utilization.gpu,memory.used,memory.total"
 COMMAND = [
     *("nvidia-smi", f"--query-gpu={QUERY}", "--format=csv,noheader,nounits", f"--loop={INTERVAL}"),
@@ -62,6 +64,7 @@ class Gpus:
         """*visible* is the CUDA_VISIBLE_DEVICES of the task."""
         self._loop, self._visible, self._guard = loop, visible, guard
         self._latest: dict[str, Gpu] = {}  # by index
+        self._told_at = 0.0
         self._rest = b""
         self._process: Spawned | None = None
         self._pipe = -1
@@ -84,9 +87,10 @@ class Gpus:
             os.close(end)
 
     def take(self) -> list[Gpu]:
-        """The latest of each; what nvidia-smi does not tell any more is not told twice."""
-        latest, self._latest = self._latest, {}
-        return [latest[index] for index in sorted(latest, key=int)][:MOST]
+        """The latest of each, as long as nvidia-smi goes on telling."""
+        if time.monotonic() > self._told_at + FORGOTTEN_AFTER:
+            return []
+        return [self._latest[index] for index in sorted(self._latest, key=int)][:MOST]
 
     def _read(self) -> None:
         data = os.read(self._pipe, READ_SIZE)
@@ -98,6 +102,7 @@ class Gpus:
             found = parse(line.decode("utf-8", "replace"))
             if found is not None and is_visible(found[0], self._visible):
                 self._latest[found[0][0]] = found[1]
+                self._told_at = time.monotonic()
 
     def close(self) -> None:
         if self._process is not None:
