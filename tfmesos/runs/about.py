@@ -16,9 +16,9 @@ from ..version import __version__
 from .launcher_process import this_process
 from .values import to_json
 
-# Not settings of the run, or written down under other names.
+# Not settings of the run but of the screen, or written down under other names.
 _TOLD_ELSEWHERE = frozenset(
-    ["master", "name", "user", "inherited_env", "own_python", "remark", "warnings", "cwd"]
+    ["master", "name", "user", "inherited_env", "own_python", "remark", "warnings", "cwd", "logs"]
 )
 
 

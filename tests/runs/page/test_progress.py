@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.runs.page.site import DEAD
+from tests.runs.page.site import DEAD, add_run
 from tests.runs.test_recorder import Recorded
 from tfmesos.config.job import Job
 from tfmesos.core.outcome import Outcome
@@ -96,3 +96,13 @@ def test_of_a_long_run_no_more_points_are_told_than_can_be_drawn(recorder):
     points = Usage(recorder.directory).look()["worker:0"]
     assert MOST_OF_A_TASK // 2 < len(points) <= MOST_OF_A_TASK
     assert points[-1][0] == 9999.0
+
+
+def test_the_settings_of_a_run_are_told_in_words(store):
+    run = add_run(store, "aaaa")
+    about = json.loads(run.about_file.read_text())
+    settings = {"env": ["A", "B"], "run_timeout": "300.0"}
+    run.about_file.write_text(json.dumps({**about, "settings": settings}))
+    facts = dict(whole(Progress(run), 1000.0)["facts"])
+    assert facts["Settings"] == "env A B, run_timeout 300.0"
+    assert facts["Command"] == "tfrun -- train"

@@ -83,7 +83,12 @@ def _command(run: RunDirectory) -> str:
 
 
 def _pairs(found: object) -> str:
-    return ", ".join(f"{k} {v}" for k, v in found.items()) if isinstance(found, dict) else ""
+    pairs = found.items() if isinstance(found, dict) else ()
+    return ", ".join(f"{name} {_words(value)}" for name, value in pairs)
+
+
+def _words(value: object) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def has_log(run: RunDirectory, task: str) -> bool:
