@@ -27,7 +27,7 @@ LENT = (
     *("-V", f"{PACKAGES}:/packages:ro", "-V", f"{HERE}/tfmesos:/own/tfmesos:ro"),
     *("--env", "PYTHONPATH=/packages:/own", "--env", "TF_CPP_MIN_LOG_LEVEL=3"),
 )
-SIZES = ("-Cw", 0.5, "-Mw", "1G", "-Cs", 0.5, "-Ms", "1G")
+SIZES = ("-Cw", 1, "-Mw", "1G", "-Cs", 1, "-Ms", "1G")
 
 
 def assert_learnt(done):
@@ -53,7 +53,7 @@ def test_a_chief_trains_with_bare_parameter_servers_and_workers(kube):
 
 FROM_PYTHON = """
 from tfmesos import Job, cluster
-jobs = [Job("ps", 1, cpus=0.5), Job("worker", 1, cpus=0.5)]
+jobs = [Job("ps", 1, cpus=1), Job("worker", 1, cpus=1)]
 lent = {"volumes": %r, "env": %r}
 with cluster(jobs, master="k8s://", image=%r, wait=False, quiet=True, **lent) as c:
     import tensorflow as tf
