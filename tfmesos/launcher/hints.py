@@ -27,7 +27,7 @@ _HINTS = (
         "an Estimator needs a chief among its tasks: add one ({chief})",
     ),
     (
-        r"(?:exec|sh): .*python\S*: not found$|exec: \"/bin/sh\"",
+        r"(?:exec|sh): .*python\S*: not found$|exec: \"(?:/bin/sh|\S*python\S*)\"",
         "the node or the image has no such Python: it needs Python 3.8 or newer; name its "
         "interpreter ({python})",
     ),

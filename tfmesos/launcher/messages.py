@@ -111,7 +111,9 @@ def _without_gpu(config: LaunchConfig, job: Job) -> str:
     """What the runner says if it sees no GPU although its task was given one."""
     if config.image_of(job) is None:
         return "no GPU is visible in this task: its node lacks the NVIDIA driver, or forbids it"
-    if config.containerizer == "DOCKER":
+    if config.is_kubernetes:
+        way_out = "its image lacks the libraries, or its node the NVIDIA Container Toolkit"
+    elif config.containerizer == "DOCKER":
         way_out = "its node needs the NVIDIA Container Toolkit"
     else:
         way_out = (
