@@ -116,7 +116,7 @@ def read_until(stream, *wanted):
 
 def without_waits(text):
     """What tfrun said besides how long things take, which it says on a busy machine only."""
-    of_time = ("tfrun: waiting ", "tfrun: done in ")
+    of_time = tuple(f"tfrun: {verb} " for verb in ("waiting", "packing", "sent", "done in"))
     return "".join(line for line in text.splitlines(True) if not line.startswith(of_time))
 
 
