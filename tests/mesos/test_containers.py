@@ -25,7 +25,8 @@ NAMED_GPUS = {"name": "gpus", "type": "SET", "set": {"item": ["GPU-a", "GPU-b"]}
 
 
 def a_config(gpus=0, **fields):
-    return LaunchConfig(jobs=(workers(1, gpus=gpus),), master="m", user="me", **fields)
+    fields = {"master": "m", **fields}
+    return LaunchConfig(jobs=(workers(1, gpus=gpus),), user="me", **fields)
 
 
 CASES = {
