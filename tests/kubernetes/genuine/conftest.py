@@ -76,12 +76,14 @@ def own_cluster(cluster):
 
 
 @pytest.fixture
-def kube(request, tmp_path, monkeypatch):
-    """A namespace of its own; the test fails if it leaves anything there."""
+def kube(request, admin_config, tmp_path, monkeypatch):
+    """A namespace of its own; the test fails if it leaves anything there.
+
+    The cluster is an argument, so that it is there before the test looks what it may leave.
+    """
+    config = admin_config
     if "own_cluster" in request.fixturenames:
         config = request.getfixturevalue("own_cluster").kubeconfig
-    else:
-        config = request.getfixturevalue("admin_config")
     namespace = Namespace(config, tmp_path)
     monkeypatch.setenv("KUBECONFIG", str(namespace.kubeconfig))
     yield namespace
