@@ -26,7 +26,11 @@ LONGEST_RUN, LONGEST_ADDRESS = "tfmesos-ffffffff", 45
 
 def runner_grace(config: LaunchConfig) -> float:
     """Seconds that runner and launcher look for each other when they have lost touch."""
-    return timings.LOCAL_RECONNECT_TIMEOUT if config.is_local else timings.RECONNECT_TIMEOUT
+    if config.is_local:
+        return timings.LOCAL_RECONNECT_TIMEOUT
+    if config.is_kubernetes:
+        return timings.API_SERVER_RECONNECT_TIMEOUT
+    return timings.RECONNECT_TIMEOUT
 
 
 def silent_after(config: LaunchConfig) -> float:
