@@ -7,6 +7,7 @@ import json
 import re
 import signal
 import tarfile
+import time
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -86,6 +87,18 @@ def test_the_poets_retrain_their_model_into_the_shared_filesystem(jobs, url, tmp
     assert list((shared / "training_summaries").glob("events.out.tfevents.*"))
 
 
+def answer_at(url):
+    """The address of a TensorBoard is known some seconds before it answers there."""
+    end = time.monotonic() + HANG
+    while True:
+        try:
+            with urlopen(url) as page:
+                return json.load(page)
+        except OSError:
+            assert time.monotonic() < end, "nobody answers"
+            time.sleep(0.1)
+
+
 @needs_tensorflow
 @needs_tensorboard
 def test_a_tensorboard_runs_beside_the_workers_and_ends_with_them(jobs, url, tmp_path):
@@ -100,10 +113,9 @@ def test_a_tensorboard_runs_beside_the_workers_and_ends_with_them(jobs, url, tmp
         parameter_server={"count": 0},
     )
     with running_tfrun(path, cwd=tmp_path) as process:
-        said = read_until(process.stderr, "[tensorboard:0] TensorBoard ")[-1]
-        address = re.search(r"http://\S+?:\d+/", said)[0]
-        with urlopen(f"{address}data/environment") as page:
-            assert json.load(page)["data_location"] == str(shared)
+        said = read_until(process.stderr, "TensorBoard is at ")[-1]
+        address = re.search(r"http://\S+?:\d+", said)[0]
+        assert answer_at(f"{address}/data/environment")["data_location"] == str(shared)
         (shared / "enough").touch()
         finish(process)
         assert process.returncode == 0
