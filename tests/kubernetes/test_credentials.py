@@ -189,6 +189,18 @@ def test_a_token_is_read_from_its_file_and_again_when_it_is_unknown(certificate,
     assert shown(server) == ["Bearer t1", "Bearer t1", "Bearer t2"]
 
 
+def test_the_last_token_is_used_while_its_file_cannot_be_read(certificate, tmp_path):
+    path = tmp_path / "token"
+    path.write_text("t1\n")
+
+    def removed():
+        path.unlink()
+        return UNKNOWN
+
+    server = ask(certificate, Login(token_file=str(path)), [removed, GOOD])
+    assert shown(server) == ["Bearer t1", "Bearer t1"]
+
+
 def test_a_file_of_a_token_that_is_missing_is_named(certificate, tmp_path):
     with pytest.raises(TFMesosError, match=f"{tmp_path}/none, which cannot be read") as caught:
         ask(certificate, Login(token_file=str(tmp_path / "none")))

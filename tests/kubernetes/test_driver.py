@@ -12,9 +12,11 @@ from tests.kubernetes.simulated import SimulatedApi, answer, status
 from tests.tls import server_context
 from tfmesos.config.secret import Secret
 from tfmesos.core.outcome import Ending
+from tfmesos.errors import UnreadableFile
 from tfmesos.http.server import Server
 from tfmesos.kubernetes import events as happened
 from tfmesos.kubernetes.actions import CountNodes, CreatePods, DeletePods, NewPod
+from tfmesos.kubernetes.credentials import Credentials
 from tfmesos.kubernetes.driver import KubernetesDriver
 from tfmesos.launcher.configuration import make_config
 
@@ -76,7 +78,7 @@ async def driven(certificate, api=None, **settings):
     try:
         async with asyncio.timeout(HANG), client(port, certificate, namespace="team") as asking:
             one = Driven(api, asking, config)
-            running = asyncio.create_task(one.driver.run())
+            one.running = running = asyncio.create_task(one.driver.run())
             try:
                 yield one
             finally:
@@ -142,6 +144,43 @@ def test_a_server_that_is_gone_at_the_end_is_told_with_the_way_out(certificate):
             one.api.refusals["DELETE", "configmaps"] = [refusal] * 99
             await one.driver.leave(0.1)
             assert "kubectl delete configmap tfmesos-abcd -n team" in one.said[-1]
+
+    asyncio.run(scenario())
+
+
+def test_who_cannot_prove_himself_any_more_is_told_and_the_driver_goes_on(certificate, monkeypatch):
+    async def scenario():
+        async with driven(certificate) as one:
+            await one.until(happened.Connected)
+
+            async def unreadable(self):
+                raise UnreadableFile(None, "master", "cannot be read")
+
+            with monkeypatch.context() as patch:
+                patch.setattr(Credentials, "headers", unreadable)
+                one.create("worker-0")
+                assert (await one.until(happened.PodsRefused)).error.exit_code == 66
+                one.driver.carry_out(CountNodes())
+                assert (await one.until(happened.NodesCounted)).nodes is None
+                one.driver.carry_out(DeletePods(("worker-0",), 5.0))
+                await one.driver.leave(0.1)
+                assert "kubectl delete configmap tfmesos-abcd" in one.said[-1]
+            await one.driver.leave(5)
+            assert one.api.objects["configmaps"] == {}
+
+    asyncio.run(scenario())
+
+
+def test_a_driver_that_has_ended_is_left_at_once(certificate):
+    async def scenario():
+        async with driven(certificate) as one:
+            await one.until(happened.Connected)
+            one.running.cancel()
+            one.create("worker-0")
+            await asyncio.wait([one.running])
+            await one.driver.leave(HANG)
+            assert one.api.objects["configmaps"] == {}
+            assert one.said == ["making 1 pod"]
 
     asyncio.run(scenario())
 

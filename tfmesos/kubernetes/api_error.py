@@ -71,6 +71,10 @@ class ApiError(EngineError):
         return self.code == 404 and self.details.get("kind") == "namespaces"
 
 
+def is_retryable(error: Exception) -> bool:
+    return isinstance(error, ApiError) and error.is_retryable
+
+
 class Unreachable(ApiError):
     """There was no answer, or no whole one: the connection failed or broke, or time was over."""
 

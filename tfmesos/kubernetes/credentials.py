@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import logging
 import os
 import ssl
 import time
@@ -12,6 +13,8 @@ from ..config.secret import Secret
 from ..errors import EngineError, UnreadableFile
 from .access import Access
 from .exec_plugin import Credential, run
+
+log = logging.getLogger(__name__)
 
 EARLY = 10.0  # seconds before its end that a credential counts as expired
 READ_AGAIN = 60.0  # seconds after which the file of a token is read again: it rotates
@@ -76,7 +79,10 @@ class Credentials:
                 with open(self._login.token_file, encoding="utf-8") as file:
                     self._token = file.read(64 * 1024).strip()
             except (OSError, ValueError) as error:
-                raise unreadable("the token", self._login.token_file, error) from None
+                unread = unreadable("the token", self._login.token_file, error)
+                if not self._token:
+                    raise unread from None
+                log.info("%s; the last token is used", unread)
             self._read_at = now
         return self._token
 

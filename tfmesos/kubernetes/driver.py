@@ -19,7 +19,7 @@ from . import actions as do
 from . import events as happened
 from . import objects, rights
 from .actions import KubernetesAction, NewPod
-from .api_error import ApiError
+from .api_error import ApiError, is_retryable
 from .client import Client
 from .events import KubernetesEvent
 from .node_room import node_room
@@ -88,11 +88,14 @@ class KubernetesDriver:
             return
         finally:
             self._is_begun.set()
-        async with asyncio.TaskGroup() as self._group:
-            self._group.create_task(self._ownership.keep(self._owner))
-            self._group.create_task(self._make_calls())
-            self._group.create_task(self._watch(self._owner, version))
-            self._emit(happened.Connected(self._client.server, self._client.namespace))
+        try:
+            async with asyncio.TaskGroup() as self._group:
+                self._group.create_task(self._ownership.keep(self._owner))
+                self._group.create_task(self._make_calls())
+                self._group.create_task(self._watch(self._owner, version))
+                self._emit(happened.Connected(self._client.server, self._client.namespace))
+        finally:
+            self._drop_calls()
 
     async def _begin(self) -> str:
         """The version from which on the pods are watched; the server may not be there yet."""
@@ -164,6 +167,12 @@ class KubernetesDriver:
             finally:
                 self._waiting.task_done()
 
+    def _drop_calls(self) -> None:
+        """Nobody makes them any more, and nobody is to wait for them."""
+        while not self._waiting.empty():
+            self._waiting.get_nowait()
+            self._waiting.task_done()
+
     def carry_out(self, action: KubernetesAction) -> None:
         match action:
             case do.CreatePods(pods, avoid):
@@ -212,13 +221,14 @@ class KubernetesDriver:
             async with asyncio.TaskGroup() as group:
                 for body in bodies:
                     group.create_task(self._create("pods", body))
-        except* ApiError as refused:
+        except* TFMesosError as refused:
             error = refused.exceptions[0]
             while isinstance(error, BaseExceptionGroup):
                 error = error.exceptions[0]
-            assert isinstance(error, ApiError)
-            is_quota = error.is_quota and not is_hopeless(error.message, bodies)
-            self._emit(happened.PodsRefused(error, is_quota))
+            assert isinstance(error, TFMesosError)
+            is_quota = isinstance(error, ApiError) and error.is_quota
+            may_come = is_quota and not is_hopeless(str(error), bodies)
+            self._emit(happened.PodsRefused(error, may_come))
 
     async def _create(self, kind: str, body: Json) -> None:
         """An answer that was lost may have been a good one: then it is there the next time."""
@@ -249,8 +259,8 @@ class KubernetesDriver:
             try:
                 await self._client.delete("pods", full, None if grace is None else round(grace))
                 return
-            except ApiError as error:
-                if not error.is_retryable or clock() > end:
+            except TFMesosError as error:
+                if not is_retryable(error) or clock() > end:
                     log.debug("pod %s was not deleted: %s", full, error)
                     return
             await asyncio.sleep(RETRY_PAUSE)
@@ -258,7 +268,7 @@ class KubernetesDriver:
     async def _count_nodes(self) -> None:
         try:
             nodes, _ = await self._client.list("nodes")
-        except ApiError as error:
+        except TFMesosError as error:
             log.debug("the nodes are unknown: %s", error)
             self._emit(happened.NodesCounted(None))
             return
@@ -274,7 +284,7 @@ class KubernetesDriver:
             return ending
         try:
             text = await self._client.log(objects.pod_name(self._owner, name), LOG)
-        except ApiError as error:
+        except TFMesosError as error:
             log.debug("no log of %s: %s", name, error)
             return ending
         lines = [line for line in text.splitlines() if line.strip()]
@@ -291,7 +301,7 @@ class KubernetesDriver:
                 await self._is_begun.wait()
                 if self._owner is not None:
                     await self._leave(self._owner)
-        except (TimeoutError, ApiError) as error:
+        except (TimeoutError, TFMesosError) as error:
             if self._owner is not None:
                 reason = str(error) or "the API server does not answer"
                 way_out = f"kubectl delete configmap {self._owner.name}"

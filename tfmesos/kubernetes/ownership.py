@@ -13,6 +13,7 @@ import socket
 from datetime import datetime, timedelta
 
 from ..config.launch import LaunchConfig
+from ..errors import TFMesosError
 from ..json_types import Json
 from . import objects
 from .api_error import ApiError
@@ -57,7 +58,7 @@ class Ownership:
             await asyncio.sleep(RENEW_EVERY)
             try:
                 await self._client.patch("configmaps", owner.name, objects.renewal(self._now()))
-            except ApiError as error:
+            except TFMesosError as error:
                 log.debug("the owner was not renewed: %s", error)
 
     def _now(self) -> str:
@@ -76,7 +77,7 @@ class Ownership:
                 if name != ours.name and self._began and is_stale(one, self._began):
                     log.info("deleting what is left of %s, whose launcher is gone", name)
                     await self._client.delete("configmaps", name)
-        except ApiError as error:
+        except TFMesosError as error:
             log.debug("nothing was tidied up: %s", error)
 
 

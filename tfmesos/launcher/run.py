@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +91,7 @@ class Run:
         self._lifecycle: Lifecycle | None = None
         self._deciders: Deciders
         self._launcher = ""  # where the runners find us
+        self._has_left = False
 
     @property
     def host(self) -> str:
@@ -230,20 +231,35 @@ class Run:
 
     async def _live(self) -> Outcome:
         assert self._lifecycle is not None
-        async with asyncio.TaskGroup() as self._group:
-            self._beside(self._driver.run())
+        async with self._driving(), asyncio.TaskGroup() as self._group:
             self._beside(self._view.draw_on(self._lifecycle, lambda: self._shipment.status))
             outcome = await self._explained(await self._loop())
             if self._on_failure is not None and outcome.error is not None:
                 await self._on_failure(outcome)
                 for task_id in self._runners.names:
                     self._listener.dismiss(task_id)
-            is_hurried = self.stop_requests.is_hurried
-            await self._driver.leave(HURRY_WITHIN if is_hurried else LEAVE_WITHIN)
+            await self._leave()
             outcome = await self._with_all_output(outcome)
             for work in self._side_work:
                 work.cancel()
         return outcome
+
+    @asynccontextmanager
+    async def _driving(self) -> AsyncIterator[None]:
+        """However the block ends, the engine is left, while its driver still runs if it can."""
+        async with asyncio.TaskGroup() as group:
+            driver = group.create_task(self._driver.run())
+            try:
+                yield
+            finally:
+                await self._leave()
+                driver.cancel()
+
+    async def _leave(self) -> None:
+        if not self._has_left:
+            is_hurried = self.stop_requests.is_hurried
+            await self._driver.leave(HURRY_WITHIN if is_hurried else LEAVE_WITHIN)
+            self._has_left = True
 
     def _beside(self, work: Coroutine[Any, Any, None]) -> None:
         """Do *work* while the run goes on, no longer."""
