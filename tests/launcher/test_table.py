@@ -125,8 +125,8 @@ class Terminal:
 
 
 def test_lines_are_replaced_by_others_and_what_is_left_is_cleared():
-    assert rewrite([], ["a", "b"], 80) == "\ra\x1b[K\nb\x1b[K\n\x1b[J"
-    assert rewrite(["a", "b"], ["c"], 80) == "\r\x1b[2Ac\x1b[K\n\x1b[J"
+    assert rewrite([], ["a", "b"], 80) == "\r\x1b[2Ka\n\x1b[2Kb\n\x1b[J"
+    assert rewrite(["a", "b"], ["c"], 80) == "\r\x1b[2A\x1b[2Kc\n\x1b[J"
     assert rewrite(["a", "b"], [], 80) == "\r\x1b[2A\x1b[J"
 
 
@@ -135,7 +135,7 @@ def test_lines_that_a_smaller_terminal_has_broken_are_all_taken_away():
 
 
 def test_a_line_that_may_be_wider_than_we_know_is_cut_by_the_terminal():
-    assert rewrite([], ["\u2764\ufe0f"], 80) == "\r\x1b[?7l\u2764\ufe0f\x1b[K\n\x1b[?7h\x1b[J"
+    assert rewrite([], ["\u2764\ufe0f"], 80) == "\r\x1b[?7l\x1b[2K\u2764\ufe0f\n\x1b[?7h\x1b[J"
 
 
 def test_what_has_not_changed_is_not_drawn_again():
@@ -143,7 +143,7 @@ def test_what_has_not_changed_is_not_drawn_again():
     assert terminal.draw(Table(status="waiting"))
     assert not terminal.draw(Table(status="waiting"))
     terminal.size = (4, 24)
-    assert terminal.draw(Table(status="waiting")) == "\r\x1b[2Awai\x1b[K\n\x1b[J"
+    assert terminal.draw(Table(status="waiting")) == "\r\x1b[2A\x1b[2Kwai\n\x1b[J"
 
 
 def test_in_the_background_nothing_is_drawn():

@@ -125,6 +125,48 @@ def test_a_smaller_and_a_larger_terminal_do_not_tear_the_table(tmp_path, end):
         assert "TASK " not in left and "━" not in left
 
 
+# Draws a table for each width that the terminal has, below twenty lines of output.
+RESIZED = """
+import os, sys, time
+from tfmesos.launcher.live_area import LiveArea
+
+class Rows:
+    def lines(self, columns, rows, colour=False):
+        return [f"{name} {'x' * 80}"[: columns - 1] for name in ("TASK", "one", "two")]
+
+def write(text):
+    sys.stderr.write(text)
+    sys.stderr.flush()
+
+area = LiveArea(write, False)
+for number in range(20):
+    area.draw(None)
+    write(f"line {number}\\n")
+    area.draw(Rows())
+size = os.get_terminal_size(2)
+while not os.path.exists(sys.argv[1]):
+    if os.get_terminal_size(2) != size:
+        size = os.get_terminal_size(2)
+        area.draw(Rows())
+    time.sleep(0.01)
+area.draw(None)
+"""
+
+
+def test_lines_above_the_table_survive_every_change_of_the_width(tmp_path, end):
+    (tmp_path / "program.py").write_text(RESIZED)
+    with terminal(100, 30) as shell:
+        shell.type(f"{sys.executable} {tmp_path}/program.py {end}")
+        for columns in (100, 40, 100, 40, 100, 60, 100):
+            shell.resize(columns, 30)
+            row = f"two {'x' * 80}"[: columns - 1]
+            shell.until(lambda screen, row=row: screen.splitlines()[-1:] == [row])
+            assert len(table(shell.screen())) == 2
+        end.touch()
+        left = shell.until_prompt().splitlines()
+        assert left[-21:-1] == [f"line {number}" for number in range(20)]
+
+
 def test_more_tasks_than_the_terminal_has_room_for_are_shown_by_job(tmp_path, end):
     with terminal(100, 10) as shell:
         shell.type(command(tmp_path, end, job="-w 6 -s 1"))

@@ -48,10 +48,12 @@ def rewrite(old: Sequence[str], new: Sequence[str], columns: int) -> str:
     """What replaces the lines *old* by *new* on a terminal of so many columns now.
 
     It may have had more of them before; then lines that were too long have become several.
+    Each line is cleared before it is written: tmux keeps the length of one cleared behind its
+    text, and makes several of it although the text would fit.
     """
     height = sum(max(1, -(-columns_of(plain(line)) // max(columns, 1))) for line in old)
     up = f"\r\x1b[{height}A" if height else "\r"
-    body = "".join(f"{line}\x1b[K\n" for line in new)
+    body = "".join(f"\x1b[2K{line}\n" for line in new)
     if not body.isascii():  # a terminal may show it wider than we know: it shall cut, not wrap
         body = f"\x1b[?7l{body}\x1b[?7h"
     return f"{up}{body}\x1b[J"
