@@ -72,7 +72,7 @@ def test_a_task_of_a_run_is_started_again_when_its_owner_wants_it(detached):
     wrong = tfrun("restart", detached, "worker:2")
     assert (wrong.returncode, wrong.stderr) == (
         2,
-        f"tfrun: run {detached} has no task 'worker:2': there is worker:0, worker:1\n",
+        f"tfrun: run {detached} has no task 'worker:2': it has worker:0, worker:1\n",
     )
 
 

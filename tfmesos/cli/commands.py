@@ -87,7 +87,7 @@ def _logs(args: argparse.Namespace) -> int:
 def _task(run: RunDirectory, name: str) -> str:
     there = [f"{job}:{n}" for job, number in run.jobs.items() for n in range(number)]
     if name not in [*there, *run.logged()]:
-        raise NoSuchTask(f"run {run.id} has no task {name!r}: there is {some(there, 8)}")
+        raise NoSuchTask(f"run {run.id} has no task {name!r}: it has {some(there, 8)}")
     return name
 
 
