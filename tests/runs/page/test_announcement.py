@@ -18,6 +18,12 @@ def file(tmp_path):
     return tmp_path / "state" / "page.json"
 
 
+def test_a_full_disk_is_said_in_one_line():
+    with open("/dev/full", "wb") as full, pytest.raises(CannotWrite) as caught:
+        announce(full.fileno(), SERVED)
+    assert str(caught.value) == "no page can be served: its address: No space left on device"
+
+
 def test_a_page_is_found_while_it_is_served_and_no_second_one_may_be(file):
     with Announcement(file).claimed() as descriptor:
         announce(descriptor, SERVED)

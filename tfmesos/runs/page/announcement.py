@@ -79,7 +79,10 @@ class Announcement:
 
 
 def announce(descriptor: int, served: Served) -> None:
-    os.pwrite(descriptor, json.dumps(served._values()).encode(), 0)
+    try:
+        os.pwrite(descriptor, json.dumps(served._values()).encode(), 0)
+    except OSError as error:
+        raise CannotWrite(f"no page can be served: its address: {error.strerror}") from None
 
 
 def _read(data: bytes) -> Served | None:
