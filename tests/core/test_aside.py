@@ -56,6 +56,21 @@ def test_it_is_started_again_a_few_times_and_then_the_run_goes_on_without_it():
     assert run.outcome.ok
 
 
+def test_one_that_is_not_installed_is_not_started_again():
+    run = with_tensorboard().up()
+    (text,) = said(run.exit("tensorboard:0", 127))
+    assert text == "tensorboard:0 on host-of-o1 exited with 127; going on without it"
+    assert run.wait(LONGEST_PAUSE) == [] and run.state.phase is Phase.RUNNING
+
+
+def test_its_end_is_no_consequence_of_a_failure():
+    run = with_tensorboard().up()
+    run.exit("tensorboard:0", 127)
+    run.now = 60.0
+    run.exit("worker:0", 7), run.exit("ps:0", 0)
+    assert run.outcome.exit_code == 7 and run.outcome.others == ()
+
+
 def test_one_that_cannot_be_placed_again_does_not_end_the_run():
     run = with_tensorboard(start_timeout=5.0).up()
     run.exit("tensorboard:0", 1)

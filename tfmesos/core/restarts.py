@@ -8,7 +8,7 @@ from math import inf
 from ..config.restarts import RestartPolicy
 from ..record import Record
 from .actions import Near
-from .endings import End
+from .endings import NO_SUCH_PROGRAM, End
 from .tasks import Member
 
 LONGEST_PAUSE = 30.0  # seconds
@@ -118,6 +118,8 @@ class Restarts:
 def _is_worth_it(end: End, policy: RestartPolicy) -> bool:
     if policy.after_start == "never" or end.member.is_local:
         return False
+    if end.member.task.is_aside and end.code in NO_SUCH_PROGRAM:
+        return False  # it is not installed there, and will not be in a moment
     return end.is_lost or end.code in policy.codes
 
 

@@ -179,8 +179,9 @@ class Tasks:
         return earlier == sum(member.stage < stage for member in self.aside)
 
     def failures_besides(self, cause: Ending | None) -> tuple[Ending, ...]:
-        """How the others ended that failed by themselves, the earliest first."""
-        endings = [m.ending for m in self if m.ending and m.ending.code]
+        """How the others ended that failed by themselves, the earliest first; not those aside."""
+        members = [member for member in self if not member.task.is_aside]
+        endings = [m.ending for m in members if m.ending and m.ending.code]
         others = [end for end in endings if end is not cause and not end.was_stopped]
         return tuple(sorted(others, key=lambda ending: ending.at))
 
