@@ -202,6 +202,22 @@ def test_a_quota_is_waited_for_unless_the_run_can_never_have_enough(certificate,
     asyncio.run(scenario())
 
 
+def test_a_secret_goes_when_all_of_its_pods_have_been_given_up(certificate):
+    async def scenario():
+        async with driven(certificate) as one:
+            await one.until(happened.Connected)
+            one.create("worker-0", "worker-1")
+            one.driver.carry_out(DeletePods(("worker-0",), 5.0))
+            one.create("worker-2")
+            one.driver.carry_out(DeletePods(("worker-1", "never-made"), 5.0))
+            while await one.api.deleted.get() != "tfmesos-abcd-secret-1":
+                pass
+            assert list(one.api.objects["secrets"]) == ["tfmesos-abcd-secret-2"]
+            assert list(one.api.objects["pods"]) == ["tfmesos-abcd-worker-2"]
+
+    asyncio.run(scenario())
+
+
 def test_a_pod_that_a_lost_answer_made_is_not_made_twice(certificate):
     async def scenario():
         async with driven(certificate) as one:

@@ -50,6 +50,14 @@ def test_the_words_of_the_scheduler_are_said_within_seconds():
     assert run.state.summary().endswith("3 Insufficient cpu")
 
 
+def test_rounds_that_were_given_up_are_not_kept():
+    run = Run(workers(2), hold=1.0)
+    for _ in range(20):
+        run.wait(60)
+    assert len(run.made()) > 5
+    assert len(list(run.engine._attempts)) <= 2
+
+
 def test_our_numbers_stand_beside_the_words_where_nodes_may_be_listed():
     run = Run(workers(1, gpus=2))
     run.crowded("worker-0")

@@ -70,7 +70,13 @@ class Attempts:
         """Give up older attempts of tasks that are *wanted* anew; returns the names of the pods."""
         new = {one.task: one.task_id for one in wanted}
         old = [one for one in self if new.get(one.task, one.task_id) != one.task_id]
-        old = [one for one in old if not one.is_given_up]
-        for one in old:
+        return self.give_up(old)
+
+    def give_up(self, attempts: Iterable[Attempt]) -> list[str]:
+        """Forget them; returns the names of their pods."""
+        names = []
+        for one in attempts:
             one.is_given_up = True
-        return [one.name for one in old]
+            del self._by_name[one.name]
+            names.append(one.name)
+        return names

@@ -71,10 +71,10 @@ class KubernetesDriver:
         self._owner: Owner | None = None
         self._task_of: dict[str, str] = {}  # pod -> task id
         self._pod_of: dict[str, str] = {}  # task id -> its last pod
-        self._gone: set[str] = set()  # pods
         self._unwanted: set[str] = set()  # pods that are to go
         self._is_begun = asyncio.Event()  # is it sure whether there is an owner?
         self._number = 0  # of the secrets made so far
+        self._users: dict[str, set[str]] = {}  # Secret -> the pods that may still read it
         self._waiting: asyncio.Queue[Callable[[], Awaitable[object]]] = asyncio.Queue()
         self._group: asyncio.TaskGroup
 
@@ -140,15 +140,20 @@ class KubernetesDriver:
 
     def _saw(self, pod: PodSeen, is_gone: bool) -> None:
         """A runner is connected to from the moment that its container runs."""
+        task_id, is_unwanted = self._task_of.get(pod.name), pod.name in self._unwanted
         if is_gone:
-            self._gone.add(pod.name)
-        task_id = self._task_of.get(pod.name)
-        if self._links is None or task_id is None or pod.name in self._unwanted:
+            self._drop(pod.name)
+        if self._links is None or task_id is None or is_unwanted:
             return
         if is_gone or pod.has_ended:
             self._links.end(task_id)
         elif pod.is_running and not pod.is_deleting:
             self._links.begin(task_id)
+
+    def _drop(self, pod: str) -> None:
+        """There is none of that name any more."""
+        self._task_of.pop(pod, None)
+        self._unwanted.discard(pod)
 
     async def dial(self, task_id: str) -> socket.socket:
         """A connection to the runner of a task."""
@@ -180,7 +185,7 @@ class KubernetesDriver:
                 self._waiting.put_nowait(lambda: self._create_all(pods, *bodies))
             case do.DeletePods(names, grace):
                 self._forget(names)
-                self._waiting.put_nowait(lambda: self._delete_all(names, grace))
+                self._waiting.put_nowait(lambda: self._remove(names, grace))
             case do.CountNodes():
                 self._group.create_task(self._count_nodes())
 
@@ -203,6 +208,7 @@ class KubernetesDriver:
             self._number += 1
             name = objects.pod_name(self._owner, f"secret-{self._number}")
             told = {pod.name: self._expect(pod.task_id, pod.task) for pod in some}
+            self._users[name] = set(told)
             proofs = {pod: secret for pod, (_, secret) in told.items()}
             secrets.append(objects.secret(self._config, self._owner, name, self._stub, proofs))
             for pod in some:
@@ -246,23 +252,36 @@ class KubernetesDriver:
                 is_again = True
             await asyncio.sleep(RETRY_PAUSE)
 
+    async def _remove(self, names: Sequence[str], grace: float | None) -> None:
+        """With the Secrets that nobody reads any more: a quota may count them."""
+        await self._delete_all(names, grace)
+        for users in self._users.values():
+            users.difference_update(names)
+        for secret in [name for name, users in self._users.items() if not users]:
+            del self._users[secret]
+            await self._delete("secrets", secret)
+
     async def _delete_all(self, names: Sequence[str], grace: float | None) -> None:
         async with asyncio.TaskGroup() as group:
             for name in names:
-                group.create_task(self._delete(name, grace))
+                group.create_task(self._delete_pod(name, None if grace is None else round(grace)))
 
-    async def _delete(self, name: str, grace: float | None) -> None:
+    async def _delete_pod(self, name: str, grace: int | None) -> None:
         assert self._owner is not None
-        full, clock = objects.pod_name(self._owner, name), asyncio.get_running_loop().time
+        if not await self._delete("pods", objects.pod_name(self._owner, name), grace):
+            self._drop(name)
+
+    async def _delete(self, kind: str, name: str, grace: int | None = None) -> bool:
+        """False if it was not there."""
+        clock = asyncio.get_running_loop().time
         end = clock() + RETRY_FOR
         while True:
             try:
-                await self._client.delete("pods", full, None if grace is None else round(grace))
-                return
+                return await self._client.delete(kind, name, grace)
             except TFMesosError as error:
                 if not is_retryable(error) or clock() > end:
-                    log.debug("pod %s was not deleted: %s", full, error)
-                    return
+                    log.debug("%s %s was not deleted: %s", kind, name, error)
+                    return True
             await asyncio.sleep(RETRY_PAUSE)
 
     async def _count_nodes(self) -> None:
@@ -312,6 +331,6 @@ class KubernetesDriver:
         """What belongs to the owner is deleted by the server; a few pods we can delete sooner."""
         await self._client.delete("configmaps", owner.name)
         await self._waiting.join()
-        left = [name for name in self._task_of if name not in self._gone]
+        left = list(self._task_of)
         if len(left) <= FEW:
             await self._delete_all(left, None)

@@ -124,10 +124,7 @@ class KubernetesEngine:
 
     def _delete(self, attempts: Iterable[Attempt]) -> list[Output]:
         """Give up pods of which the lifecycle knows nothing (more)."""
-        names = []
-        for one in attempts:
-            one.is_given_up = True
-            names.append(one.name)
+        names = self._attempts.give_up(attempts)
         return [do.DeletePods(tuple(names), GIVE_UP_GRACE)] if names else []
 
     def _kill(self, task_id: str) -> list[Output]:

@@ -14,7 +14,7 @@ _ALWAYS = {
     "configmaps": ("create", "delete", "list", "patch"),
     "pods": ("create", "delete", "list", "watch"),
     "pods/log": ("get",),
-    "secrets": ("create",),
+    "secrets": ("create", "delete"),
 }
 _TO_DIAL = {"pods/portforward": ("create", "get")}
 
