@@ -185,6 +185,39 @@ def test_a_driver_that_has_ended_is_left_at_once(certificate):
     asyncio.run(scenario())
 
 
+def test_a_server_that_is_busy_at_the_end_is_asked_again(certificate):
+    async def scenario():
+        async with driven(certificate) as one:
+            await one.until(happened.Connected)
+            busy = status(503, "ServiceUnavailable", "busy")
+            one.api.refusals["DELETE", "configmaps"] = [busy, busy]
+            await one.driver.leave(HANG)
+            assert (one.api.objects["configmaps"], one.said) == ({}, [])
+
+    asyncio.run(scenario())
+
+
+def test_an_owner_whose_answer_was_lost_is_not_made_twice(certificate):
+    class Forgetful(SimulatedApi):
+        has_lost = False
+
+        def _create(self, kind, body):
+            made = super()._create(kind, body)
+            if kind != "configmaps" or self.has_lost:
+                return made
+            self.has_lost = True
+            return status(504, "Timeout", "the answer was lost")
+
+    async def scenario():
+        async with driven(certificate, Forgetful()) as one:
+            await one.until(happened.Connected)
+            assert list(one.api.objects["configmaps"]) == ["tfmesos-abcd"]
+            await one.driver.leave(HANG)
+            assert one.api.objects["configmaps"] == {}
+
+    asyncio.run(scenario())
+
+
 @pytest.mark.parametrize(
     ("limited", "is_quota"), [("pods=9", True), ("pods=1", False), ("cpu=2", False), ("", True)]
 )

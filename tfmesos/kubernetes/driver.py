@@ -73,6 +73,7 @@ class KubernetesDriver:
         self._pod_of: dict[str, str] = {}  # task id -> its last pod
         self._unwanted: set[str] = set()  # pods that are to go
         self._is_begun = asyncio.Event()  # is it sure whether there is an owner?
+        self._trouble = ""  # why the owner is not deleted yet
         self._number = 0  # of the secrets made so far
         self._users: dict[str, set[str]] = {}  # Secret -> the pods that may still read it
         self._waiting: asyncio.Queue[Callable[[], Awaitable[object]]] = asyncio.Queue()
@@ -322,14 +323,22 @@ class KubernetesDriver:
                     await self._leave(self._owner)
         except (TimeoutError, TFMesosError) as error:
             if self._owner is not None:
-                reason = str(error) or "the API server does not answer"
+                reason = str(error) or self._trouble or "the API server does not answer"
                 way_out = f"kubectl delete configmap {self._owner.name}"
                 text = f"something may be left of the run: {reason}"
                 self._say(f"{text}; {way_out} -n {self._client.namespace}", "warning")
 
     async def _leave(self, owner: Owner) -> None:
         """What belongs to the owner is deleted by the server; a few pods we can delete sooner."""
-        await self._client.delete("configmaps", owner.name)
+        while True:
+            try:
+                await self._client.delete("configmaps", owner.name)
+                break
+            except TFMesosError as error:
+                if not is_retryable(error):
+                    raise
+                self._trouble = str(error)
+            await asyncio.sleep(RETRY_PAUSE)
         await self._waiting.join()
         left = list(self._task_of)
         if len(left) <= FEW:

@@ -29,27 +29,39 @@ STALE_AFTER = timedelta(minutes=10)
 class Ownership:
     def __init__(self, client: Client, config: LaunchConfig, run_id: str) -> None:
         self._client, self._config, self._run_id = client, config, run_id
+        self._name = run_id
+        self._mark = secrets.token_hex(8)  # by which we know what we have made
         self._made_at = 0.0  # by our clock
         self._began: datetime | None = None  # the same moment, by that of the server
 
     async def create(self) -> Owner:
         """ApiError if it cannot be made. Another user may have a run of our name."""
-        name = self._run_id
         while True:
             try:
-                made = await self._client.create("configmaps", self._body(name))
+                made = await self._client.create("configmaps", self._body(self._name))
             except ApiError as error:
                 if error.reason != "AlreadyExists":
                     raise
-                name = f"{self._run_id}-{secrets.token_hex(2)}"
-                continue
+                found = await self._made_before(self._name)
+                if found is None:
+                    self._name = f"{self._run_id}-{secrets.token_hex(2)}"
+                    continue
+                made = found
             metadata = made.get("metadata") or {}
             self._made_at = asyncio.get_running_loop().time()
             self._began = _time(metadata.get("creationTimestamp"))
-            return Owner(name, str(metadata.get("uid") or ""))
+            return Owner(self._name, str(metadata.get("uid") or ""))
+
+    async def _made_before(self, name: str) -> Json | None:
+        """The owner that we have made, if the answer to that was lost."""
+        found, _ = await self._client.list("configmaps", f"{objects.RUN}={name}")
+        ours = [one for one in found if (one.get("data") or {}).get("attempt") == self._mark]
+        return ours[0] if ours else None
 
     def _body(self, name: str) -> Json:
-        return objects.owner(self._config, name, socket.gethostname())
+        body = objects.owner(self._config, name, socket.gethostname())
+        body["data"]["attempt"] = self._mark
+        return body
 
     async def keep(self, owner: Owner) -> None:
         """Renew it until cancelled, and remove what nobody renews."""
