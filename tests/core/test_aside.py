@@ -48,7 +48,7 @@ def test_it_is_started_again_a_few_times_and_then_the_run_goes_on_without_it():
         run.offer()
         run.register("tensorboard:0"), run.ready("tensorboard:0")
     assert said(run.exit("tensorboard:0", 1)) == [
-        "tensorboard:0 on host-of-o1 exited with 1; going on without it"
+        "tensorboard:0 on host-of-o1 exited with 1 (last words); going on without it"
     ]
     assert run.state.phase is Phase.RUNNING
     run.now += 60
@@ -59,7 +59,7 @@ def test_it_is_started_again_a_few_times_and_then_the_run_goes_on_without_it():
 def test_one_that_is_not_installed_is_not_started_again():
     run = with_tensorboard().up()
     (text,) = said(run.exit("tensorboard:0", 127))
-    assert text == "tensorboard:0 on host-of-o1 exited with 127; going on without it"
+    assert text == "tensorboard:0 on host-of-o1 exited with 127 (last words); going on without it"
     assert run.wait(LONGEST_PAUSE) == [] and run.state.phase is Phase.RUNNING
 
 

@@ -28,6 +28,12 @@ def test_a_stop_after_a_failure_stays_orderly_until_a_second_one():
     assert run.outcome.exit_code == 7 and run.outcome.unstopped == ("worker:1",)
 
 
+@pytest.mark.parametrize("code", [74, 141, 143])
+def test_only_an_interrupt_tells_what_another_one_does(code):
+    (said,) = only(do.Say, Run(workers(1)).up()(happened.StopRequested("nobody reads", code)))
+    assert said.text == "stopping worker:0"
+
+
 def test_an_interrupt_after_a_failure_ends_the_wait_for_output():
     run = Run(workers(2)).up()
     run.exit("worker:0", 7)

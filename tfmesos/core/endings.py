@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..errors import EVICTED, LAUNCHER_LOST, RUNNER_EXITS
 from ..record import Record
-from ..text import some
+from ..text import shortened, some
 from . import events as happened
 from .actions import Action, Kill, Say
 from .outcome import Ending
@@ -16,6 +16,7 @@ from .tasks import Member, Stage, Tasks
 
 SECOND_REPORT = 3.0  # seconds that engine and runner give each other to report an end
 NO_SUCH_PROGRAM = (126, 127)  # a shell's codes: here it is the interpreter that is missing
+LONGEST_LAST = 200  # characters of a last line that are shown
 OUT_OF_TOUCH = 60.0  # seconds in which a runner out of touch is surely found or given up
 UNREACHABLE_GRACE = 90.0  # seconds before a task behind a lost network counts as lost
 
@@ -42,6 +43,11 @@ class End(Record):
     def sentence(self, had_started: bool) -> str:
         when = "" if had_started else " before the cluster started"
         return f"{self.member.task.name} on {self.member.hostname} {self.reason}{when}"
+
+    def with_last_line(self, had_started: bool) -> str:
+        """In words, with what it wrote last: there is no report of it."""
+        last = f" ({shortened(self.tail[-1], LONGEST_LAST)})" if self.tail else ""
+        return f"{self.sentence(had_started)}{last}"
 
     def for_report(self) -> Ending:
         member = self.member

@@ -219,7 +219,7 @@ class Lifecycle:
             return todo
         restart = self._restarts.grant(end, had_started)
         if restart is None and end.member.task.is_aside:
-            said = do.Say(f"{end.sentence(had_started)}; going on without it", "warning")
+            said = do.Say(f"{end.with_last_line(had_started)}; going on without it", "warning")
             return [*todo, said, *self._start_when_complete()]
         if restart is None:
             assert end.member.ending is not None

@@ -88,7 +88,8 @@ class Stopping:
         self._is_interrupted = self._is_interrupted or exit_code != 0
         self._grace = self._grace if grace is None else grace
         who = self.summary()
-        return [Say(f"{who}; Ctrl-C again to kill", "notice")] if exit_code and who else []
+        more = "; Ctrl-C again to kill" if exit_code == Interrupted.exit_code else ""
+        return [Say(f"{who}{more}", "notice")] if exit_code and who else []
 
     def summary(self) -> str:
         """Who is still being stopped, in words; empty if nobody is."""
