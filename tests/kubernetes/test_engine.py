@@ -58,6 +58,16 @@ def test_rounds_that_were_given_up_are_not_kept():
     assert len(list(run.engine._attempts)) <= 2
 
 
+def test_a_list_that_was_taken_before_a_pod_was_made_does_not_delete_it():
+    run = Run(workers(2))
+    run.scheduled("worker-0")
+    run(kubernetes.PodsListed((PodSeen("worker-0", node="node-1"),)))
+    assert run.deleted() == []
+    run.crowded("worker-1")
+    run(kubernetes.PodsListed((PodSeen("worker-0", node="node-1"),)))
+    assert run.deleted() == ["worker-0", "worker-1"]
+
+
 def test_our_numbers_stand_beside_the_words_where_nodes_may_be_listed():
     run = Run(workers(1, gpus=2))
     run.crowded("worker-0")

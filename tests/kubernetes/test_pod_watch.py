@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
+from itertools import pairwise
 
 import pytest
 
@@ -83,3 +85,16 @@ def test_a_right_that_does_not_come_back_ends_the_watch(certificate, monkeypatch
 def test_without_the_right_to_watch_there_is_no_second_attempt(certificate):
     with pytest.raises(ApiError, match="not allowed to"):
         watched(certificate, [FORBIDDEN])
+
+
+def test_watches_that_end_at_once_follow_each_other_with_growing_pauses(certificate):
+    times = []
+
+    def ended():
+        times.append(time.monotonic())
+        return Answer(200, b"")
+
+    watched(certificate, [*[ended] * 4, one_event, LIST, silent])
+    gaps = [later - earlier for earlier, later in pairwise(times)]
+    wanted = [pod_watch.FIRST_PAUSE * 2**number for number in range(3)]
+    assert all(gap >= least for gap, least in zip(gaps, wanted, strict=True)), gaps

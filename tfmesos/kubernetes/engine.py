@@ -162,13 +162,15 @@ class KubernetesEngine:
     def _listed(self, pods: Sequence[PodSeen], now: float) -> list[Output]:
         there = {pod.name for pod in pods}
         todo = [output for pod in pods for output in self._changed(pod, now)]
-        missing = [one.name for one in self._attempts if one.is_live and one.name not in there]
+        known = [one for one in self._attempts if one.is_live and one.is_known]  # others may come
+        missing = [one.name for one in known if one.name not in there]
         return [*todo, *(output for name in missing for output in self._gone(name, now))]
 
     def _changed(self, pod: PodSeen, now: float) -> list[Output]:
         attempt = self._attempts.named(pod.name)
         if attempt is None or not attempt.is_live:
             return []
+        attempt.is_known = True
         todo: list[Output] = []
         if not attempt.is_placed:
             if not (pod.is_scheduled or pod.has_ended):

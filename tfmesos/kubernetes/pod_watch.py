@@ -17,6 +17,7 @@ from .pod_status import PodSeen, read
 log = logging.getLogger(__name__)
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 5.0  # seconds between two attempts to find the server again
+SHORT = 1.0  # seconds of a watch after which there is a pause before the next one
 NO_ROLES = 30.0  # seconds for which a server that has started anew may not know yet what we may do
 
 
@@ -37,16 +38,27 @@ class PodWatch:
 
     async def run(self, version: str) -> None:
         """Emit all that happens after *version*, until cancelled; ApiError if we may not look."""
+        clock, pause = asyncio.get_running_loop().time, FIRST_PAUSE
         while True:
-            try:
-                version = await self._watch(version)
-            except Expired:
-                version = await self._list_again()
-            except ApiError as error:
-                if not self._may_pass(error):
-                    raise
-                self._emit(happened.Disconnected(str(error)))
-                version = await self._list_again()
+            began = clock()
+            version = await self._next_version(version)
+            if clock() - began > SHORT:
+                pause = FIRST_PAUSE
+                continue
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+
+    async def _next_version(self, version: str) -> str:
+        """That at the end of a watch which begins with *version*."""
+        try:
+            return await self._watch(version)
+        except Expired:
+            return await self._list_again()
+        except ApiError as error:
+            if not self._may_pass(error):
+                raise
+            self._emit(happened.Disconnected(str(error)))
+            return await self._list_again()
 
     def _may_pass(self, error: ApiError, waited: float = 0.0) -> bool:
         forbidden = error.code == 403 and self._has_watched and waited < NO_ROLES
