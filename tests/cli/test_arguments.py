@@ -6,6 +6,7 @@ import pytest
 
 from tfmesos.cli.arguments import FLAGS, build_parser, in_flags, parse, settings_of
 from tfmesos.cli.configuration import config_of
+from tfmesos.command_line import Answer
 from tfmesos.config.job import Job
 from tfmesos.config.settings import SETTINGS
 from tfmesos.errors import SpecError
@@ -42,6 +43,20 @@ def test_a_wrong_flag_cannot_write_to_the_terminal(capsys):
     with pytest.raises(SystemExit):
         parse(["--\x1b[2J", "--", "true"])
     assert "\x1b" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("argv, right", [(["lsit"], "list"), (["stauts", "x"], "status")])
+def test_a_word_near_a_command_is_one_line_with_that_command(argv, right, capsys):
+    with pytest.raises(SystemExit) as caught:
+        parse(argv)
+    assert caught.value.code == 2
+    said = f"tfrun: {argv[0]} is no command of tfrun: did you mean {right}? (see tfrun --help)\n"
+    assert capsys.readouterr().err == said
+
+
+def test_the_word_help_asks_for_it():
+    with pytest.raises(Answer, match="^usage: tfrun "):
+        parse(["help"])
 
 
 def test_without_arguments_a_few_lines_of_usage_point_to_the_help(capsys):

@@ -150,9 +150,13 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     if not argv:
         sys.stderr.write(f"{USAGE}tfrun -h explains every option.\n")
         sys.exit(SpecError.exit_code)
+    if list(argv) == ["help"]:
+        argv = ["--help"]
     if argv[0].endswith(ENDINGS):
         argv = ["--job-file", *argv]
     parser = build_parser()
+    if near := _near_command(argv[0]):
+        parser.error(f"{argv[0]} is no command of tfrun{near}")
     args, unknown = parser.parse_known_args(_with_implied(argv))
     if unknown:
         parser.error(_unknown(unknown[0].partition("=")[0]))
@@ -175,6 +179,15 @@ def _with_implied(argv: Sequence[str]) -> list[str]:
             words[at] += f"={flag.implied}"
         at += 2 if flag and flag.kind is not bool and not flag.implied else 1
     return words
+
+
+def _near_command(word: str) -> str:
+    """Before the command of a run there are flags: at least how many tasks there are."""
+    if word.startswith("-"):
+        return ""
+    from .commands import COMMANDS
+
+    return suggestion(word, [*COMMANDS, "rerun"])
 
 
 def _unknown(word: str) -> str:
