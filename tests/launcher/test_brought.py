@@ -48,6 +48,13 @@ def test_a_file_has_its_name_only_when_it_is_whole(brought, tmp_path):
     assert brought.error() is None
 
 
+def test_only_what_was_kept_is_counted_and_each_file_once(brought, tmp_path):
+    take(brought, file("a"), part(b"12345"), end(b"12345"))
+    take(brought, file("a"), part(b"12"), end(b"12"))  # of a later attempt
+    take(brought, file("b"), part(b"12345"), end(b"another"))
+    assert brought.summary() == f"1 file (2 bytes) of worker:0 in {tmp_path / 'home'}"
+
+
 def test_a_file_with_another_hash_is_not_kept(brought, tmp_path):
     take(brought, file("a"), part(b"12"), end(b"1X"))
     assert everything(tmp_path) == []

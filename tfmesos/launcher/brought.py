@@ -30,7 +30,7 @@ class Incoming:
 
     def __init__(self, name: str, place: Path, coming: Path) -> None:
         self.name, self._place, self._coming = name, place, coming
-        self.problem = ""
+        self.problem, self.size = "", 0
         self._hash = sha256()
         self._file = -1
         self._lock = threading.RLock()  # the disk is written to by other threads
@@ -48,6 +48,7 @@ class Incoming:
         if self._file < 0:
             self._open()
         self._hash.update(data)
+        self.size += len(data)
         while data:
             data = data[os.write(self._file, data) :]
 
@@ -95,7 +96,7 @@ class Brought:
         self._incoming: dict[str, Incoming] = {}  # by task id
         self._taken: Counter[str] = Counter()  # bytes, by task id
         self._files: Counter[str] = Counter()
-        self._kept: dict[str, set[str]] = {}  # by the name of the task, those of its files
+        self._kept: dict[str, dict[str, int]] = {}  # by task, the sizes of its files
         self._problems: dict[tuple[str, str], str] = {}  # by task and file
         self._is_news = False
 
@@ -149,7 +150,7 @@ class Brought:
             self._problems[task, name] = incoming.problem
         else:
             self._problems.pop((task, name), None)
-            self._kept.setdefault(task, set()).add(name)
+            self._kept.setdefault(task, {})[name] = incoming.size
 
     def gone(self, task_id: str) -> None:
         """Its runner sends no more."""
@@ -166,7 +167,7 @@ class Brought:
         files = sum(map(len, self._kept.values()))
         if not files:
             return ""
-        size = size_text(sum(self._taken.values()))
+        size = size_text(sum(sum(sizes.values()) for sizes in self._kept.values()))
         return f"{count(files, 'file')} ({size}) of {some(list(self._kept))} in {self._directory}"
 
     def error(self) -> NotBrought | None:

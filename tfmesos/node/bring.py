@@ -51,7 +51,7 @@ class Bring:
         process.kill_marked(process.MARK, self._task)
         names = found(directory, globs)
         if not names:
-            self._say(f"no file in {directory} to bring home: none matches {', '.join(globs)}")
+            self._say(f"no file to bring home: none matches {', '.join(globs)}")
         for number, name in enumerate(names[: MOST_FILES + 1]):
             if self._is_cut():
                 return
