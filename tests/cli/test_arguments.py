@@ -55,7 +55,7 @@ def test_a_word_near_a_command_is_one_line_with_that_command(argv, right, capsys
 
 
 def test_the_word_help_asks_for_it():
-    with pytest.raises(Answer, match="^usage: tfrun "):
+    with pytest.raises(Answer, match=r"^usage: tfrun "):
         parse(["help"])
 
 
