@@ -73,6 +73,13 @@ def exited(task_id, code, reason="failed", **more):
 # Where a wait stands
 
 
+def test_why_the_engine_is_not_ready_is_said_once_and_repeated_seldom():
+    wait = Wait(Life().state.members, None, 0.0)
+    assert wait.note_trouble("no leader").text == "no leader"
+    assert wait.notice(FIRST_NOTICE) == []
+    assert [say.text for say in wait.notice(REPEAT_AFTER)] == ["no leader"]
+
+
 def test_a_wait_is_summed_up_in_a_line_and_nothing_is_said_when_nobody_waits():
     life = Life()
     assert life.state.summary() == "0 of 2 tasks registered; waiting for the cluster"

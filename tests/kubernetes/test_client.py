@@ -15,6 +15,7 @@ from tfmesos.kubernetes.access import Login
 from tfmesos.kubernetes.api_error import ApiError, Expired, NotKubernetes, Unreachable, Untrusted
 
 from .servers import TOKEN, answer, recorded, recorded_error, scripted, serving
+from .servers import client as client_of
 
 PODS = "/api/v1/namespaces/tests/pods"
 POD = {"kind": "Pod", "metadata": {"name": "x"}}
@@ -52,6 +53,24 @@ def test_objects_are_created_read_changed_and_deleted(certificate):
     types = [it["content-type"] for it in server.headers]
     assert types[0] == "application/json" and types[2] == "application/merge-patch+json"
     assert {it["authorization"] for it in server.headers} == {f"Bearer {TOKEN}"}
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"), [(404, "text/html; charset=utf-8"), (302, "text/plain")]
+)
+def test_what_is_no_api_server_is_told_so(certificate, status, kind):
+    page = Answer(status, b"<html>", {"Content-Type": kind, "Location": "/login"})
+    with pytest.raises(NotKubernetes, match=f"is no Kubernetes API server: it answered {status}"):
+        asked(certificate, {f"GET {PODS}": page}, lambda ours: ours.list("pods"))
+
+
+def test_a_server_out_of_reach_is_called_what_it_should_be(certificate):
+    async def main():
+        async with client_of(9, certificate) as ours:
+            await ours.list("pods")
+
+    with pytest.raises(Unreachable, match=r"^the Kubernetes API server https://127.0.0.1:9: "):
+        asyncio.run(main())
 
 
 def test_a_list_has_all_pages(certificate):

@@ -68,6 +68,13 @@ def test_a_list_that_was_taken_before_a_pod_was_made_does_not_delete_it():
     assert run.deleted() == ["worker-0", "worker-1"]
 
 
+def test_pods_that_the_scheduler_has_not_looked_at_are_told():
+    run = Run(workers(2))
+    run.wait(4)
+    words = "worker:0, worker:1: not yet looked at by the scheduler"
+    assert run.said()[-1] == f"0 of 2 tasks placed; {words}"
+
+
 def test_our_numbers_stand_beside_the_words_where_nodes_may_be_listed():
     run = Run(workers(1, gpus=2))
     run.crowded("worker-0")

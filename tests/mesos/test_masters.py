@@ -218,3 +218,9 @@ def test_the_way_to_a_loopback_master_starts_on_the_loopback(target):
 def test_a_host_that_cannot_be_reached_has_no_local_address():
     with pytest.raises(MasterError, match=r"cannot find 255\.255\.255\.255: "):
         local_address_towards("255.255.255.255", 5050)
+
+
+@pytest.mark.parametrize("master", ["kubernetes://", "k8s:/"])
+def test_who_means_a_kubernetes_is_told_how_to_name_it(master):
+    with pytest.raises(SpecError, match="k8s://CONTEXT/NAMESPACE"):
+        parse(master)

@@ -34,7 +34,7 @@ class Wait:
         return self._end_at is not None and now >= self._end_at
 
     def note_trouble(self, text: str) -> Say:
-        self.trouble = text
+        self.trouble = self._said = text
         return Say(text, "notice")
 
     def notice(self, now: float) -> list[Say]:

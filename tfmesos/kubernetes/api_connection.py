@@ -123,7 +123,8 @@ class ApiConnection:
         except HttpError as error:
             raise NotKubernetes(f"{self.server} is no Kubernetes API server: {error}") from error
         except OSError as error:
-            raise Unreachable(f"{self.server}: {_reason(error)}") from error
+            text = f"{self.server}: {_reason(error)}"
+            raise Unreachable(text, f"the Kubernetes API server {text}") from error
 
     async def _current_session(self) -> Session:
         """With the client certificate of now: a plugin may give another one."""
@@ -161,6 +162,9 @@ class ApiConnection:
         said = _json(data)
         if isinstance(said, dict) and said.get("kind") == "Status":
             return refusal(response.status, said, question)
+        if _is_elsewhere(response):
+            said = f"it answered {response.status} {response.reason}".strip()
+            return NotKubernetes(f"{self.server} is no Kubernetes API server: {said}")
         text = shortened(data[:2000].decode(errors="replace"), 200)
         words = f"{response.reason}: {text}".strip(": ")
         return refusal(response.status, {"message": words}, question)
@@ -197,6 +201,12 @@ class _Attempts:
             raise error
         log.info("the API server is too busy (%s); asking again in %g s", error.message, pause)
         await asyncio.sleep(pause)
+
+
+def _is_elsewhere(response: Response) -> bool:
+    """Is it a redirection, or a page that was not found? An API server sends neither."""
+    is_page = "html" in response.headers.get("content-type", "").lower()
+    return 300 <= response.status < 400 or (response.status == 404 and is_page)
 
 
 def _json(data: bytes) -> Any:

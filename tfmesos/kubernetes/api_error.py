@@ -78,8 +78,8 @@ def is_retryable(error: Exception) -> bool:
 class Unreachable(ApiError):
     """There was no answer, or no whole one: the connection failed or broke, or time was over."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(0, "Unreachable", message)
+    def __init__(self, message: str, words: str = "") -> None:
+        super().__init__(0, "Unreachable", message, words=words)
 
 
 class Untrusted(ApiError):

@@ -113,7 +113,7 @@ class KubernetesDriver:
                     raise
                 if str(error) != said:
                     said = str(error)
-                    self._emit(happened.ServerSought(f"no Kubernetes yet: {said}"))
+                    self._emit(happened.ServerSought(f"{said}; trying again"))
             await asyncio.sleep(RETRY_PAUSE)
 
     async def _check_rights(self) -> None:

@@ -57,7 +57,7 @@ class PodWatch:
         except ApiError as error:
             if not self._may_pass(error):
                 raise
-            self._emit(happened.Disconnected(str(error)))
+            self._emit(happened.Disconnected(error.message))
             return await self._list_again()
 
     def _may_pass(self, error: ApiError, waited: float = 0.0) -> bool:
@@ -95,7 +95,7 @@ class PodWatch:
             except ApiError as error:
                 if not self._may_pass(error, clock() - began):
                     raise
-                self._emit(happened.Disconnected(str(error)))
+                self._emit(happened.Disconnected(error.message))
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
         self._emit(happened.Reconnected())

@@ -15,7 +15,8 @@ ZOOKEEPER_PORT = 2181
 
 _ACCEPTED = (
     "HOST, HOST:PORT, http://HOST:PORT, https://HOST:PORT, several of these with commas between, "
-    "or zk://HOST:PORT,HOST:PORT/PATH (an IPv6 address in brackets)"
+    "zk://HOST:PORT,HOST:PORT/PATH (an IPv6 address in brackets), "
+    "or for a Kubernetes k8s://CONTEXT/NAMESPACE"
 )
 
 
