@@ -300,3 +300,24 @@ def test_another_certificate_of_a_plugin_is_used_from_then_on(
 
     assert asyncio.run(main()) == other
     assert calls(tmp_path) == 2
+
+
+def test_connections_with_a_certificate_of_before_are_closed_when_they_have_answered(
+    certificate, other_certificate, tmp_path
+):
+    pems = [pem(certificate), pem(other_certificate)]
+    code = f"crt, key = {pems!r}[calls % 2]\nsay(clientCertificateData=crt, clientKeyData=key)"
+    login = Login(plugin=plugin(tmp_path, code))
+
+    async def main():
+        async with serving({POD: GOOD}, certificate, login=login) as (_, client):
+            connection, first = client._connection, None
+            for _ in range(4):
+                await client.get("pods", "x")
+                first = first or connection._session
+                await connection._credentials.renew()
+            assert first is not connection._session and first.is_closed
+            assert len(connection._retired) == 1
+
+    asyncio.run(main())
+    assert calls(tmp_path) == 4

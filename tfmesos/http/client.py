@@ -65,6 +65,7 @@ class Session:
         self._open: set[Connection] = set()  # and some that are lost
         self._look_again = 16  # for lost ones, when there are more than so many
         self._kept: dict[_Place, list[tuple[float, Connection]]] = {}
+        self._is_retired = False
 
     async def __aenter__(self) -> Self:
         return self
@@ -74,6 +75,18 @@ class Session:
             connection.stream.abort()
         for connection in self._open:
             await connection.stream.wait_closed()
+
+    def retire(self) -> None:
+        """Close each connection as soon as it has answered: nothing new is asked here."""
+        self._is_retired = True
+        for kept in self._kept.values():
+            for _, connection in kept:
+                self._drop(connection)
+        self._kept.clear()
+
+    @property
+    def is_closed(self) -> bool:
+        return all(connection.stream.is_lost for connection in self._open)
 
     async def ask(
         self, method: str, url: str, body: bytes = b"", headers: Mapping[str, str] = NOTHING
@@ -173,7 +186,7 @@ class Session:
     def done_with(self, place: _Place, connection: Connection) -> None:
         """Keep the connection of an answer that was read to its end."""
         is_sent = connection.stream.transport.get_write_buffer_size() == 0  # else it answered early
-        if is_sent and connection.renew():
+        if is_sent and not self._is_retired and connection.renew():
             now = asyncio.get_running_loop().time()
             self._kept.setdefault(place, []).append((now, connection))
         else:

@@ -9,7 +9,7 @@ import os
 import socket
 import ssl
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -41,16 +41,16 @@ class ApiConnection:
     def __init__(self, access: Access) -> None:
         self._access, self.server = access, access.server
         self._credentials = Credentials(access)
-        self._stack = AsyncExitStack()
         self._session: Session | None = None
+        self._retired: list[Session] = []  # those that may still answer
         self._tls: ssl.SSLContext | None = None
 
     async def __aenter__(self) -> ApiConnection:
-        await self._stack.__aenter__()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._stack.__aexit__(None, None, None)
+        for session in (*self._retired, *([self._session] if self._session else [])):
+            await session.__aexit__()
 
     @asynccontextmanager
     async def answer(
@@ -130,9 +130,17 @@ class ApiConnection:
         """With the client certificate of now: a plugin may give another one."""
         tls = await self._credentials.tls()
         if self._session is None or tls is not self._tls:
-            session = Session(NOTHING, tls, CONNECT, self._access.server_name)
-            self._session, self._tls = await self._stack.enter_async_context(session), tls
+            self._retire()
+            self._session = Session(NOTHING, tls, CONNECT, self._access.server_name)
+            self._tls = tls
         return self._session
+
+    def _retire(self) -> None:
+        """What is asked already, a watch above all, goes on with the certificate of before."""
+        self._retired = [it for it in self._retired if not it.is_closed]
+        if self._session is not None:
+            self._session.retire()
+            self._retired.append(self._session)  # somebody may be about to ask it
 
     async def _response(self, method: str, url: str, data: bytes) -> Response:
         try:
