@@ -5,11 +5,13 @@ import os
 import re
 import signal
 import sys
+from urllib.error import URLError
+from urllib.request import urlopen
 
 import pytest
 
 from tests.bounds import HANG
-from tests.browser import until_text
+from tests.browser import until, until_text
 from tests.commands import lines, needs_tensorflow, read_until, running_tfrun, tfrun
 
 TRAIN = """
@@ -34,11 +36,21 @@ def test_the_loss_of_a_training_is_on_it_and_it_stays_until_ctrl_c(tmp_path, bro
         status = json.loads(tfrun("status", "--json").stdout)
         assert status["tensorboard"] == [address]
         assert status["jobs"]["worker"]["succeeded"] == 1
-        browser.get(f"{address}/#timeseries")
+        until(browser, lambda: has_read_the_loss(address))
+        browser.get(f"{address}/#timeseries")  # which asks once for what there is
         until_text(browser, "epoch_loss")
         run.send_signal(signal.SIGINT)
         assert run.wait(HANG) == 0
     assert tfrun("status").stdout.splitlines()[0].split()[1] == "succeeded"
+
+
+def has_read_the_loss(address):
+    """Does it listen, and know of the training?"""
+    try:
+        with urlopen(f"{address}/data/plugin/scalars/tags") as answer:
+            return b"epoch_loss" in answer.read()
+    except URLError:
+        return False
 
 
 def test_it_is_in_no_tf_config_and_its_output_is_only_shown_when_asked_for(tmp_path):

@@ -59,6 +59,7 @@ class Program:
         os.kill(self.pid, signal.SIGCONT)
 
     def wait(self) -> None:
+        self.process.send_signal(signal.SIGCONT)  # nsenter stops itself with a program that froze
         self.process.wait(HANG)
         PIDS.discard(self.process.pid)
 
