@@ -167,6 +167,18 @@ def test_lines_above_the_table_survive_every_change_of_the_width(tmp_path, end):
         assert left[-21:-1] == [f"line {number}" for number in range(20)]
 
 
+def test_a_narrow_terminal_shows_each_run_and_each_task_in_one_line(tmp_path, end):
+    end.touch()
+    with terminal(60) as shell:
+        shell.type(f"{command(tmp_path, end, job='-w 2')} --and some more words")
+        shell.until_prompt()
+        shell.type(f"clear; {TFRUN} list; {TFRUN} status; echo END")
+        screen = shell.until(lambda screen: "\nEND" in screen)
+        rows = screen.splitlines()
+        assert rows[0].startswith("ID ") and " succeeded " in rows[1]
+        assert rows[1][:4] == rows[2][:4]  # the status of the run follows its row at once
+
+
 def test_more_tasks_than_the_terminal_has_room_for_are_shown_by_job(tmp_path, end):
     with terminal(100, 10) as shell:
         shell.type(command(tmp_path, end, job="-w 6 -s 1"))

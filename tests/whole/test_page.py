@@ -91,7 +91,7 @@ def test_a_task_is_restarted_and_the_run_stopped_from_the_page(page, browser, de
     )
     button(browser, "Stop the run").click()
     confirm(browser)
-    until_text(browser, "failed (130)", "stopped by its owner")
+    until_text(browser, "stopped (130)", "stopped by its owner")
     assert tfrun("wait", detached).returncode == 130
     assert not button(browser, "Stop the run").is_displayed()
     output = Select(browser.find_element(By.ID, "task"))

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby, islice
+from shutil import get_terminal_size
 from typing import Any
 
 from ..command_line import CommandLine
@@ -22,10 +23,11 @@ from ..runs.listing import as_json, list_of, status_of
 from ..runs.prune import KEEP, prune
 from ..runs.recorder import SAID
 from ..runs.store import Store, place
-from ..sanitize import plain, plain_all, tidy
+from ..sanitize import fit, plain, plain_all, tidy
 from ..text import count, some
 
 UNKNOWN_END = 69  # EX_UNAVAILABLE
+ENDLESS = (1_000_000, 24)  # of a terminal that does not tell its size
 AT_ONCE = 1000  # lines in one write, at most
 
 _screen = Screen.of_this_process()
@@ -55,10 +57,15 @@ def _store() -> Store:
 def _list(args: argparse.Namespace) -> int:
     runs = _store().all()
     if runs:
-        _out(_lines(list_of(runs, time.time())))
+        _out(_lines(_narrow(line) for line in list_of(runs, time.time())))
     else:
         _say("there is no run yet")
     return 0
+
+
+def _narrow(line: str) -> str:
+    """What a terminal has no room for is left out; it would tear the columns."""
+    return fit(line, get_terminal_size(ENDLESS).columns) if _screen.terminal_out else line
 
 
 def _lines(lines: Iterable[str]) -> str:
@@ -67,9 +74,10 @@ def _lines(lines: Iterable[str]) -> str:
 
 def _status(args: argparse.Namespace) -> int:
     run, now = _store().find(args.id), time.time()
-    _out(
-        f"{json.dumps(as_json(run, now), indent=2)}\n" if args.json else _lines(status_of(run, now))
-    )
+    if args.json:
+        _out(f"{json.dumps(as_json(run, now), indent=2)}\n")
+    else:
+        _out(_lines(status_of(run, now, _narrow)))
     return 0
 
 

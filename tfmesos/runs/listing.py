@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
 from ..json_types import Json
@@ -11,11 +11,11 @@ from ..sanitize import plain
 from ..text import count, duration, size_text
 from .directory import RunDirectory
 from .measurements import latest
-from .status import LOST, RunStatus, TaskStatus, phase_of, state_of, status_now
+from .status import ENDED, LOST, RunStatus, TaskStatus, phase_of, state_of, status_now
 
 LONGEST_COMMAND = 60  # characters
 
-_SHOWN_STATES = ("running", "starting", "waiting", "succeeded", "failed", "stopped", LOST)
+_SHOWN_STATES = ("running", "starting", "waiting", "succeeded", "failed", "stopped", ENDED, LOST)
 
 
 def table(rows: Iterable[Sequence[str]]) -> list[str]:
@@ -60,7 +60,10 @@ def _command(run: RunDirectory) -> str:
     return text if len(text) <= LONGEST_COMMAND else f"{text[: LONGEST_COMMAND - 3]}..."
 
 
-def status_of(run: RunDirectory, now: float) -> list[str]:
+def status_of(
+    run: RunDirectory, now: float, narrow: Callable[[str], str] = lambda line: line
+) -> list[str]:
+    """Lines of words are whole; those of a table may have to be *narrow*."""
     status = status_now(run)
     state = _phase_and_code(run, status.phase)
     took = duration(end_of(run, now) - run.began)
@@ -70,7 +73,7 @@ def status_of(run: RunDirectory, now: float) -> list[str]:
         word = "" if status.phase == "stopping" else "waiting: "
         lines.append(f"  {word}{plain(status.why)}")
     usages = {} if run.is_over else latest(run.measurements_file)
-    lines += _tree(status, end_of(run, now) - run.began, usages)
+    lines += map(narrow, _tree(status, end_of(run, now) - run.began, usages))
     lines += [f"  TensorBoard: {address}" for address in status.tensorboards()]
     if files := run.brought_files():
         lines.append(f"  {count(len(files), 'file')} brought home: {run.brought}")

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..core.events import Event
 from ..core.outcome import Outcome
+from ..errors import Interrupted
 from ..json_types import Json
 from ..launcher.deciders import Beginning
 from ..launcher.observer import Observer
@@ -163,10 +164,12 @@ class Recorder(Observer):
 
 
 def _ended(outcome: Outcome, report: list[str], wall: float) -> Json:
+    """Whoever ends a run ends it as by a signal; output that cannot be written is a failure."""
     return {
         "ended": wall,
         "exit_code": outcome.exit_code,
         "error": None if outcome.error is None else str(outcome.error),
+        "was_stopped": isinstance(outcome.error, Interrupted) and outcome.exit_code > 128,
         "report": report,
         "times": [list(time) for time in outcome.times],
     }

@@ -15,6 +15,7 @@ from .directory import RunDirectory
 from .values import from_json
 
 LOST = "lost"  # its launcher died, and nobody wrote down how it ended
+ENDED = "ended"  # of a run that succeeded, whose record has no end of this task
 ELSEWHERE = "on another machine"  # of which nothing can be known here
 
 
@@ -75,20 +76,22 @@ class RunStatus:
 def status_now(run: RunDirectory) -> RunStatus:
     """Of a run that is over, what nobody saw the end of is lost."""
     status = Reader().read(run.entries())
-    return settled(status) if run.is_over else status
+    return settled(status, run.outcome) if run.is_over else status
 
 
-def settled(status: RunStatus) -> RunStatus:
+def settled(status: RunStatus, outcome: Json | None) -> RunStatus:
     """Nothing more comes: what has no end yet has none."""
+    word = ENDED if outcome and outcome.get("exit_code") == 0 else LOST
     for task in status.tasks.values():
-        task.state = LOST if task.state in ("waiting", "starting", "running") else task.state
+        task.state = word if task.state in ("waiting", "starting", "running") else task.state
     return status
 
 
 def phase_of(run: RunDirectory, phase: str) -> str:
     """The phase of a run whose record stops in *phase*."""
     if (outcome := run.outcome) is not None:
-        return "succeeded" if outcome.get("exit_code") == 0 else "failed"
+        ended_badly = "stopped" if outcome.get("was_stopped") else "failed"
+        return "succeeded" if outcome.get("exit_code") == 0 else ended_badly
     is_alive = run.launcher.is_alive
     return phase if is_alive else LOST if is_alive is False else ELSEWHERE
 

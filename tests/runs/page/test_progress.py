@@ -8,6 +8,7 @@ from tests.runs.page.site import DEAD, add_run
 from tests.runs.test_recorder import Recorded
 from tfmesos.config.job import Job
 from tfmesos.core.outcome import Outcome
+from tfmesos.errors import Interrupted
 from tfmesos.runs.page.progress import Progress
 from tfmesos.runs.page.run_list import RunList
 from tfmesos.runs.page.usage import MOST_OF_A_TASK, Usage
@@ -22,6 +23,24 @@ def recorder(store):
     recorder = Recorder(store.create(lambda: "aaaa"), about, print, lambda: 1000.0)
     yield recorder
     recorder._writer.close(10)
+
+
+def test_a_run_that_somebody_ended_is_stopped_and_not_failed(recorder):
+    recorder.end(Outcome(error=Interrupted("stopped by its owner")), [])
+    told = whole(Progress(recorder.directory), 1000.0)
+    assert (told["phase"], told["code"]) == ("stopped", 130)
+
+
+def test_a_run_whose_output_could_not_be_written_has_failed(recorder):
+    recorder.end(Outcome(error=Interrupted("the output cannot be written", 74)), [])
+    assert whole(Progress(recorder.directory), 1000.0)["phase"] == "failed"
+
+
+def test_a_run_that_succeeded_has_lost_no_task(recorder):
+    Recorded(recorder, Job("worker", 1, cmd="train")).up()
+    recorder.end(Outcome(), [])  # the end of the task was not written: the disk was full
+    (task,) = whole(Progress(recorder.directory), 1000.0)["all"]
+    assert task["state"] == "ended"
 
 
 def test_the_states_of_a_task_are_told_with_their_times(recorder):

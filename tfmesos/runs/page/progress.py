@@ -20,7 +20,7 @@ class Progress:
         """Take in what has been written since the last look."""
         is_over = self.run.is_over  # before the last look
         status = self._reader.read(self._new_entries())
-        return settled(status) if is_over else status
+        return settled(status, self.run.outcome) if is_over else status
 
     @property
     def history(self) -> dict[str, list[tuple[float, str]]]:

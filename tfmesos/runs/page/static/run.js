@@ -95,7 +95,7 @@ export class RunPage {
     if (run.report.length && this.report.dataset.text !== run.report.join("\n")) {
       this.report.dataset.text = run.report.join("\n");
       this.report.replaceChildren(
-        el("h2", { id: "report-title" }, run.code ? "Why it failed" : "Report"),
+        el("h2", { id: "report-title" }, run.phase === "failed" ? "Why it failed" : "Report"),
         el("pre", { tabindex: 0 }, run.report.join("\n")));
     }
   }

@@ -8,7 +8,7 @@ const ROW = 22;
 const BAR = 12;
 const AXIS = 22;
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400];
-const WORDS = ["waiting", "starting", "running", "succeeded", "failed", "stopped", "lost"];
+const WORDS = ["waiting", "starting", "running", "succeeded", "failed", "stopped", "ended", "lost"];
 
 export class Timeline {
   constructor() {
