@@ -140,7 +140,7 @@ def assert_survived(run, err, out, restart):
 @needs_tensorflow
 def test_a_training_survives_the_death_of_a_worker_that_comes_back(tmp_path):
     options = ("--restart-policy", "task", "--chief", "-w", 2, "-s", 1, "--serve", "ps,worker")
-    program = (sys.executable, EXAMPLES / "parameter_server.py", "--steps", 2000)
+    program = (sys.executable, EXAMPLES / "parameter_server.py", "--steps", 5000)
     with training(tmp_path, *options, "--", *program) as run:
         # TensorFlow hangs if a training ends before it has found the worker again. So this one
         # is held until the worker is there, and has many steps to take after that.
