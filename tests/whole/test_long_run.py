@@ -93,7 +93,7 @@ def test_a_run_is_left_found_again_followed_mended_and_ended_with_grace(started,
     assert other.run(f"tfrun logs {started}").count("] saved step") == 2
     first, *_, last = other.run(f"tfrun wait {started}; echo code $?").splitlines()
     assert (first, last) == ("stopped by its owner", "code 130")
-    assert re.search(rf"^{started} +failed \(130\)", other.run("tfrun list"), re.M)
+    assert re.search(rf"^{started} +stopped \(130\)", other.run("tfrun list"), re.M)
 
 
 def test_what_a_killed_launcher_has_left_can_be_looked_at(started, new_shell):
