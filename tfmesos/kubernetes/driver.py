@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from ..call_queue import CallQueue
 from ..config.job import Task
 from ..config.launch import LaunchConfig
 from ..config.secret import Secret
@@ -76,7 +77,7 @@ class KubernetesDriver:
         self._trouble = ""  # why the owner is not deleted yet
         self._number = 0  # of the secrets made so far
         self._users: dict[str, set[str]] = {}  # Secret -> the pods that may still read it
-        self._waiting: asyncio.Queue[Callable[[], Awaitable[object]]] = asyncio.Queue()
+        self._calls = CallQueue()
         self._group: asyncio.TaskGroup
 
     async def run(self) -> None:
@@ -92,11 +93,11 @@ class KubernetesDriver:
         try:
             async with asyncio.TaskGroup() as self._group:
                 self._group.create_task(self._ownership.keep(self._owner))
-                self._group.create_task(self._make_calls())
+                self._group.create_task(self._calls.run())
                 self._group.create_task(self._watch(self._owner, version))
                 self._emit(happened.Connected(self._client.server, self._client.namespace))
         finally:
-            self._drop_calls()
+            self._calls.drop()
 
     async def _begin(self) -> str:
         """The version from which on the pods are watched; the server may not be there yet."""
@@ -164,29 +165,14 @@ class KubernetesDriver:
 
     # What the engine wants done
 
-    async def _make_calls(self) -> None:
-        """One after another, apart from the loop that decides: a slow server is no excuse."""
-        while True:
-            call = await self._waiting.get()
-            try:
-                await call()
-            finally:
-                self._waiting.task_done()
-
-    def _drop_calls(self) -> None:
-        """Nobody makes them any more, and nobody is to wait for them."""
-        while not self._waiting.empty():
-            self._waiting.get_nowait()
-            self._waiting.task_done()
-
     def carry_out(self, action: KubernetesAction) -> None:
         match action:
             case do.CreatePods(pods, avoid):
                 bodies = self._prepare(pods, avoid)
-                self._waiting.put_nowait(lambda: self._create_all(pods, *bodies))
+                self._calls.add(lambda: self._create_all(pods, *bodies))
             case do.DeletePods(names, grace):
                 self._forget(names)
-                self._waiting.put_nowait(lambda: self._remove(names, grace))
+                self._calls.add(lambda: self._remove(names, grace))
             case do.CountNodes():
                 self._group.create_task(self._count_nodes())
 
@@ -339,7 +325,7 @@ class KubernetesDriver:
                     raise
                 self._trouble = str(error)
             await asyncio.sleep(RETRY_PAUSE)
-        await self._waiting.join()
+        await self._calls.all_made()
         left = list(self._task_of)
         if len(left) <= FEW:
             await self._delete_all(left, None)

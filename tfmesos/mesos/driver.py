@@ -6,9 +6,10 @@ import asyncio
 import logging
 import socket
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from ..call_queue import CallQueue
 from ..config.launch import LaunchConfig
 from ..config.secret import Secret
 from ..core.outcome import Ending
@@ -60,7 +61,7 @@ class MesosDriver:
         self._credential, self._tls = credential, tls
         self._last_updates = LastUpdates()
         self._group: asyncio.TaskGroup
-        self._waiting: asyncio.Queue[Callable[[], Awaitable[object]]] = asyncio.Queue()
+        self._calls = CallQueue()
         self._client = MesosClient(
             masters,
             framework_info(config, run_id, socket.gethostname()),
@@ -76,22 +77,13 @@ class MesosDriver:
         """Stay subscribed, and make the calls one after another, until cancelled."""
         async with asyncio.TaskGroup() as self._group:
             self._group.create_task(self._subscribe())
-            self._group.create_task(self._make_calls())
+            self._group.create_task(self._calls.run())
 
     async def _subscribe(self) -> None:
         try:
             await self._client.run()
         except TFMesosError as error:
             self._emit(happened.MasterGaveUp(error))
-
-    async def _make_calls(self) -> None:
-        """Apart from the loop that decides: a slow master is no excuse."""
-        while True:
-            call = await self._waiting.get()
-            try:
-                await call()
-            finally:
-                self._waiting.task_done()
 
     def _take(self, event: Json) -> None:
         log.debug("from Mesos: %s", event.get("type"))
@@ -105,7 +97,7 @@ class MesosDriver:
             self._emit(translated)
 
     def carry_out(self, action: MesosAction) -> None:
-        client, call = self._client, self._waiting.put_nowait
+        client, call = self._client, self._calls.add
         match action:
             case do.Launch():
                 self._launch(action)
@@ -140,7 +132,7 @@ class MesosDriver:
         self._say(f"launching {names} on {launch.hostname}", "info")
         self._last_updates.launched(task_id for task_id, _ in launch.seats)
         accept = self._client.accept
-        self._waiting.put_nowait(lambda: accept(launch.offer_ids, infos, LONG_REFUSAL))
+        self._calls.add(lambda: accept(launch.offer_ids, infos, LONG_REFUSAL))
 
     async def _count_agents(self) -> None:
         known, others = await self._client.agents(), await self._client.frameworks()
@@ -196,10 +188,10 @@ class MesosDriver:
         """
         try:
             async with asyncio.timeout(within):
-                await self._waiting.join()
+                await self._calls.all_made()
                 if not self._config.is_local and self._client.is_subscribed:
                     await self._last_updates.all_arrived()
                     await self._client.all_answered()
         except TimeoutError:
-            log.debug("calls that were not sent: %d", self._waiting.qsize())
+            log.debug("calls that were not sent: %d", len(self._calls))
         await self._client.teardown(within)
