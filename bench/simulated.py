@@ -24,7 +24,7 @@ from tfmesos.node.address import split_address
 from tfmesos.node.handshake import NONCE_BYTES, STUB_SETTINGS, RunnerHandshake
 
 Json = dict[str, Any]
-ASK_EVERY = 0.02  # seconds
+ASK_EVERY = 0.15  # seconds: more than ACK_WITHIN, or the answer would wait for a heartbeat
 WHOLE = 4096  # bytes; a longer frame can only be the start, and is not read
 
 

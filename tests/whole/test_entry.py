@@ -9,7 +9,8 @@ import pytest
 from tests.commands import lines, needs_tensorflow, tfrun
 from tfmesos import Job, TaskFailed, TFMesosScheduler
 
-# Each worker adds its number to a variable on the ps.
+# Each worker adds its number on the ps. A session that sees the other worker fails if that one
+# has ended by then.
 TRAIN = """
 import os
 import tensorflow as tf
@@ -18,7 +19,9 @@ def main(server, log_dir, context):
     index = server.server_def.task_index
     with tf.Graph().as_default(), tf.device("/job:ps/task:0"):
         number = tf.constant(context["number"]) + index
-        with tf.compat.v1.Session(server.target) as session:
+        near = ["/job:ps", "/job:worker/task:%d" % index]
+        config = tf.compat.v1.ConfigProto(device_filters=near)
+        with tf.compat.v1.Session(server.target, config=config) as session:
             print(server.server_def.job_name, index, session.run(number))
     open(os.path.join(log_dir, "worker-%d" % index), "w").close()
 """

@@ -10,5 +10,7 @@ def main(server, log_dir, context):
     index = server.server_def.task_index
     with tf.device("/job:ps/task:0"):
         total = tf.add_n([tf.constant(count) for count in jobs.values()])
-    with tf.Session(server.target) as session:
+    # A session that sees the other worker fails if that one has ended by then.
+    near = tf.ConfigProto(device_filters=["/job:ps", f"/job:worker/task:{index}"])
+    with tf.Session(server.target, config=near) as session:
         print("hello from worker", index, "of", session.run(total), "tasks", context["greeting"])
