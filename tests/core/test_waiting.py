@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.builders import an_offer, scalar, servers, workers
+from tests.builders import an_offer, ports, scalar, servers, workers
 from tests.replay import Run, only
 from tfmesos.config.constraints import Node
 from tfmesos.config.job import Resources
@@ -30,6 +30,18 @@ def test_a_wait_says_what_it_is_for():
         "1 of 2 tasks placed; worker:1 needs cpus 4, mem 1024; missing 2 cpus; "
         "largest offer seen: cpus 6, mem 8192 on host-of-o1",
     ]
+
+
+def test_a_wait_for_ports_names_them_and_who_has_none_left():
+    run = Run(workers(3))
+    run.subscribe()
+    few = [ports((31000, 31000))]
+    run.offer(an_offer("o1", host="a", more=few), an_offer("o2", host="b", more=few))
+    (said,) = only(do.Say, run.wait(FIRST_REPORT))
+    assert said.text == (
+        "2 of 3 tasks placed; worker:2 needs cpus 1, mem 1024; no port is left on a, b; "
+        "largest offer seen: cpus 4, mem 8192 on a"
+    )
 
 
 def test_the_same_words_are_repeated_seldom_and_new_ones_come_after_a_few_seconds():

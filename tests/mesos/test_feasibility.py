@@ -187,8 +187,22 @@ def test_a_port_that_no_agent_offers_is_never_had():
 def test_an_agent_has_each_port_once():
     agents = [agent("a", ports=((31000, 32000),)), agent("b", ports=((33000, 33000),))]
     assert never(workers(2, port="=31000").tasks, agents) == (
-        "worker:1: all agents together have room for 1 of 2 (each needs cpus 1, mem 1024)"
+        "worker:1: all agents together have room for 1 of 2 "
+        "(each needs cpus 1, mem 1024, port 31000)"
     )
+
+
+def test_every_task_needs_a_port_of_an_agent_that_offers_ports():
+    few = [agent("a", 64, ports=((31000, 31001),)), agent("b", 64, ports=((31000, 31000),))]
+    assert never(workers(3).tasks, few) == ""
+    assert never(workers(4).tasks, few) == (
+        "worker:3: all agents together have room for 3 of 4 (each needs cpus 1, mem 1024, a port)"
+    )
+    assert never([*workers(2).tasks, *servers(2).tasks], few) == (
+        "all 4 tasks together need more than the 2 agents have: ports 3 < 4"
+    )
+    assert never(workers(8).tasks, [*few, agent("c", 64)]) == ""  # it has no ports to offer
+    assert never(workers(8).tasks, [agent("d", 64, ports=())]) == ""  # nor has this one
 
 
 def test_the_ports_of_an_agent_are_read_as_the_master_writes_them():

@@ -63,10 +63,16 @@ def _shortage(
     size, hostname = largest
     if placement:
         needs = Resources.sum(task.job.needs for task in tasks)
-        yield _missing(needs, placement.free) or "no single agent has that left"
+        yield _missing(needs, placement.free) or _no_place(placement)
     else:
         yield _missing(first.job.needs, size) or "nothing that big is on offer now"
     yield f"largest offer seen: {size.shown(first.job.needs)} on {hostname}"
+
+
+def _no_place(placement: Placement) -> str:
+    if placement.without_port:
+        return f"no port is left on {some(placement.without_port, _MOST)}"
+    return "no single agent has that left"
 
 
 def _when_free(needs: Resources, agents: Sequence[KnownAgent]) -> str:

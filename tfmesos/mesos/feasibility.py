@@ -51,8 +51,13 @@ class KnownAgent(Record):
         """For how many tasks of *job*, if nobody else were there."""
         room = self.total.times(job.needs)
         if not job.insists_on_port:
-            return room
+            return min(room, self.port_count) if self.ports else room
         return min(room, 1) if self.has_port(job.wanted_port) else 0
+
+    @property
+    def port_count(self) -> int:
+        """Every task takes one, unless the agent has none to offer."""
+        return sum(last - first + 1 for first, last in self.ports or ())
 
     def has_port(self, port: int) -> bool:
         """An agent without ports leaves them to whoever comes first."""
@@ -156,7 +161,14 @@ def _job_never(job: Job, tasks: Sequence[Task], agents: Sequence[KnownAgent]) ->
     if not any(room for room, may in zip(rooms, allowed, strict=True) if may):
         able = [agent for agent, may in zip(agents, allowed, strict=True) if may]
         return f"{tasks[0].name} needs {job.needs}; {_too_small(job, able)}"
-    return _too_many(job, tasks, nodes, rooms)
+    return _too_many(job, tasks, nodes, rooms, f"{job.needs}{_port(job, agents)}")
+
+
+def _port(job: Job, agents: Sequence[KnownAgent]) -> str:
+    """What a task needs of the ports, if some agent would have room for more without them."""
+    if all(agent.room(job) == agent.total.times(job.needs) for agent in agents):
+        return ""
+    return f", port {job.wanted_port}" if job.insists_on_port else ", a port"
 
 
 def _too_small(job: Job, agents: Sequence[KnownAgent]) -> str:
@@ -175,7 +187,9 @@ def _maxima(needs: Resources, agents: Sequence[KnownAgent]) -> Iterator[str]:
             yield f"{name} {best.total[i] / 1000:.10g} ({best.node.hostname})"
 
 
-def _too_many(job: Job, tasks: Sequence[Task], nodes: Sequence[Node], rooms: Sequence[int]) -> str:
+def _too_many(
+    job: Job, tasks: Sequence[Task], nodes: Sequence[Node], rooms: Sequence[int], each: str
+) -> str:
     """One constraint at a time: of several together nobody can be so sure."""
     fixed = [constraint for constraint in job.constraints if constraint.is_fixed]
     others = [[c] for c in job.constraints if not c.is_fixed]
@@ -188,15 +202,19 @@ def _too_many(job: Job, tasks: Sequence[Task], nodes: Sequence[Node], rooms: Seq
                 left[i] -= 1
             why = obstacle(wish, nodes, left, [nodes[i] for i in found], "other agent")
             why = why or f"all agents together have room for {len(found)} of {len(tasks)}"
-            return f"{tasks[len(found)].name}: {why} (each needs {job.needs})"
+            return f"{tasks[len(found)].name}: {why} (each needs {each})"
     return ""
 
 
 def _all_never(tasks: Sequence[Task], agents: Sequence[KnownAgent]) -> str:
     needs = Resources.sum(task.job.needs for task in tasks)
     there = Resources.sum(agent.total for agent in agents)
-    if not (lacking := there.shortage(needs)):
-        return ""
-    return (
+    lacking = there.shortage(needs) or _too_few_ports(len(tasks), agents)
+    return lacking and (
         f"all {len(tasks)} tasks together need more than the {len(agents)} agents have: {lacking}"
     )
+
+
+def _too_few_ports(tasks: int, agents: Sequence[KnownAgent]) -> str:
+    ports = sum(agent.port_count for agent in agents)
+    return f"ports {ports} < {tasks}" if ports < tasks and all(a.ports for a in agents) else ""

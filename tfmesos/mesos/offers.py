@@ -15,6 +15,7 @@ from ..sanitize import plain
 from .json_values import number, seconds, text, whole
 
 HORIZON = 3600.0  # seconds; what is planned for later does not concern a run that tells no length
+NO_PORT = "no port left"
 
 
 class Entry(Record):
@@ -168,7 +169,7 @@ class Agent:
         """What a task of *job* lacks here, in words; empty if there is room for one."""
         lacking = self.free.shortage(job.needs)
         if not lacking and self._has_ports and not self._ports_left():
-            return "no port left"
+            return NO_PORT
         if not lacking and job.insists_on_port and not self._may_have(job.wanted_port):
             return f"no port {job.wanted_port}"
         return lacking
@@ -227,7 +228,7 @@ class Agent:
                 self._left[i] -= 1
                 ranges = {"range": [{"begin": port, "end": port}]}
                 return port, {**entry.json, "ranges": ranges}
-        raise LookupError("no port left")  # shortage() was not asked first
+        raise LookupError(NO_PORT)  # shortage() was not asked first
 
     def _first_free(self, i: int) -> int:
         """Of an entry: they are taken in their order, but for those that somebody wanted."""

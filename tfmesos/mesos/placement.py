@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ..config.constraints import Node
 from ..config.job import Job, Resources, Task
 from ..record import Record
-from .offers import Agent, Offer, Seat
+from .offers import NO_PORT, Agent, Offer, Seat
 from .spread import Wish, admitted, barrier, choose, obstacle
 
 
@@ -37,6 +37,7 @@ class Placement(Record):
     unplaced: Sequence[Task]
     free: Resources  # what is left on all agents together
     obstacles: Mapping[str, str]  # job -> constraint in its way
+    without_port: Sequence[str]  # hosts that have all for a further task but a port
 
     @property
     def placed(self) -> int:
@@ -100,7 +101,13 @@ class _Attempt:
         ]
         unused = [offer for agent in self._agents if not agent.seats for offer in agent.offers]
         free = Resources.sum(agent.free for agent in self._agents)
-        return Placement(loads, unused, self.unplaced, free, self.obstacles)
+        return Placement(loads, unused, self.unplaced, free, self.obstacles, self._without_port())
+
+    def _without_port(self) -> list[str]:
+        if not self.unplaced:
+            return []
+        job = self.unplaced[0].job
+        return [agent.hostname for agent in self._agents if agent.shortage(job) == NO_PORT]
 
     def _choice(self, group: Sequence[Task]) -> int:
         """Among how many agents these tasks may choose."""
