@@ -86,6 +86,7 @@ class Kubernetes:
         self._make_certificates()
         self.control.start("etcd", self.programs / "etcd", "--data-dir=/var/lib/etcd")
         self.launch_apiserver()
+        self._serve_inside()
         self.kubeconfig = self.directory / "kubeconfig"
         self.kubeconfig.write_text(json.dumps(self.kubeconfig_of("admin")))
         self.admin = Api(self.kubeconfig, "admin")
@@ -163,6 +164,11 @@ class Kubernetes:
         """1 and on are those of the nodes' pods, 15 is that of the services."""
         return list(self.block.subnets(new_prefix=24))[number]
 
+    @property
+    def service(self) -> ipaddress.IPv4Address:
+        """Where pods find the API server."""
+        return self.subnet(15)[1]
+
     def _make_network(self) -> None:
         """A switch in the control machine; the host has one cable to it.
 
@@ -174,6 +180,7 @@ class Kubernetes:
         self.control.run("ip", "link", "add", "br0", *fixed, "type", "bridge")
         self.control.run("ip", "link", "set", "host", "up", "master", "br0")
         self.control.run("ip", "addr", "add", f"{self.host(1)}/24", "dev", "br0")
+        self.control.run("ip", "addr", "add", f"{self.service}/32", "dev", "br0")
         self.control.run("ip", "link", "set", "br0", "up")
         run("ip", "addr", "add", f"{self.host(254)}/24", "dev", self.link)
         run("ip", "link", "set", self.link, "up")
@@ -191,7 +198,7 @@ class Kubernetes:
 
     def _make_certificates(self) -> None:
         self.certificates = Certificates(self.directory / "certificates")
-        addresses = (self.host(1), self.subnet(15)[1], "127.0.0.1")
+        addresses = (self.host(1), self.service, "127.0.0.1")
         names = (*(f"IP:{address}" for address in addresses), "DNS:kubernetes")
         self.certificates.issue("apiserver", "/CN=kube-apiserver", *names)
         self.certificates.issue("admin", "/O=system:masters/CN=admin")
@@ -236,6 +243,11 @@ class Kubernetes:
             f"--service-cluster-ip-range={self.subnet(15)}",
             *GIVEN_UP,
         )
+
+    def _serve_inside(self) -> None:
+        """Do for the address of the service "kubernetes" what kube-proxy would."""
+        listen = f"TCP-LISTEN:443,bind={self.service},reuseaddr,fork"
+        self.control.start("service", "socat", listen, f"TCP:{self.host(1)}:6443")
 
     def kill_apiserver(self) -> None:
         self.control.programs["kube-apiserver"].kill()

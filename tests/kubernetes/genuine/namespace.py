@@ -18,10 +18,15 @@ USER = "restricted"
 PAGE = Path(__file__).parents[3] / "docs" / "kubernetes.rst"
 
 
+def documented(name: str) -> str:
+    """A block of the documentation, as it is written there."""
+    text = PAGE.read_text().partition(f".. {name} begins")[2].partition(f".. {name} ends")[0]
+    return textwrap.dedent(text.partition(".. code::")[2].partition("\n")[2]).strip()
+
+
 def documented_role() -> dict[str, Any]:
     """The Role of the documentation, as it is written there."""
-    text = PAGE.read_text().partition(".. role begins")[2].partition(".. role ends")[0]
-    return yaml.safe_load(textwrap.dedent(text.partition(".. code:: yaml")[2]))
+    return yaml.safe_load(documented("role"))
 
 
 RIGHTS: dict[str, list[str]] = {

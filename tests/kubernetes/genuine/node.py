@@ -89,6 +89,7 @@ class Node(Machine):
         control.run("ip", "link", "set", self.name, "up", "master", "br0")
         self.run("ip", "addr", "add", f"{self.address}/24", "dev", "eth0")
         self.run("ip", "link", "set", "eth0", "up")
+        self.run("ip", "route", "add", self.cluster.subnet(15), "via", self.cluster.host(1))
         for outside in (run, control.run):
             outside("ip", "route", "replace", self.pods, "via", self.address)
 

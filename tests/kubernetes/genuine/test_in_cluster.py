@@ -1,0 +1,87 @@
+"""A launcher in a pod, started as the documentation says."""
+
+from __future__ import annotations
+
+import importlib.util
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.commands import read_until
+from tests.mesos.genuine.cluster import wait_until
+
+from .conftest import IMAGE
+from .namespace import documented
+from .pods import has_ended, is_running, until
+
+HERE = Path(__file__).parents[3]
+PACKAGES = Path(importlib.util.find_spec("h11").origin).parents[1]
+SCRIPT = '#!/bin/sh\nexec python3 -m tfmesos "$@"\n'
+
+
+@pytest.fixture
+def launch(kube, tmp_path):
+    """Do all that the page says, with this command in place of its own.
+
+    The image has no tfmesos, but the nodes have, where volumes find it.
+    """
+    (tmp_path / "tfrun").write_text(SCRIPT)
+    (tmp_path / "tfrun").chmod(0o755)
+
+    def start(*args):
+        pod = yaml.safe_load(documented("launcher").replace("me/train", IMAGE))
+        (container,) = pod["spec"]["containers"]
+        container["image"] = IMAGE
+        container["args"] = [*args] or container["args"]
+        lend(pod["spec"], tmp_path / "tfrun")
+        (tmp_path / "launcher.yaml").write_text(yaml.safe_dump(pod))
+        for line in documented("account").replace("NAMESPACE", kube.name).splitlines():
+            done = kube.kubectl(*shlex.split(line)[1:], cwd=tmp_path)
+            assert done.returncode == 0, done.stderr
+
+    yield start
+    kube.kubectl("delete", "pod", "training", "--ignore-not-found", "--wait=false")
+
+
+def lend(spec, script):
+    places = {
+        "packages": (PACKAGES, "/packages"),
+        "own": (HERE / "tfmesos", "/own/tfmesos"),
+        "script": (script, "/usr/local/bin/tfrun"),
+    }
+    spec["volumes"] = [
+        {"name": name, "hostPath": {"path": str(path)}} for name, (path, _) in places.items()
+    ]
+    (container,) = spec["containers"]
+    container["env"] = [{"name": "PYTHONPATH", "value": "/own:/packages"}]
+    container["volumeMounts"] = [
+        {"name": name, "mountPath": place, "readOnly": True} for name, (_, place) in places.items()
+    ]
+
+
+def test_a_pod_starts_a_run_as_the_documentation_says(kube, launch):
+    launch()
+    ended = until(kube, "training", has_ended)
+    said = kube.kubectl("logs", "training").stdout
+    assert ended["status"]["phase"] == "Succeeded", said
+    lines = [line for line in said.splitlines() if line.startswith("[worker:")]
+    hosts = lines[0].rpartition(" of ")[2]
+    assert sorted(lines) == [f"[worker:{i}] worker {i} of {hosts}" for i in range(2)]
+    wait_until("only the launcher is left", lambda: kube.left() == ["pods/training"])
+
+
+def test_a_launcher_whose_pod_is_deleted_ends_its_tasks(kube, launch):
+    launch("sh", "-c", "trap 'echo cleaning; exit' TERM; echo up; while :; do sleep 0.05; done")
+    until(kube, "training", is_running)
+    follow = ("kubectl", "--kubeconfig", str(kube.admin_config), "-n", kube.name, "logs", "-f")
+    with subprocess.Popen([*follow, "training"], stdout=subprocess.PIPE, text=True) as logs:
+        read_until(logs.stdout, "[worker:0] up", "[worker:1] up")
+        shown = kube.kubectl("exec", "training", "--", "tfrun", "status")
+        assert kube.kubectl("delete", "pod", "training", "--wait=false").returncode == 0
+        rest = logs.stdout.read()
+    assert shown.returncode == 0 and shown.stdout.count("running") >= 2, shown
+    assert "[worker:0] cleaning\n" in rest and "[worker:1] cleaning\n" in rest
+    wait_until("nothing is left", lambda: not kube.left())
