@@ -21,11 +21,11 @@ import sys
 
 from tfmesos.config.job import Job
 from tfmesos.core import events as happened
-from tfmesos.launcher import embedded  # noqa: F401
-from tfmesos.launcher.configuration import make_config
-from tfmesos.launcher.console import Console
+from tfmesos.launcher.engines import embedded  # noqa: F401
+from tfmesos.launcher.inputs.configuration import make_config
 from tfmesos.launcher.run import Run
-from tfmesos.launcher.screen import Screen
+from tfmesos.launcher.screen.console import Console
+from tfmesos.launcher.screen.standard_streams import Screen
 from tfmesos.local import LocalMesos
 from tfmesos.mesos import events as mesos
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tfmesos.core import events
-from tfmesos.launcher import payload
-from tfmesos.launcher.listener import Listener
-from tfmesos.launcher.usage import Usage
+from tfmesos.launcher.links import payload
+from tfmesos.launcher.links.listener import Listener
+from tfmesos.launcher.links.usage import Usage
 from tfmesos.node import process
 from tfmesos.node.address import join_address
 from tfmesos.node.handshake import NOBODY, STUB_SETTINGS

@@ -14,7 +14,7 @@ from tfmesos import Job, Outcome, TaskFailed, TFMesosScheduler
 from tfmesos.config.setting import Text
 from tfmesos.config.settings import Settings
 from tfmesos.errors import SpecError
-from tfmesos.launcher.configuration import POSITIONAL
+from tfmesos.launcher.inputs.configuration import POSITIONAL
 
 
 def test_the_package_shows_its_interface_and_nothing_else():

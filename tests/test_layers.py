@@ -32,6 +32,15 @@ ALLOWED = {
         *("cli", "runs", "launcher", "jobfiles", "mesos", "kubernetes", "core", "config", "node"),
     },
 }
+# Folder of the launcher -> folders of it that it may import from; none imports from its top.
+LAUNCHER = {
+    "ship": {"ship"},
+    "links": {"links", "ship"},
+    "screen": {"screen", "links"},
+    "engines": {"engines", "screen", "links"},
+    "caller": {"caller", "screen"},
+    "inputs": {"inputs", "links", "ship"},
+}
 PURE = {"config", "jobfiles", "core"}
 IO = {
     *("asyncio", "socket", "subprocess", "os", "time", "random", "threading", "logging"),
@@ -85,6 +94,18 @@ def test_a_room_imports_only_from_the_rooms_below(room):
 def test_what_lies_at_the_top_is_a_front_or_for_all():
     for path in modules(TOP):
         assert path.stem in FRONTS or not rooms_of(path), path.name
+
+
+def test_the_map_of_the_launcher_has_all_its_folders():
+    folders = {path.parent.name for path in PACKAGE.glob("launcher/*/__init__.py")}
+    assert folders == set(LAUNCHER)
+
+
+@pytest.mark.parametrize("folder", sorted(LAUNCHER))
+def test_imports_in_the_launcher_point_one_way(folder):
+    for path in modules(f"launcher/{folder}"):
+        ours = [name.split(".") for name in imports(path) if name.startswith("tfmesos.launcher.")]
+        assert {parts[2] for parts in ours} <= LAUNCHER[folder], path.name
 
 
 @pytest.mark.parametrize("room", sorted(PURE))
@@ -143,8 +164,9 @@ def test_the_core_has_no_word_of_an_engine():
 
 
 def test_unit_tests_start_no_run():
-    """They lie beside the tests of the layers, and in folders named as rooms: `make test-fast`."""
-    folders = [TESTS, *(TESTS / room for room in ALLOWED)]
+    """They lie beside the tests of the layers, and in folders named as ours: `make test-fast`."""
+    ours = [path.parent.relative_to(PACKAGE) for path in PACKAGE.rglob("__init__.py")]
+    folders = [TESTS / folder for folder in ours]
     units = [path for folder in folders for path in folder.glob("test_*.py")]
     assert units
     assert [path for path in units if "\nfrom tests.commands import" in path.read_text()] == []

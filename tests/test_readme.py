@@ -94,6 +94,11 @@ def test_the_map_has_one_row_a_folder():
 
 @pytest.mark.parametrize("name", [*PLAIN, *PAGES, "docs/run.svg"])
 def test_a_module_that_a_document_names_exists(name):
-    named = re.findall(rf"[>`]((?:{'|'.join(FOLDERS)})/\w+)[<`]", (ROOT / name).read_text())
-    assert [module for module in named if not (PACKAGE / f"{module}.py").is_file()] == []
+    named = re.findall(rf"[>`]((?:{'|'.join(FOLDERS)})(?:/\w+)+)[<`]", (ROOT / name).read_text())
+    assert [it for it in named if not any(map(Path.is_file, _files_of(it)))] == []
     assert named or name not in ("docs/design.rst", "docs/run.svg")
+
+
+def _files_of(name):
+    """Of a module, or of a folder."""
+    return PACKAGE / f"{name}.py", PACKAGE / name / "__init__.py"

@@ -20,14 +20,14 @@ from .config.secret import without_password
 from .core.actions import ClusterSpec
 from .core.outcome import Outcome
 from .errors import Interrupted, TFMesosError
-from .launcher.caller import Caller, is_of_tensorflow
-from .launcher.configuration import by_name
-from .launcher.console import STALLED, Console
-from .launcher.coordinator import give_up
-from .launcher.job_file import config_from
-from .launcher.resolver import OwnAddress, resolver
+from .launcher.caller.coordinator import give_up
+from .launcher.caller.release import Caller, is_of_tensorflow
+from .launcher.caller.resolver import OwnAddress, resolver
+from .launcher.inputs.configuration import by_name
+from .launcher.inputs.job_file import config_from
 from .launcher.run import Run
-from .launcher.screen import Screen
+from .launcher.screen.console import STALLED, Console
+from .launcher.screen.standard_streams import Screen
 from .node.command import by_index, members
 from .runs.recording import Recording
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from .config.setting import Text
     from .config.settings import Settings
-    from .launcher.job_file import Asked
+    from .launcher.inputs.job_file import Asked
 
 logging.getLogger("tfmesos").addHandler(logging.NullHandler())  # the program decides
 

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from .config.launch import LaunchConfig
     from .core.outcome import Outcome
-    from .launcher.console import Console
-    from .launcher.job_file import JobFile
+    from .launcher.inputs.job_file import JobFile
     from .launcher.run import Run
+    from .launcher.screen.console import Console
     from .runs.recording import Recording
 else:
     import _signal as signal  # without the enums
@@ -195,7 +195,7 @@ def _dry_run(config: LaunchConfig, args: argparse.Namespace, file: JobFile | Non
 
 def _show(text: str) -> int:
     """Write an answer to standard output; returns the exit code."""
-    from .launcher.screen import NOBODY_READS, Screen, unwritten
+    from .launcher.screen.standard_streams import NOBODY_READS, Screen, unwritten
 
     try:
         Screen.of_this_process().out(text)
@@ -215,9 +215,9 @@ def _launch(
     import gc
 
     from .cli.arguments import flag_of
-    from .launcher.console import STALLED, Console, log_to
     from .launcher.run import Run
-    from .launcher.screen import Screen, unread_input, unwritten
+    from .launcher.screen.console import STALLED, Console, log_to
+    from .launcher.screen.standard_streams import Screen, unread_input, unwritten
     from .runs.recording import Recording
 
     gc.freeze()
@@ -267,8 +267,8 @@ async def _go(run: Run, console: Console, recording: Recording) -> Outcome:
     from functools import partial
 
     from .errors import Interrupted
-    from .launcher.console import STALLED
-    from .launcher.terminal_signals import heed_terminal
+    from .launcher.screen.console import STALLED
+    from .launcher.screen.terminal_signals import heed_terminal
 
     loop = asyncio.get_running_loop()
     if not run.config.local_chief:  # which is told of everything itself

@@ -26,9 +26,9 @@ from .stage import Mesos, background
 
 # A launcher is looked for for a second, not for half a minute, and a master for two, not for eight.
 IMPATIENT = (
-    "import sys, tfmesos.launcher.mesos_setup, tfmesos.node.timings\n"
+    "import sys, tfmesos.launcher.engines.mesos, tfmesos.node.timings\n"
     "tfmesos.node.timings.RECONNECT_TIMEOUT = 1.0\n"
-    "tfmesos.launcher.mesos_setup.FIND_MASTER_WITHIN = 2.0\n"
+    "tfmesos.launcher.engines.mesos.FIND_MASTER_WITHIN = 2.0\n"
     "from tfmesos.tfrun import main\n"
     "sys.exit(main())"
 )

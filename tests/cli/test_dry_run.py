@@ -11,7 +11,7 @@ from tfmesos.cli.configuration import asked_for, config_of
 from tfmesos.cli.dry_run import shown
 from tfmesos.jobfiles.native import checked, jobs_and_settings
 from tfmesos.jobfiles.reading import read
-from tfmesos.launcher.configuration import make_config
+from tfmesos.launcher.inputs.configuration import make_config
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=8)
 TRICKY = ["no", "1e3", "010", "12:30", "null", "~", "=5", "<<", "# x", "a: b", "- a", "2026-01-31"]

@@ -13,7 +13,7 @@ from tfmesos.cli.arguments import in_flags, parse
 from tfmesos.cli.configuration import config_of, job_file_of
 from tfmesos.config.job import Job
 from tfmesos.errors import CannotRead, SpecError
-from tfmesos.launcher.job_file import config_from
+from tfmesos.launcher.inputs.job_file import config_from
 
 FILE = """\
 name: mnist

@@ -9,8 +9,8 @@ from tfmesos.config.job import Job
 from tfmesos.config.launch import LaunchConfig
 from tfmesos.config.volumes import parse_volumes
 from tfmesos.errors import SpecError
-from tfmesos.launcher.configuration import make_config
-from tfmesos.launcher.messages import prepare_message, runner_command, start_message
+from tfmesos.launcher.inputs.configuration import make_config
+from tfmesos.launcher.links.messages import prepare_message, runner_command, start_message
 from tfmesos.mesos.containers import choice
 from tfmesos.mesos.placement import place
 from tfmesos.mesos.task_info import task_info

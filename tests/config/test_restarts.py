@@ -7,7 +7,7 @@ import pytest
 from tests.builders import servers, workers
 from tfmesos.config.restarts import RestartPolicy, parse_codes
 from tfmesos.errors import SpecError
-from tfmesos.launcher.configuration import make_config
+from tfmesos.launcher.inputs.configuration import make_config
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from tfmesos.config.job import Job
 from tfmesos.config.launch import LaunchConfig
 from tfmesos.config.settings import SETTINGS, Settings, merge
 from tfmesos.errors import SpecError
-from tfmesos.launcher.configuration import make_config
+from tfmesos.launcher.inputs.configuration import make_config
 
 # A value of each setting that is not its default.
 OTHERS = {

@@ -15,8 +15,8 @@ from tfmesos import cluster
 from tfmesos.config.job import Job
 from tfmesos.config.sizes import MAX_ENVIRONMENT, MAX_STRING
 from tfmesos.errors import SpecError
-from tfmesos.launcher.configuration import make_config
-from tfmesos.launcher.messages import MAX_COMMAND, runner_command, stub_settings
+from tfmesos.launcher.inputs.configuration import make_config
+from tfmesos.launcher.links.messages import MAX_COMMAND, runner_command, stub_settings
 from tfmesos.node.address import join_address
 
 LONGEST = "x" * (MAX_STRING - len("BIG="))

@@ -16,7 +16,7 @@ from tests.commands import finish, read_until, running_tfrun, standing_mesos, tf
 from tests.mesos.genuine.cluster import wait_until
 from tests.ports import offered_ports
 from tests.runners import environment, launcher, settings
-from tfmesos.launcher import payload
+from tfmesos.launcher.links import payload
 from tfmesos.node.handshake import NOBODY
 
 from .containers import TYPES, running

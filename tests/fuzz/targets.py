@@ -12,13 +12,13 @@ from tests.builders import amounts_of, scalar, servers, workers
 from tests.fake_masters import transcript
 from tfmesos.core.lifecycle import Lifecycle
 from tfmesos.errors import FrameError, HandshakeError, MasterError
-from tfmesos.launcher.authentication import LauncherHandshake
 from tfmesos.launcher.deciders import Deciders
-from tfmesos.launcher.progress_bar import progress_bar
-from tfmesos.launcher.report_fields import address, lines
-from tfmesos.launcher.rows import Row
-from tfmesos.launcher.table import Table
-from tfmesos.launcher.usage import usage_of
+from tfmesos.launcher.links.authentication import LauncherHandshake
+from tfmesos.launcher.links.report_fields import address, lines
+from tfmesos.launcher.links.usage import usage_of
+from tfmesos.launcher.screen.progress_bar import progress_bar
+from tfmesos.launcher.screen.rows import Row
+from tfmesos.launcher.screen.table import Table
 from tfmesos.mesos import feasibility, masters, recordio
 from tfmesos.mesos.answers import event_of
 from tfmesos.mesos.client import MesosClient

@@ -17,7 +17,7 @@ from tfmesos.config.settings import DEFAULTS
 from tfmesos.jobfiles import marathon, tfjob
 from tfmesos.jobfiles.native import checked, jobs_and_settings
 from tfmesos.jobfiles.translation import JobFileError
-from tfmesos.launcher.configuration import make_config
+from tfmesos.launcher.inputs.configuration import make_config
 
 TASK = {"restart_policy": "task"}
 EVERY = {**TASK, "retry_codes": "1-255", "restarts": "unlimited"}

@@ -18,7 +18,7 @@ from tfmesos.kubernetes import events as happened
 from tfmesos.kubernetes.actions import CountNodes, CreatePods, DeletePods, NewPod
 from tfmesos.kubernetes.credentials import Credentials
 from tfmesos.kubernetes.driver import KubernetesDriver
-from tfmesos.launcher.configuration import make_config
+from tfmesos.launcher.inputs.configuration import make_config
 
 RUNNING = [{"name": "tensorflow", "state": {"running": {}}}]
 QUOTA = 'pods "a" is forbidden: exceeded quota: few, requested: pods=1, used: pods=1, limited: '

@@ -9,7 +9,7 @@ import sys
 def test_a_run_that_uses_no_kubernetes_imports_nothing_of_it():
     code = (
         "import sys, tfmesos.tfrun, tfmesos.scheduler, tfmesos.launcher.run\n"
-        "import tfmesos.launcher.mesos_setup\n"
+        "import tfmesos.launcher.engines.mesos\n"
         "ours = [name for name in sys.modules if name.startswith('tfmesos.kubernetes')]\n"
         "print(ours, {'wsproto', 'yaml'} & set(sys.modules))"
     )

@@ -12,7 +12,7 @@ from tfmesos.errors import SpecError, UnreadableFile
 from tfmesos.kubernetes import objects
 from tfmesos.kubernetes.actions import NewPod
 from tfmesos.kubernetes.objects import Owner
-from tfmesos.launcher.configuration import make_config
+from tfmesos.launcher.inputs.configuration import make_config
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "pod.json"
 OWNER = Owner("tfmesos-abcd", "u-1")

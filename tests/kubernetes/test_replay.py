@@ -14,8 +14,8 @@ from tfmesos.kubernetes import events as happened
 from tfmesos.kubernetes.actions import CreatePods
 from tfmesos.kubernetes.api_error import ApiError
 from tfmesos.kubernetes.engine import KubernetesEngine
-from tfmesos.launcher.configuration import make_config
 from tfmesos.launcher.deciders import Beginning
+from tfmesos.launcher.inputs.configuration import make_config
 from tfmesos.runs.values import from_json, to_json
 
 LAST_OF_LIFE = [pod for _, pod, _ in recorded("pod-life")][-1]

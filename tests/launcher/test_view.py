@@ -10,10 +10,10 @@ import pytest
 from tests.builders import workers
 from tests.replay import Run
 from tfmesos.config.launch import LaunchConfig
-from tfmesos.launcher.live_area import StatusLine
+from tfmesos.launcher.links.usage import Usage
 from tfmesos.launcher.observer import Observer
-from tfmesos.launcher.table import Table
-from tfmesos.launcher.usage import Usage
+from tfmesos.launcher.screen.live_area import StatusLine
+from tfmesos.launcher.screen.table import Table
 from tfmesos.launcher.view import CLOCK_EVERY, DRAW_EVERY, View, progress_every
 
 USAGE = Usage(50.0, 2**20)
@@ -121,6 +121,6 @@ def test_many_tasks_tell_of_their_progress_less_often(tasks, seconds):
 
 def test_a_fault_in_what_is_shown_shows_nothing_and_ends_nothing(monkeypatch):
     screen, run = Screen(), Run(workers(2)).up()
-    monkeypatch.setattr("tfmesos.launcher.rows.task_rows", lambda *_: 1 / 0)
+    monkeypatch.setattr("tfmesos.launcher.screen.rows.task_rows", lambda *_: 1 / 0)
     asyncio.run(drawn(a_view(screen), run, 0.01))
     assert screen.shown[-1][1] is None

@@ -6,7 +6,7 @@ import pytest
 from tfmesos.config.launch import Access
 from tfmesos.config.secret import Secret
 from tfmesos.errors import SpecError
-from tfmesos.launcher.configuration import make_config
+from tfmesos.launcher.inputs.configuration import make_config
 from tfmesos.mesos.auth import authorization, tls_context
 
 

@@ -11,8 +11,8 @@ from tests.builders import an_offer, servers, workers
 from tfmesos.cli.dry_run import preview
 from tfmesos.config.launch import LaunchConfig
 from tfmesos.config.volumes import parse_volumes
-from tfmesos.launcher.configuration import make_config
-from tfmesos.launcher.messages import prepare_message, runner_command, stub_settings
+from tfmesos.launcher.inputs.configuration import make_config
+from tfmesos.launcher.links.messages import prepare_message, runner_command, stub_settings
 from tfmesos.mesos.containers import choice, doubtful_gpus
 from tfmesos.mesos.placement import place
 from tfmesos.mesos.task_info import framework_info, task_info

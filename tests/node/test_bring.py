@@ -10,7 +10,7 @@ import pytest
 from tests.packs import write
 from tests.runners import Proxy, launcher, runner, settings, the_exit
 from tfmesos.core.events import TaskExited
-from tfmesos.launcher.brought import Brought
+from tfmesos.launcher.links.brought import Brought
 from tfmesos.node.bring import found
 
 

@@ -10,7 +10,7 @@ import time
 from tests.bounds import HANG
 from tests.ports import free_port
 from tests.runners import RUN, SECRET, TASK
-from tfmesos.launcher.authentication import LauncherHandshake
+from tfmesos.launcher.links.authentication import LauncherHandshake
 from tfmesos.node import callers, timings, wire
 from tfmesos.node.callers import MAX_CALLERS, Callers
 from tfmesos.node.handshake import NOBODY, RunnerHandshake

@@ -3,7 +3,7 @@
 import pytest
 
 from tfmesos.errors import FrameError, HandshakeError
-from tfmesos.launcher.authentication import LauncherHandshake
+from tfmesos.launcher.links.authentication import LauncherHandshake
 from tfmesos.node import wire
 from tfmesos.node.handshake import RunnerHandshake
 

@@ -13,7 +13,7 @@ import sys
 import pytest
 
 from tests.runners import gone, launcher, runner, settings
-from tfmesos.launcher.usage import Gpu
+from tfmesos.launcher.links.usage import Gpu
 from tfmesos.node import gpus
 from tfmesos.node.gpus import is_visible, parse
 from tfmesos.node.guard import Guard

@@ -9,7 +9,7 @@ from hypothesis import given
 
 from tests.node.random_messages import MESSAGES
 from tfmesos.errors import HandshakeError
-from tfmesos.launcher.authentication import LauncherHandshake
+from tfmesos.launcher.links.authentication import LauncherHandshake
 from tfmesos.node.handshake import RunnerHandshake
 
 SECRET = b"s" * 32

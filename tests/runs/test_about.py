@@ -3,7 +3,7 @@
 import json
 
 from tests.builders import workers
-from tfmesos.launcher.configuration import make_config
+from tfmesos.launcher.inputs.configuration import make_config
 from tfmesos.node import json_reader
 from tfmesos.runs.about import about, settings_of
 

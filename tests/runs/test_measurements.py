@@ -6,7 +6,7 @@ import json
 from itertools import pairwise
 
 from tfmesos.core.outcome import Outcome
-from tfmesos.launcher.usage import Gpu, Usage
+from tfmesos.launcher.links.usage import Gpu, Usage
 from tfmesos.runs.measurements import MeasurementLog, latest, line_of, read_measurements
 from tfmesos.runs.recorder import Recorder
 from tfmesos.runs.store import Store

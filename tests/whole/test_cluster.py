@@ -348,7 +348,7 @@ def test_a_master_whose_name_does_not_exist_ends_the_run_at_once(
     monkeypatch, unknown, master, advertise
 ):
     """Not after 8 seconds, and even less after these."""
-    monkeypatch.setattr("tfmesos.launcher.mesos_setup.FIND_MASTER_WITHIN", 300.0)
+    monkeypatch.setattr("tfmesos.launcher.engines.mesos.FIND_MASTER_WITHIN", 300.0)
     began = time.monotonic()
     with pytest.raises(MasterError, match=f"{unknown}.*: Name or service not known"):
         with cluster(

@@ -28,10 +28,10 @@ MODULES = [
         "gc",
         "tfmesos.errors",
         "tfmesos.cli.arguments",
-        "tfmesos.launcher.configuration",
+        "tfmesos.launcher.inputs.configuration",
         "tfmesos.config.launch",
     ),
-    *("argparse", "asyncio", "h11", "tfmesos.launcher.console", "tfmesos.launcher.run"),
+    *("argparse", "asyncio", "h11", "tfmesos.launcher.screen.console", "tfmesos.launcher.run"),
 ]
 
 

@@ -151,7 +151,7 @@ with tf.Graph().as_default() as elsewhere:
 
 def lose(victim, occupation, wreck):
     if occupation == "locally" or wreck == "runner":
-        tfmesos.launcher.caller.STUCK_AFTER = 2
+        tfmesos.launcher.caller.release.STUCK_AFTER = 2
     with cluster([Job("ps", 1), Job("worker", 1)], quiet=True) as c, tf.Graph().as_default():
         with tf.device("/job:ps/task:0"):
             total = tf.compat.v1.get_variable("total", initializer=0)

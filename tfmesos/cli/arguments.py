@@ -262,7 +262,7 @@ def _is_json(text: str) -> bool:
 def _json_file(field: str, path: str | None) -> Any:
     if path is None:
         return None
-    from ..launcher.named_file import beginning
+    from ..launcher.inputs.named_file import beginning
 
     try:
         content = beginning(path, _LARGEST_JSON + 1)

@@ -15,7 +15,7 @@ from typing import Any
 from ..command_line import CommandLine
 from ..config.units import TIME, seconds
 from ..errors import TFMesosError
-from ..launcher.screen import EX_IOERR, NOBODY_READS, Screen, unwritten
+from ..launcher.screen.standard_streams import EX_IOERR, NOBODY_READS, Screen, unwritten
 from ..runs.control import ask
 from ..runs.directory import RunDirectory
 from ..runs.following import LOOK_EVERY, Output, Shown

@@ -9,14 +9,14 @@ from ..config.launch import LaunchConfig
 from ..errors import SpecError
 from ..jobfiles.native import changed, jobs_and_settings
 from ..jobfiles.translation import Document
-from ..launcher.configuration import make_config
+from ..launcher.inputs.configuration import make_config
 from .arguments import FLAGS, settings_of
 from .jobs import destination, job_changes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..config.settings import Settings
-    from ..launcher.job_file import JobFile
+    from ..launcher.inputs.job_file import JobFile
 
 
 def config_of(args: argparse.Namespace, file: JobFile | None) -> LaunchConfig:
@@ -33,7 +33,7 @@ def config_of(args: argparse.Namespace, file: JobFile | None) -> LaunchConfig:
 def job_file_of(args: argparse.Namespace) -> JobFile | None:
     if args.job_file is None:
         return None
-    from ..launcher.job_file import JobFile
+    from ..launcher.inputs.job_file import JobFile
 
     return JobFile(args.job_file, args.master)
 

@@ -15,7 +15,7 @@ from ..errors import SpecError
 from ..jobfiles import WRITTEN
 from ..jobfiles.translation import Document, JobFileError
 from ..json_types import Json
-from ..launcher.messages import runner_command, stub_settings
+from ..launcher.links.messages import runner_command, stub_settings
 from ..mesos.offers import Seat
 from ..mesos.task_info import framework_info, task_info
 from .description import description

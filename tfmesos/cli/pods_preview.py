@@ -8,8 +8,8 @@ from ..json_types import Json
 from ..kubernetes import objects
 from ..kubernetes.attempts import Attempts
 from ..kubernetes.objects import Owner
-from ..launcher import payload
-from ..launcher.messages import stub_settings
+from ..launcher.links import payload
+from ..launcher.links.messages import stub_settings
 
 RUN = "tfmesos-run"  # in place of the id
 SECRET = "(256 random bits)"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ..command_line import Answer
 from ..errors import CannotRead, SpecError, TFMesosError
 from ..jobfiles import ENDINGS
-from ..launcher.job_file import STANDARD_INPUT
+from ..launcher.inputs.job_file import STANDARD_INPUT
 from ..runs.directory import RunDirectory
 from ..runs.store import Store, place
 from .arguments import parse

@@ -1,4 +1,9 @@
 """Joins everything: the loop, the listener for the runners, what the user sees.
 
-Decides nothing about a run.
+Decides nothing about a run. At the top lies the run itself; it imports the folders, and they do not
+import it. Among the folders imports point one way:
+
+    ship  <-  links  <-  screen  <-  engines
+                         screen  <-  caller
+    ship, links  <-  inputs
 """

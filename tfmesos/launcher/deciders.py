@@ -13,8 +13,8 @@ from ..core.events import Event, Ticked
 from ..core.lifecycle import Lifecycle
 from ..core.rules import Rules
 from ..record import Record
-from .engine import Decider
-from .engines import MESOS, kind_of, new_decider, rules_of
+from .engines.choice import MESOS, kind_of, new_decider, rules_of
+from .engines.engine import Decider
 from .local_chief import LocalChief
 
 

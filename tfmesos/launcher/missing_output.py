@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Mapping
 
 from ..errors import FrameError
 from ..node import undelivered, wire
-from .engine import Driver
-from .listener import Listener
-from .runner_reports import Output
+from .engines.engine import Driver
+from .links.listener import Listener
+from .links.runner_reports import Output
 
 FETCHES = 16  # sandboxes that are read at once, each up to 32 MiB
 

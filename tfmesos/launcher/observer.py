@@ -6,7 +6,7 @@ from typing import Any
 
 from ..core.events import Event
 from .deciders import Beginning
-from .usage import Usage
+from .links.usage import Usage
 
 
 class Observer:

@@ -23,29 +23,29 @@ from ..core.phases import Phase
 from ..errors import Interrupted, SpecError, TFMesosError
 from ..node.address import split_address
 from ..record import Record
-from . import payload
-from .brought import Brought
-from .console import Console
 from .deciders import Beginning, Deciders
-from .engine import Decider, Driver, Setup
-from .engines import new_setup
+from .engines.choice import new_setup
+from .engines.engine import Decider, Driver, Setup
 from .interrupt import StopRequests
-from .listener import Listener
-from .local_chief import LocalChief
-from .messages import (
+from .links import payload
+from .links.brought import Brought
+from .links.listener import Listener
+from .links.messages import (
     prepare_message,
     runner_grace,
     silent_after,
     stop_message,
 )
+from .local_chief import LocalChief
 from .missing_output import MissingOutput
 from .observer import Observer
 from .open_files import limit_warning
 from .runners import Runners
-from .screen import unwritten
-from .ship.shipping import Shipment
+from .screen.console import Console
+from .screen.standard_streams import unwritten
+from .screen.story import Story
+from .shipment import Shipment
 from .starts import Starts
-from .story import Story
 from .view import View, progress_every
 
 log = logging.getLogger(__name__)
@@ -217,7 +217,7 @@ class Run:
     def _open_engine(self, setup: Setup, engine: Decider) -> None:
         found_at = (self._listener, self._launcher, self._shipment)
         self._runners = Runners(self.config, self.id, setup, *found_at)
-        self._driver = setup.driver(engine, self._events.put_nowait, self._runners)
+        self._driver = setup.driver(engine, self._events.put_nowait, self._runners.expect)
         self._view.names = self._runners.names
         self._story = Story(self.config.size, setup.story)
 

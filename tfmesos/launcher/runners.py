@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from ..config.job import Task
 from ..config.launch import LaunchConfig
 from ..config.secret import Secret
-from .engine import Setup
-from .listener import Listener
-from .messages import runner_settings, stub_settings
-from .ship.shipping import Shipment
+from .engines.engine import Setup
+from .links.listener import Listener
+from .links.messages import runner_settings, stub_settings
+from .shipment import Shipment
 
 
 class Runners:

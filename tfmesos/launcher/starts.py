@@ -10,9 +10,9 @@ from ..config.job import Task
 from ..config.launch import LaunchConfig
 from ..core.actions import Start
 from ..core.events import Event
-from .listener import Listener
+from .links.listener import Listener
+from .links.messages import start_frames, start_message
 from .local_chief import LocalChief
-from .messages import start_frames, start_message
 
 STARTS, BETWEEN_STARTS = 32, 0.05  # tasks that begin at once, seconds until the next ones do
 

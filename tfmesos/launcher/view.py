@@ -13,10 +13,10 @@ from ..config.launch import LaunchConfig
 from ..core.lifecycle import Lifecycle
 from ..core.phases import Phase
 from ..core.tasks import Stage, Tasks
-from .console import Console
-from .live_area import Live, StatusLine
+from .links.usage import Usage
 from .observer import Observer
-from .usage import Usage
+from .screen.console import Console
+from .screen.live_area import Live, StatusLine
 
 log = logging.getLogger(__name__)
 
@@ -92,8 +92,8 @@ class View:
         return StatusLine(status) if status else None
 
     def _table(self, members: Tasks, status: str, now: float) -> Live:
-        from .rows import Looks, job_rows, task_rows  # not before the tasks run
-        from .table import Table
+        from .screen.rows import Looks, job_rows, task_rows  # not before the tasks run
+        from .screen.table import Table
 
         looks = Looks(self._usages, self._progress)
         tasks = task_rows(members, looks, now) if len(members) <= MOST_TASKS else ()

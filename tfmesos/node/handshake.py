@@ -1,6 +1,6 @@
 """How runner and launcher prove to each other that they belong to one run.
 
-The runner's side is here, the launcher's in ``launcher/authentication.py``.
+The runner's side is here, the launcher's in ``launcher/links/authentication.py``.
 
 Each side shows that it knows the secret of the task by an HMAC over nonces of both, so that a
 recording is of no use. The two proofs differ in the role they name, so that neither can be sent

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..json_types import Json
-from ..launcher.usage import Usage
+from ..launcher.links.usage import Usage
 from .task_log import append
 
 FIRST_GAP, LONGEST_GAP = 4.5, 86_400.0  # seconds; they come every five

@@ -15,8 +15,8 @@ from ..core.outcome import Outcome
 from ..errors import Interrupted
 from ..json_types import Json
 from ..launcher.deciders import Beginning
+from ..launcher.links.usage import Usage
 from ..launcher.observer import Observer
-from ..launcher.usage import Usage
 from .about import write_commit
 from .directory import RunDirectory
 from .lines import written_line

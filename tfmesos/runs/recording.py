@@ -17,10 +17,10 @@ from ..config.launch import LaunchConfig
 from ..core.outcome import Outcome
 from ..errors import CannotWrite, Interrupted, SpecError, TFMesosError
 from ..json_types import Json
-from ..launcher.console import Console
 from ..launcher.observer import Observer, Observers
-from ..launcher.report import failure_report
 from ..launcher.run import Run
+from ..launcher.screen.console import Console
+from ..launcher.screen.report import failure_report
 from .about import about
 from .control import Control
 from .output_files import OutputFiles

@@ -11,8 +11,8 @@ from tests.runners import CLUSTER, RUN, SECRET, TASK, Launcher
 from tfmesos.core.events import RunnerBack, TaskExited, TaskRegistered
 from tfmesos.kubernetes.client import Client
 from tfmesos.kubernetes.kubeconfig import access
-from tfmesos.launcher import payload
-from tfmesos.launcher.dialer import Dialer
+from tfmesos.launcher.links import payload
+from tfmesos.launcher.links.dialer import Dialer
 
 from .pods import SMALL, create, is_running, on_kubernetes, pod, remove, until
 

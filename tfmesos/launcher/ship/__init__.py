@@ -1,1 +1,4 @@
-"""What is sent to the tasks before their commands start; the same rule as the folder above."""
+"""What is sent to the tasks before their commands start: found, fetched, packed.
+
+Imports no other folder of the launcher.
+"""

@@ -1,0 +1,63 @@
+"""A history in, the lines of -v out."""
+
+from tests.bounds import HANG
+from tests.builders import servers, workers
+from tests.replay import Run
+from tfmesos.core import events as happened
+from tfmesos.launcher.screen.story import Story
+from tfmesos.mesos.story import MesosStory
+
+
+class Told(Run):
+    """A run whose story is written down."""
+
+    def __init__(self, *jobs, **options):
+        super().__init__(*jobs, **options)
+        self.story, self.lines = Story(len(self.tasks), MesosStory()), []
+
+    def __call__(self, event):
+        todo = super().__call__(event)
+        self.lines += self.story.tell(event, todo)
+        return todo
+
+
+def test_a_run_is_told_from_its_offers_to_its_end():
+    run = Told(workers(1), servers(1, cmd="serve")).up()
+    run.wait(HANG)
+    run.exit("worker:0")
+    run.exit("ps:0", 143, "was killed by SIGTERM (signal 15)")
+    assert run.lines == [
+        "offers of host-of-o1",
+        "worker:0 is at 10.0.0.1:4000 (1 of 2)",
+        "ps:0 is at 10.0.0.1:4001 (2 of 2)",
+        "starting 2 tasks: each knows the others",
+        "every task runs",
+        "worker:0 exited with 0 (1 of 2)",
+        "stopping ps:0",
+        "ps:0 was killed by SIGTERM (signal 15) (2 of 2)",
+        "the tasks have ended: leaving Mesos",
+    ]
+
+
+def test_an_end_is_told_once_whoever_reports_it():
+    run = Told(workers(2)).up()
+    run.exit("worker:0")
+    run.update("worker:0", "TASK_FINISHED")
+    run.update("worker:1", "TASK_LOST")
+    told = [line for line in run.lines if " of 2)" in line][2:]
+    assert told == ["worker:0 exited with 0 (1 of 2)", "worker:1 is TASK_LOST to Mesos (2 of 2)"]
+
+
+def test_of_many_tasks_every_tenth_part_is_told_and_every_failure():
+    run = Told(workers(60)).up()
+    assert len([line for line in run.lines if " is at " in line]) == 10
+    run.exit("worker:7", 3)
+    assert "worker:7 exited with 3 (1 of 60)" in run.lines
+
+
+def test_an_interrupt_and_a_lost_runner_are_told():
+    run = Told(workers(1)).up()
+    run(happened.RunnerLost(run.id("worker:0"), "its connection was closed"))
+    run(happened.StopRequested("interrupted", 130))
+    assert "lost touch with worker:0: its connection was closed" in run.lines
+    assert "told to end: interrupted" in run.lines

@@ -1,0 +1,82 @@
+"""The caller of a run that has failed: brought out of TensorFlow, or its program ended.
+
+A session of TensorFlow that waits for a dead server returns when somebody answers for that server;
+anything else of the main thread is interrupted. What does neither is stuck for ever.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import Callable, Collection
+from contextlib import suppress
+
+from ...core.outcome import Outcome
+from ..screen.console import Console
+from .main_thread import MainThread
+from .stuck_session import StuckSession
+
+# All in seconds:
+ANSWERED_FOR = 30.0  # that dead servers answer, for the caller to come out of TensorFlow
+STUCK_AFTER = 20.0  # in a session whose server does not answer
+LOOK_EVERY = 0.1  # at where the caller is
+
+
+class Caller:
+    """*has_left* tells whether it wants nothing of the cluster any more."""
+
+    def __init__(self, has_left: Callable[[], bool]) -> None:
+        self.main_thread = MainThread()
+        self._has_left = has_left
+        self._session = StuckSession(())
+        self._is_free = False  # was the main thread not in a session when we looked?
+
+    def may_use(self, targets: Collection[str]) -> None:
+        """The servers of the cluster are at *targets*."""
+        self._session = StuckSession(targets)
+
+    async def come_out(self) -> None:
+        """Have it come out of TensorFlow, as long as dead servers answer."""
+        end = time.monotonic() + ANSWERED_FOR
+        while not self._has_left() and time.monotonic() < end:
+            if self._call_out():
+                return
+            await asyncio.sleep(LOOK_EVERY)
+
+    def see_out(self, outcome: Outcome, console: Console) -> None:
+        """Wait for the caller of a run that has failed; end a program that cannot come out."""
+        while not self._has_left():
+            if place := self._call_out():
+                return _end_program(place, outcome, console)
+            time.sleep(LOOK_EVERY)
+
+    def _call_out(self) -> str:
+        """Interrupt the main thread, unless it is in a session, which returns when it is answered.
+
+        Returns where that session was called if nobody answers it.
+        """
+        now = time.monotonic()
+        place, seconds = self._session.look(now)
+        was_free, self._is_free = self._is_free, not place
+        if was_free and self._is_free:  # or it may just be coming out of a session
+            self.main_thread.interrupt(now)
+        return place if seconds >= STUCK_AFTER else ""
+
+
+def is_of_tensorflow(error: BaseException) -> bool:
+    """Is it an error that a lost task may be behind?"""
+    return type(error).__module__.startswith("tensorflow.")
+
+
+def _end_program(place: str, outcome: Outcome, console: Console) -> None:
+    problem = f"{outcome.error}; the session at {place} waits for it in vain"
+    if hasattr(sys, "ps1") or "ipykernel" in sys.modules:
+        console.say(f"{problem}: restart this interpreter", "warning")
+        return
+    console.say(f"{problem}: the program ends with exit code {outcome.exit_code}", "warning")
+    console.close()
+    with suppress(OSError, ValueError):
+        sys.stdout.flush()
+    os._exit(outcome.exit_code)

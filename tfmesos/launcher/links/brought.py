@@ -1,0 +1,187 @@
+"""Files that tasks bring home, each checked before it gets its name in the run directory."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections import Counter
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+
+from ...errors import FrameError, TFMesosError
+from ...node import wire
+from ...text import count, size_text, some
+
+KINDS = frozenset(["file", "part", "file_end"])
+LONGEST_NAME = 4096  # bytes
+MOST_FILES = 10001  # of a task; the runner stops before
+
+
+class NotBrought(TFMesosError):
+    """Files that were to come home did not."""
+
+    exit_code = 74  # EX_IOERR
+
+
+class Incoming:
+    """One file on its way: under a name of ours until it is whole."""
+
+    def __init__(self, name: str, place: Path, coming: Path) -> None:
+        self.name, self._place, self._coming = name, place, coming
+        self.problem, self.size = "", 0
+        self._hash = sha256()
+        self._file = -1
+        self._lock = threading.RLock()  # the disk is written to by other threads
+
+    def write(self, data: bytes) -> None:
+        with self._lock:
+            try:
+                self._write(data)
+            except OSError as error:
+                self.drop(str(error.strerror))
+
+    def _write(self, data: bytes) -> None:
+        if self.problem:
+            return
+        if self._file < 0:
+            self._open()
+        self._hash.update(data)
+        self.size += len(data)
+        while data:
+            data = data[os.write(self._file, data) :]
+
+    def _open(self) -> None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        self._coming.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._file = os.open(self._coming, flags, 0o600)
+
+    def keep(self, digest: str) -> None:
+        """It is whole, if this is its hash."""
+        self.write(b"")
+        with self._lock:
+            if self._hash.hexdigest() != digest:
+                self.drop("it did not come as it was sent")
+            if not self.problem:
+                self._name_it()
+
+    def _name_it(self) -> None:
+        try:
+            os.fsync(self._file)
+            self._place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._coming.replace(self._place)
+        except OSError as error:
+            self.drop(str(error.strerror))
+        else:
+            self._close()
+
+    def drop(self, problem: str) -> None:
+        with self._lock:
+            self.problem = self.problem or problem
+            if self._file >= 0:
+                self._close()
+                self._coming.unlink(missing_ok=True)
+
+    def _close(self) -> None:
+        os.close(self._file)
+        self._file = -1
+
+
+class Brought:
+    """*limit* is how many bytes of a task are taken; *name_of* gives its name."""
+
+    def __init__(self, directory: Path | None, limit: int, name_of: Callable[[str], str]) -> None:
+        self._directory, self._limit, self._name_of = directory, limit, name_of
+        self._incoming: dict[str, Incoming] = {}  # by task id
+        self._taken: Counter[str] = Counter()  # bytes, by task id
+        self._files: Counter[str] = Counter()
+        self._kept: dict[str, dict[str, int]] = {}  # by task, the sizes of its files
+        self._problems: dict[tuple[str, str], str] = {}  # by task and file
+        self._is_news = False
+
+    @property
+    def is_busy(self) -> bool:
+        """Is a file on its way, or has one come since this was asked last?"""
+        is_news, self._is_news = self._is_news, False
+        return is_news or bool(self._incoming)
+
+    async def take(self, task_id: str, message: wire.Message) -> None:
+        if self._directory is None:
+            raise FrameError("it brings files that nobody asked for")
+        self._is_news = True
+        if message["type"] == "file":
+            self._begin(task_id, self._directory, wire.field(message, "name", str))
+            return
+        incoming = self._incoming.get(task_id)
+        if incoming is None:
+            raise FrameError("a piece of no file")
+        if message["type"] == "part":
+            await self._take_part(task_id, incoming, wire.field(message, "data", bytes))
+        else:
+            await self._end(task_id, incoming, message)
+
+    def _begin(self, task_id: str, directory: Path, name: str) -> None:
+        self._files[task_id] += 1
+        if not is_safe(name) or self._files[task_id] > MOST_FILES or task_id in self._incoming:
+            raise FrameError("a file that cannot be")
+        task = self._name_of(task_id).replace(":", "-")
+        place = directory / task / name
+        self._incoming[task_id] = Incoming(name, place, directory / f".coming-{task}")
+
+    async def _take_part(self, task_id: str, incoming: Incoming, data: bytes) -> None:
+        self._taken[task_id] += len(data)
+        if self._taken[task_id] > self._limit:
+            incoming.drop("with it there would be more than the limit")
+        await asyncio.to_thread(incoming.write, data)
+
+    async def _end(self, task_id: str, incoming: Incoming, message: wire.Message) -> None:
+        if problem := wire.field(message, "problem", str):
+            incoming.drop(problem[:300])
+        else:
+            await asyncio.to_thread(incoming.keep, wire.field(message, "sha256", str))
+        self._incoming.pop(task_id, None)
+        self._note(task_id, incoming)
+
+    def _note(self, task_id: str, incoming: Incoming) -> None:
+        """What a later attempt of the task brings is as good as what this one did not."""
+        task, name = self._name_of(task_id), incoming.name
+        if incoming.problem:
+            self._problems[task, name] = incoming.problem
+        else:
+            self._problems.pop((task, name), None)
+            self._kept.setdefault(task, {})[name] = incoming.size
+
+    def gone(self, task_id: str) -> None:
+        """Its runner sends no more."""
+        if incoming := self._incoming.pop(task_id, None):
+            incoming.drop("its task was lost on the way")
+            self._note(task_id, incoming)
+
+    def close(self) -> None:
+        for task_id in list(self._incoming):
+            self.gone(task_id)
+
+    def summary(self) -> str:
+        """Empty if nothing has come."""
+        files = sum(map(len, self._kept.values()))
+        if not files:
+            return ""
+        size = size_text(sum(sum(sizes.values()) for sizes in self._kept.values()))
+        return f"{count(files, 'file')} ({size}) of {some(list(self._kept))} in {self._directory}"
+
+    def error(self) -> NotBrought | None:
+        if not self._problems:
+            return None
+        texts = [f"{task}: {name}: {why}" for (task, name), why in self._problems.items()]
+        return NotBrought(f"not brought home: {some(texts, 3)}")
+
+
+def is_safe(name: str) -> bool:
+    """Does it lead to a file in the directory it is put into, whatever that holds?"""
+    parts = name.split("/")
+    return (
+        not {"", ".", ".."}.intersection(parts)
+        and "\0" not in name
+        and len(name.encode("utf-8", "replace")) <= LONGEST_NAME
+    )

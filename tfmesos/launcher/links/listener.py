@@ -1,0 +1,345 @@
+"""The listener the runners report to.
+
+Whoever connects is a stranger until it has proved the secret of its task: short of time, of
+bytes and of company. After that one connection at a time speaks for its task, and the
+messages both sides count survive the change from one connection to the next.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import socket
+from collections.abc import Callable, Coroutine, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from ...acceptor import BACKLOG, MAX_STRANGERS, Acceptor, Complaints, family_of
+from ...core.events import Event, RunnerBack, RunnerLost, RunnerOutOfTouch
+from ...errors import FrameError, HandshakeError
+from ...node import timings, wire
+from ...node.address import join_address
+from ...record import NOTHING
+from .authentication import Authentication, LauncherHandshake
+from .brought import Brought
+from .pack_sender import PackSender
+from .runner_link import SECRET_BYTES, RunnerLink
+from .runner_reports import Measured, Output, Progressed, RunnerReports
+from .streams import hang_up, hear, streams_of
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
+
+    from ..ship.pack import Pack
+
+log = logging.getLogger(__name__)
+
+CHUNK = 256 * 1024  # bytes
+FLUSH = 1.0  # seconds for the last bytes to a runner, or from it
+
+
+class Listener:
+    """Use it in an ``async with``; leaving that closes the listener and every connection."""
+
+    def __init__(
+        self,
+        run_id: str,
+        emit: Callable[[Event], None],
+        output: Output,
+        *,
+        grace: float = timings.RECONNECT_TIMEOUT,
+        heartbeat: float = timings.HEARTBEAT,
+        silence: float = timings.SILENCE_TIMEOUT,
+        silent_after: float = timings.OUTPUT_SILENCE,
+        handshake_timeout: float = timings.HANDSHAKE_TIMEOUT,
+        max_strangers: int = MAX_STRANGERS,
+        dismisses: bool = True,  # let a runner go once it has reported its end; or `dismiss` does
+        runner: bytes = b"",  # what a stub is sent
+        packs: Mapping[str, Pack] = NOTHING,  # what runners may ask for
+        on_sent: Callable[[str, int], object] = lambda task_id, at: None,  # so much of one
+        brought: Brought | None = None,  # what they bring home
+        measured: Measured = lambda task_id, usage: None,
+        progressed: Progressed = lambda task_id, text: None,
+    ) -> None:
+        self._emit = emit
+        self._grace, self._heartbeat, self._silence = grace, heartbeat, silence
+        self._handshake_timeout, self._max_strangers = handshake_timeout, max_strangers
+        self._authentication = Authentication(run_id, self._secret_of, runner)
+        self.sender = PackSender(packs, silence, self._spawn, on_sent)
+        self._reports = RunnerReports(
+            *(emit, output, measured, progressed, silent_after, dismisses),
+            brought or Brought(None, 0, str),
+        )
+        self._links: dict[str, RunnerLink] = {}  # by task id
+        self._awaited: set[str] = set()  # those of them without a connection
+        self._complaints = Complaints()
+        self._group = asyncio.TaskGroup()
+        self._handlers: set[asyncio.Task[None]] = set()
+        self._acceptors: list[Acceptor] = []
+        self._closing = False
+
+    async def __aenter__(self) -> Listener:
+        await self._group.__aenter__()
+        self._spawn(self._beat())
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._closing = True
+        for acceptor in self._acceptors:
+            acceptor.close()
+        for task_id in list(self._links):
+            self.forget(task_id)
+        for handler in self._handlers:
+            handler.cancel()
+        # An error of the body is not for the group, which would wrap it; a cancellation may be
+        # the group's own doing.
+        own = (kind, error, trace) if kind is asyncio.CancelledError else (None, None, None)
+        await self._group.__aexit__(*own)
+        for acceptor in self._acceptors:
+            await acceptor.wait_closed()
+
+    async def listen(self, host: str, port: int, tls: SSLContext | None = None) -> tuple[str, int]:
+        """Listen at *host* and *port* (0: any free one), and say where that is."""
+        listener = socket.create_server((host, port), family=family_of(host), backlog=BACKLOG)
+        where: tuple[str, int] = listener.getsockname()[:2]
+        acceptor = Acceptor(
+            listener,
+            self._protocol,
+            admit_within=2 * self._handshake_timeout,
+            room=lambda: self._max_strangers + len(self._awaited),
+            complaints=self._complaints,
+            tls=tls,
+        )
+        self._acceptors.append(acceptor)
+        return where
+
+    async def adopt(self, connection: socket.socket, tls: SSLContext | None = None) -> None:
+        """Treat a connection that we made as one that came; return when it has ended.
+
+        It is ours from now on, even if the caller is cancelled. OSError if there is no TLS with it.
+        """
+        reader, writer = await streams_of(connection, CHUNK // 2, tls, self._handshake_timeout)
+        if self._closing:
+            writer.transport.abort()
+        else:
+            await asyncio.wait([self._spawn(self._serve(reader, writer))])
+
+    def needs_connection(self, task_id: str) -> bool:
+        """Is this task without one, and is there anything left to say?"""
+        link = self._links.get(task_id)
+        return link is not None and task_id in self._awaited and not link.is_dismissed
+
+    def _protocol(self) -> asyncio.BaseProtocol:
+        return asyncio.StreamReaderProtocol(asyncio.StreamReader(CHUNK // 2), self._connected)
+
+    def expect(
+        self, task_id: str, secret: bytes | None = None, settings: Mapping[str, Any] | None = None
+    ) -> bytes:
+        """Let the runner of this task in from now on, with the secret that is returned.
+
+        *settings* is what it is told in its first welcome.
+        """
+        secret = secret or secrets.token_bytes(SECRET_BYTES)
+        self._links[task_id] = RunnerLink(task_id, secret, {} if settings is None else settings)
+        self._awaited.add(task_id)
+        return secret
+
+    def _secret_of(self, task_id: str, again: bool) -> bytes | None:
+        link = self._links.get(task_id)
+        if link is None:
+            return None
+        return link.secret if again else link.first_secret
+
+    def forget(self, task_id: str) -> None:
+        """End the connection of this task, let it in no more and report nothing about it."""
+        link = self._links.pop(task_id, None)
+        if link is not None:
+            self._awaited.discard(task_id)
+            link.close()
+
+    def refuse(self, task_id: str) -> None:
+        """Let a runner speak for this task no more, unless it has told of its end already."""
+        link = self._links.get(task_id)
+        if link is not None and not link.exited:
+            self._awaited.discard(task_id)
+            link.refuse()
+
+    def send(self, task_id: str, message: Mapping[str, Any] | bytes) -> None:
+        """Bring a ``start`` or ``stop`` to the runner exactly once, at once or when it is back.
+
+        *message* may be encoded already, when many runners get the same one.
+        """
+        link = self._links.get(task_id)
+        if link is None:
+            log.debug("nothing is sent to %s: it is not expected", task_id)
+            return
+        link.send(message if isinstance(message, bytes) else wire.encode(message))
+
+    def start(self, task_id: str, message: bytes) -> None:
+        """Let the command of a task begin: from now on it may have written something."""
+        if link := self._links.get(task_id):
+            link.has_begun = True
+        self.send(task_id, message)
+
+    def dismiss(self, task_id: str) -> None:
+        """Let the runner go, if it has reported its end; once is enough."""
+        if link := self._links.get(task_id):
+            link.dismiss()
+
+    @property
+    def is_busy(self) -> bool:
+        """Does output wait to be shown, or has anything been taken since this was asked last?"""
+        return self._reports.is_busy
+
+    def unreported(self) -> list[tuple[str, int]]:
+        """The tasks that have begun and told of no end, with the number of messages they sent."""
+        return [
+            (link.task_id, link.received)
+            for link in self._links.values()
+            if link.has_begun and not link.exited
+        ]
+
+    async def drain(self) -> None:
+        """Take all that tasks have sent whose runner is gone, however long it takes to show it."""
+        clock = asyncio.get_running_loop().time
+        end = clock() + FLUSH
+        while clock() < end and any(self._links[id].writer for id, _ in self.unreported()):
+            await asyncio.sleep(FLUSH / 20)
+            if self.is_busy:
+                end = clock() + FLUSH
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        handler = self._group.create_task(work)
+        self._handlers.add(handler)
+        handler.add_done_callback(self._handlers.discard)
+        return handler
+
+    def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._closing:
+            writer.transport.abort()
+        else:
+            self._spawn(self._serve(reader, writer))
+
+    async def _beat(self) -> None:
+        while True:
+            await asyncio.sleep(self._heartbeat)
+            for link in self._links.values():
+                link.acknowledge()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        decoder = wire.FrameDecoder()
+        try:
+            link = await self._admit(reader, writer, decoder)
+            if link is not None:
+                await self._attend(link, reader, writer, decoder)
+        finally:
+            await hang_up(writer, FLUSH)
+
+    # Strangers:
+
+    async def _admit(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        decoder: wire.FrameDecoder,
+    ) -> RunnerLink | None:
+        try:
+            handshake, arrived = await self._prove(reader, writer, decoder)
+            if handshake.is_stub:
+                await self._authentication.send_runner(writer, self._silence)
+            return self._welcome(handshake.task, writer, arrived)
+        except TimeoutError:
+            self._refuse(writer, "it did not prove the secret in time")
+        except (OSError, FrameError, HandshakeError) as error:
+            self._refuse(writer, str(error))
+        return None
+
+    async def _prove(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        decoder: wire.FrameDecoder,
+    ) -> tuple[LauncherHandshake, int]:
+        try:
+            async with asyncio.timeout(self._handshake_timeout):
+                return await self._authentication.prove(reader, writer, decoder)
+        finally:
+            for acceptor in self._acceptors:
+                acceptor.admit(writer.transport.get_protocol())
+
+    def _refuse(self, writer: asyncio.StreamWriter, reason: str) -> None:
+        peer = writer.get_extra_info("peername")
+        who = join_address(*peer[:2]) if peer else "somebody who has gone"
+        self._complaints.add(who, reason)
+
+    # Runners:
+
+    def _welcome(self, task_id: str, writer: asyncio.StreamWriter, arrived: int) -> RunnerLink:
+        link = self._links.get(task_id)
+        if link is None:
+            raise HandshakeError(f"task {task_id} is not expected any more")
+        if link.is_missed:
+            self._emit(RunnerBack(task_id))
+        self._awaited.discard(task_id)
+        link.welcome(writer, arrived)
+        return link
+
+    async def _attend(
+        self,
+        link: RunnerLink,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        decoder: wire.FrameDecoder,
+    ) -> None:
+        reason = "its connection was closed"
+        try:
+            await self._listen_to(link, reader, writer, decoder)
+        except TimeoutError:
+            reason = f"nothing was heard of it for {self._silence:g} s"
+        except (OSError, FrameError) as error:
+            reason = str(error)
+        self.sender.stop(writer)
+        if link.writer is writer:
+            link.writer = None
+            self._awaited.add(link.task_id)
+            self._connection_ended(link, reason)
+
+    async def _listen_to(
+        self,
+        link: RunnerLink,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        decoder: wire.FrameDecoder,
+    ) -> None:
+        data = b""  # there may be something behind the handshake already
+        while True:
+            for message in decoder.feed(data):
+                async with link.order:
+                    if link.writer is not writer:
+                        return
+                    await self._reports.take(link, message)
+                if message["type"] == "fetch":
+                    self.sender.answer(link.task_id, writer, message)
+                elif link.exited:
+                    self.sender.stop(writer)
+            link.acknowledge_if_due()
+            data = await hear(reader, CHUNK, self._silence, FLUSH)
+            if not data:
+                return
+
+    def _connection_ended(self, link: RunnerLink, reason: str) -> None:
+        if link.exited:
+            return
+        if self._grace <= 0:
+            self._emit(RunnerLost(link.task_id, reason))
+            return
+        self._emit(RunnerOutOfTouch(link.task_id))
+        loop = asyncio.get_running_loop()
+        lost = RunnerLost(link.task_id, reason)
+        link.expect_loss(loop.call_later(self._grace, self._emit, lost))

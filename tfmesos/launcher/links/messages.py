@@ -1,0 +1,193 @@
+"""What the launcher tells its runners: in their task, and when they have registered."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ...config.job import TENSORBOARD, Job, Task
+from ...config.launch import LaunchConfig
+from ...config.secret import Secret
+from ...core.actions import ClusterSpec, StopRunner
+from ...errors import SpecError
+from ...json_types import Json
+from ...mesos.task_info import command_info
+from ...node import timings, wire
+from ...node.address import join_address
+from ...node.handshake import NOBODY
+from . import payload
+from .task_environment import gpus_of_seat, task_environment
+
+MAX_COMMAND = 3 * 1024  # bytes of a task's CommandInfo in JSON, whatever it is made of
+LONGEST_RUN, LONGEST_ADDRESS = "tfmesos-ffffffff", 45
+
+
+def runner_grace(config: LaunchConfig) -> float:
+    """Seconds that runner and launcher look for each other when they have lost touch."""
+    if config.is_local:
+        return timings.LOCAL_RECONNECT_TIMEOUT
+    if config.is_kubernetes:
+        return timings.API_SERVER_RECONNECT_TIMEOUT
+    return timings.RECONNECT_TIMEOUT
+
+
+def silent_after(config: LaunchConfig) -> float:
+    """Seconds without output after which a task counts as silent."""
+    if config.hang_timeout is None:
+        return timings.OUTPUT_SILENCE
+    return min(timings.OUTPUT_SILENCE, config.hang_timeout / 2)
+
+
+def stub_settings(
+    run_id: str, launcher: str, task_id: str, owner: int | None, certificate: str = ""
+) -> str:
+    """What a task has to know before it can ask for more; *owner* is our pid if it can see us.
+
+    *certificate* is the hash of ours, if the link uses TLS.
+    """
+    seen = NOBODY if owner is None else owner
+    is_dialled = launcher.startswith(":")
+    seconds = timings.DIALLED_TIMEOUT if is_dialled else timings.CONNECT_TIMEOUT
+    told = f"{launcher} {run_id} {task_id} {seconds:g} {seen} {certificate}"
+    return told.rstrip()
+
+
+def runner_settings(
+    config: LaunchConfig, task: Task, port: int | None, gpu_ids: Sequence[str]
+) -> Json:
+    """What a runner is told when it has proved itself."""
+    return {
+        "job": task.job.name,
+        "index": task.index,
+        "type": task.type,
+        "number": task.number,
+        "port": port or task.job.wanted_port,
+        "port_is_wish": bool(task.job.port) and not task.job.insists_on_port,
+        "env": gpus_of_seat(gpu_ids),
+        "grace": runner_grace(config),
+        "stop_grace": config.stop_grace,
+        "stop_signal": config.stop_signal,
+        "same_machine": config.is_local,
+        "secrets": config.secrets,
+        "bring": [] if task.is_aside else list(config.bring),
+        "bring_limit": config.bring_limit,
+    }
+
+
+def runner_command(config: LaunchConfig, job: Job, settings: str, secret: Secret | str) -> Json:
+    """The CommandInfo that starts a runner of *job*."""
+    environment: dict[str, Secret | str] = {"TFMESOS_RUNNER": settings, "TFMESOS_SECRET": secret}
+    return command_info(payload.command(config.python_of(job)), environment)
+
+
+def check_room(config: LaunchConfig) -> None:
+    """Refuse a path of an interpreter, all else being bounded, for which a task has no room."""
+    host, _ = config.advertise or ("f" * LONGEST_ADDRESS, 0)
+    longest = max(config.jobs, key=lambda job: len(job.name)).name
+    task_id = f"{LONGEST_RUN}-{longest}-{10**9}-{10**6}"
+    settings = stub_settings(LONGEST_RUN, join_address(host, 65535), task_id, 2**22, "f" * 64)
+    job = max(config.jobs, key=lambda job: len(config.python_of(job)))
+    excess = len(json.dumps(runner_command(config, job, settings, "0" * 64))) - MAX_COMMAND
+    if excess > 0:
+        size = len(json.dumps(shlex.quote(config.python_of(job)))) - 2
+        room = f"the command of a task has room for {size - excess:,}"
+        raise SpecError(None, "python", f"is too long: it takes {size:,} bytes, and {room}")
+
+
+def prepare_message(config: LaunchConfig, task: Task) -> Json:
+    """In what surroundings a task runs."""
+    job = task.job
+    return {
+        "type": "prepare",
+        "env": task_environment(config, task),
+        "user_env": config.env_of(job),
+        "cwd": job.cwd or config.cwd,
+        "cwd_is_given": bool(job.cwd) or config.cwd_is_given,
+        "in_image": config.image_of(job) is not None,
+        "no_gpu": _without_gpu(config, job) if job.gpus else None,
+        "forward": config.keeps_output or task in config.logs,
+    }
+
+
+def _without_gpu(config: LaunchConfig, job: Job) -> str:
+    """What the runner says if it sees no GPU although its task was given one."""
+    if config.image_of(job) is None:
+        return "no GPU is visible in this task: its node lacks the NVIDIA driver, or forbids it"
+    if config.is_kubernetes:
+        way_out = "its image lacks the libraries, or its node the NVIDIA Container Toolkit"
+    elif config.containerizer == "DOCKER":
+        way_out = "its node needs the NVIDIA Container Toolkit"
+    else:
+        way_out = (
+            "the Mesos containerizer brings the driver only into an image that sets "
+            "NVIDIA_VISIBLE_DEVICES (ENV NVIDIA_VISIBLE_DEVICES=all in its Dockerfile), "
+            "and only on an agent with the isolator gpu/nvidia"
+        )
+    return f"no GPU is visible in this task: {way_out}"
+
+
+def start_message(config: LaunchConfig, task: Task, cluster: ClusterSpec) -> Json:
+    """What a runner is told when everybody is in."""
+    job = task.job
+    return {
+        **prepare_message(config, task),
+        "type": "start",
+        "cluster": cluster if job.cmd is not None else _of_tensorflow(cluster),
+        "starts": {job.task_type: job.start for job in config.jobs if job.start},
+        "command": job.cmd,
+        "releases_port": not config.reserves_port(job),
+        "tf_config": config.tf_config,
+        "serve": {"protocol": config.protocol, "cpus": job.cpus, "gpus": job.gpus},
+        "initializer": config.initializer,
+        "finalizer": config.finalizer,
+        "copy_to": config.forward_addresses.get(task.mesos_name),
+        "progress_every": config.progress_every,
+    }
+
+
+def _of_tensorflow(cluster: ClusterSpec) -> ClusterSpec:
+    """What a bare server is told: it would wait for a TensorBoard to answer."""
+    return {name: addresses for name, addresses in cluster.items() if name != TENSORBOARD}
+
+
+def start_frames(
+    config: LaunchConfig, tasks: Iterable[tuple[str, Task]], cluster: ClusterSpec
+) -> Iterator[tuple[str, bytes]]:
+    """The start message of each task, encoded; of tasks that get the same one only once."""
+    frames: dict[tuple[str, bool, str | None], bytes] = {}
+    for task_id, task in tasks:
+        key = (
+            task.job.name,
+            config.keeps_output or task in config.logs,
+            config.forward_addresses.get(task.mesos_name),
+        )
+        if key not in frames:
+            frames[key] = wire.encode(start_message(config, task, cluster))
+        yield task_id, frames[key]
+
+
+def stop_message(stop: StopRunner) -> Json:
+    grace, reason, examine = stop.grace, stop.reason, stop.examine
+    return {"type": "stop", "grace": grace, "reason": reason, "examine": examine}
+
+
+def welcome_message(received: int, secret: bytes, settings: Mapping[str, Any] | None) -> Json:
+    """What opens each connection of a runner: the *settings* only its first one."""
+    welcome = {"type": "welcome", "received": received, "secret": secret.hex()}
+    if settings is None:
+        return welcome
+    secrets = settings.get("secrets")
+    revealed = {"secrets": secrets.reveal()} if secrets else {}
+    return {**welcome, "settings": {**settings, **revealed}}
+
+
+def ack_message(received: int) -> Json:
+    """How many numbered messages of the runner have arrived."""
+    return {"type": "ack", "received": received}
+
+
+def bye_message() -> Json:
+    """The runner has reported its end, and may go."""
+    return {"type": "bye"}

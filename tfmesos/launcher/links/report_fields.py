@@ -1,0 +1,35 @@
+"""What runners report, read with care: it ends up in the commands and on the screens of users."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...errors import MAX_CODE, FrameError
+from ...node import wire
+
+
+def ending(message: Mapping[str, Any]) -> tuple[int, str]:
+    """``code`` and ``reason`` of *message*; a code that no process can have is a failure, 1."""
+    code, reason = wire.field(message, "code", int), wire.field(message, "reason", str)
+    if 0 <= code <= MAX_CODE:
+        return code, reason
+    return 1, f"{reason} (its exit code is none: {str(code)[:20]})"
+
+
+def address(message: Mapping[str, Any]) -> tuple[str, int]:
+    """``host`` and ``port`` of *message*, checked, because they end up in the commands of users."""
+    host, port = wire.field(message, "host", str), wire.count(message, "port")
+    if not host or not all(c.isascii() and (c.isalnum() or c in "-._:%") for c in host):
+        raise FrameError(f"{message.get('type')!r} without a proper 'host'")
+    if port > 65535:
+        raise FrameError(f"{message.get('type')!r} with a port that is none")
+    return host, port
+
+
+def lines(message: Mapping[str, Any], name: str) -> list[str]:
+    """The field *name* of *message*, a list of lines of text."""
+    value = wire.field(message, name, list)
+    if not all(isinstance(line, str) for line in value):
+        raise FrameError(f"{message.get('type')!r} with {name!r} that are no text")
+    return value

@@ -1,0 +1,98 @@
+"""The link to one runner, over all its connections: what arrived, and what has yet to."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+from ...node import wire
+from .messages import ack_message, bye_message, welcome_message
+
+SECRET_BYTES = 32
+ACK_EVERY = 8  # messages; of output they are half a MiB, and the runner holds eight
+ACK_WITHIN = 0.1  # seconds, if messages go on coming: the runner reckons our pace by this
+FULL = 64 * 1024  # bytes that wait to be sent; a heartbeat is left out then
+
+
+class RunnerLink:
+    """One connection at a time speaks for the task; counted messages survive its change."""
+
+    def __init__(self, task_id: str, secret: bytes, settings: Mapping[str, Any]) -> None:
+        self.task_id, self.settings = task_id, settings
+        self.first_secret: bytes | None = secret  # until the runner has reported
+        self.secret: bytes | None = secrets.token_bytes(SECRET_BYTES)  # for further connections
+        self.writer: asyncio.StreamWriter | None = None  # the connection that speaks for it
+        self.received = 0  # numbered messages of the runner
+        self._acked, self._acked_at = 0, 0.0  # those of them that it was told of, and when
+        self.order = asyncio.Lock()  # keeps the order of messages over a change of connection
+        self.has_begun = False
+        self.exited = False
+        self.is_silent = False
+        self._sent: list[bytes] = []  # numbered messages to the runner, arrived or not
+        self.is_dismissed = False
+        self._loss: asyncio.TimerHandle | None = None
+
+    def send(self, frame: bytes) -> None:
+        """Bring *frame* to the runner, at once or when it is back."""
+        self._sent.append(frame)
+        self._write(frame)
+
+    def dismiss(self) -> None:
+        """Let the runner go, if it has reported its end; once is enough."""
+        if self.exited and not self.is_dismissed:
+            self.is_dismissed = True
+            self._write(wire.encode(bye_message()))
+
+    def welcome(self, writer: asyncio.StreamWriter, arrived: int) -> None:
+        """From now on this connection speaks for the task. *arrived* of our messages did."""
+        if self.writer is not None:
+            self.writer.transport.abort()
+        self.writer = writer
+        self.expect_loss(None)
+        assert self.secret is not None, "who was refused has proved nothing"
+        settings = None if self.first_secret is None else self.settings
+        self._write(wire.encode(welcome_message(self.received, self.secret, settings)))
+        for frame in self._sent[arrived:]:
+            self._write(frame)
+        if self.is_dismissed:
+            self._write(wire.encode(bye_message()))
+
+    def acknowledge_if_due(self) -> None:
+        """Every read would cost as much as what was read; the next heartbeat tells of the rest."""
+        is_late = asyncio.get_running_loop().time() - self._acked_at >= ACK_WITHIN
+        if is_late or self.received - self._acked >= ACK_EVERY:
+            self.acknowledge()
+
+    def acknowledge(self) -> None:
+        """Say what arrived, which is our heartbeat too; the next one makes up for one left out."""
+        if self.writer is None or self.writer.transport.get_write_buffer_size() > FULL:
+            return
+        self._acked, self._acked_at = self.received, asyncio.get_running_loop().time()
+        self._write(wire.encode(ack_message(self.received)))
+
+    def _write(self, frame: bytes) -> None:
+        if self.writer is not None and not self.writer.is_closing():
+            self.writer.write(frame)
+
+    @property
+    def is_missed(self) -> bool:
+        """Is it without a connection, and may soon count as lost?"""
+        return self._loss is not None
+
+    def expect_loss(self, timer: asyncio.TimerHandle | None) -> None:
+        if self._loss is not None:
+            self._loss.cancel()
+        self._loss = timer
+
+    def refuse(self) -> None:
+        """Let nobody in any more."""
+        self.first_secret = self.secret = None
+        self.close()
+
+    def close(self) -> None:
+        self.expect_loss(None)
+        writer, self.writer = self.writer, None
+        if writer is not None:
+            writer.close()

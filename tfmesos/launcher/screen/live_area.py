@@ -1,0 +1,91 @@
+"""The last lines on a terminal, which are rewritten in place while other lines scroll above them.
+
+The cursor rests on the line below. So what somebody types, or a shell after us, begins a line of
+its own, and nothing has to be set right again when we are killed.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from ...record import Record
+from ...sanitize import columns_of, fit, plain
+
+log = logging.getLogger(__name__)
+
+
+class Live(Protocol):
+    def lines(self, columns: int, rows: int, colour: bool = False) -> list[str]: ...
+
+
+class StatusLine(Record):
+    text: str
+
+    def lines(self, columns: int, rows: int, colour: bool = False) -> list[str]:
+        return [fit(plain(self.text), columns - 1)]
+
+
+def terminal_size() -> tuple[int, int]:
+    """Columns and rows of the terminal of standard error."""
+    try:
+        return os.get_terminal_size(2)
+    except OSError:
+        return 80, 24
+
+
+def is_in_foreground() -> bool:
+    """In the background the terminal belongs to the shell."""
+    try:
+        return os.tcgetpgrp(2) == os.getpgrp()
+    except OSError:
+        return True  # of no session: nobody else writes there
+
+
+def rewrite(old: Sequence[str], new: Sequence[str], columns: int) -> str:
+    """What replaces the lines *old* by *new* on a terminal of so many columns now.
+
+    It may have had more of them before; then lines that were too long have become several.
+    Each line is cleared before it is written: tmux keeps the length of one cleared behind its
+    text, and makes several of it although the text would fit.
+    """
+    height = sum(max(1, -(-columns_of(plain(line)) // max(columns, 1))) for line in old)
+    up = f"\r\x1b[{height}A" if height else "\r"
+    body = "".join(f"\x1b[2K{line}\n" for line in new)
+    if not body.isascii():  # a terminal may show it wider than we know: it shall cut, not wrap
+        body = f"\x1b[?7l{body}\x1b[?7h"
+    return f"{up}{body}\x1b[J"
+
+
+class LiveArea:
+    def __init__(
+        self,
+        write: Callable[[str], None],
+        colour: bool,
+        size: Callable[[], tuple[int, int]] = terminal_size,
+        may_draw: Callable[[], bool] = is_in_foreground,
+    ) -> None:
+        self._write, self._colour, self._size, self._may_draw = write, colour, size, may_draw
+        self._drawn: list[str] = []
+        self._made: tuple[Live, tuple[int, int], list[str]] | None = None  # what was made last
+
+    def draw(self, live: Live | None) -> None:
+        """Show *live* in the place of what is there."""
+        size = self._size()
+        new = self._lines(live, size) if live is not None and self._may_draw() else []
+        if new != self._drawn:
+            self._write(rewrite(self._drawn, new, size[0]))
+            self._drawn = new
+
+    def _lines(self, live: Live, size: tuple[int, int]) -> list[str]:
+        """Made once, however often output comes between."""
+        if self._made is None or self._made[0] is not live or self._made[1] != size:
+            try:
+                lines = live.lines(*size, self._colour)
+            except Exception as error:  # a fault of ours, for which no training should end
+                log.debug("nothing is shown: %r", error)
+                lines = []
+            self._made = live, size, lines
+        return self._made[2]

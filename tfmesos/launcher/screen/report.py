@@ -1,0 +1,46 @@
+"""The text of the failure report: the first failure, its host, its last output, and a way out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ...core.outcome import Ending, Outcome
+from ...sanitize import tidy
+from ...text import some
+from .hints import hint
+
+
+def failure_report(outcome: Outcome, named: Callable[[str], str] = str) -> list[str]:
+    """Its lines. *named* tells how the user calls a setting: its flag, or its field."""
+    lines = [str(outcome.error)]
+    if cause := outcome.cause:
+        lines += _last_lines(cause)
+        if way_out := hint(cause.tail, cause.code, cause.reason, named):
+            lines.append(f"  hint: {way_out}")
+        if outcome.others:
+            lines.append(f"  ended after it, or because of it: {_named(outcome.others)}")
+    if outcome.restarted:
+        lines.append(f"  restarted before it: {_named(outcome.restarted)}")
+    if outcome.unstopped:
+        lines.append(f"  ended without waiting for {some(outcome.unstopped, most=8)}")
+    return lines
+
+
+def _named(endings: Sequence[Ending]) -> str:
+    return some([f"{end.task.name} ({end.reason})" for end in endings], most=8)
+
+
+def _last_lines(ending: Ending) -> list[str]:
+    sandbox = [f"  its sandbox: {ending.sandbox}"] if ending.sandbox else []
+    if not ending.tail:
+        return sandbox
+    tail = [f"    {tidy(line)}" for line in ending.tail]
+    return ["  its last lines:", *tail, *sandbox]
+
+
+def time_report(outcome: Outcome) -> str:
+    """Where the time of a run went that ended well."""
+    total = sum(seconds for _, seconds in outcome.times)
+    long = [(what, seconds) for what, seconds in outcome.times if seconds >= 0.05]
+    parts = ", ".join(f"{what} {seconds:.1f} s" for what, seconds in long)
+    return f"done in {total:.1f} s: {parts}"

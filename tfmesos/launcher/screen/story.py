@@ -1,0 +1,108 @@
+"""The story of a run for ``-v``: what happened to its tasks, a line for each step of it.
+
+Events and the actions they led to in, lines out. Of many tasks only every tenth part is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from ...core import actions as do
+from ...core import events as happened
+from ...text import count, some
+
+FEW = 10  # tasks that are told of one by one
+
+
+class Tally:
+    """The tasks that have come so far, each of its attempts counted once."""
+
+    def __init__(self) -> None:
+        self._ids: set[str] = set()
+        self._names: set[str] = set()
+
+    def add(self, task_id: str, name: str) -> bool:
+        """Is it news?"""
+        is_news = task_id not in self._ids
+        self._ids.add(task_id)
+        self._names.add(name)
+        return is_news
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+class EngineStory(Protocol):
+    """What is worth telling of the engine's own events and actions."""
+
+    name: str  # of the engine
+
+    def launched(self, action: Any) -> Mapping[str, str]:
+        """The names of the tasks that *action* launches, by their ids."""
+
+    def news(self, event: Any) -> str:
+        """A line about *event*, if it deserves one."""
+
+    def ended(self, event: Any) -> tuple[str, str] | None:
+        """The id of the task that ended by *event*, and the rest of a sentence about it."""
+
+
+class Story:
+    def __init__(self, tasks: int, engine: EngineStory) -> None:
+        self._tasks, self._engine = tasks, engine
+        self._names: dict[str, str] = {}  # of those that were launched, by their ids
+        self._registered, self._ended = Tally(), Tally()
+
+    def tell(self, event: Any, actions: Sequence[Any]) -> list[str]:
+        """What is worth a line of *event* and of *actions*, which are the answer to it."""
+        self._learn(actions)
+        return [*self._of_event(event), *self._of_actions(actions)]
+
+    def _learn(self, actions: Sequence[Any]) -> None:
+        for action in actions:
+            self._names |= self._engine.launched(action)
+            if isinstance(action, do.Start):
+                self._names |= {task_id: task.name for task_id, task in action.tasks}
+
+    def _of_event(self, event: Any) -> list[str]:
+        match event:
+            case happened.TaskRegistered(task_id, address):
+                return self._step(self._registered, task_id, f"is at {address}")
+            case happened.TaskExited():
+                return self._step(self._ended, event.task_id, event.reason, event.code != 0)
+            case happened.RunnerLost(task_id, reason):
+                return [f"lost touch with {self._name(task_id)}: {reason}"]
+            case happened.StopRequested(reason):
+                return [f"told to end: {reason}"]
+        if ended := self._engine.ended(event):
+            return self._step(self._ended, *ended)
+        news = self._engine.news(event)
+        return [news] if news else []
+
+    def _step(self, done: Tally, task_id: str, what: str, is_bad: bool = False) -> list[str]:
+        """*task_id* is among *done* now: told once, and of many tasks now and then."""
+        if not done.add(task_id, self._name(task_id)):
+            return []
+        number = len(done)
+        is_tenth = number * FEW // self._tasks != (number - 1) * FEW // self._tasks
+        if not (is_bad or is_tenth or self._tasks <= FEW):
+            return []
+        return [f"{self._name(task_id)} {what} ({number} of {self._tasks})"]
+
+    def _of_actions(self, actions: Sequence[Any]) -> list[str]:
+        lines = []
+        stopped = [self._name(a.task_id) for a in actions if isinstance(a, do.StopRunner)]
+        if stopped:
+            lines.append(f"stopping {some(stopped)}")
+        for action in actions:
+            if isinstance(action, do.Start):
+                lines.append(f"starting {count(len(action.tasks), 'task')}: each knows the others")
+            elif isinstance(action, do.AnnounceReady):
+                lines.append("every task runs")
+            elif isinstance(action, do.Finish):
+                lines.append(f"the tasks have ended: leaving {self._engine.name}")
+        return lines
+
+    def _name(self, task_id: str) -> str:
+        return self._names.get(task_id, task_id)

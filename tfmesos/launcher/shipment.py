@@ -1,0 +1,145 @@
+"""What a run sends to its tasks: packed before anything is started, sent when they ask for it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING
+
+from ..config.launch import LaunchConfig
+from ..config.secret import without_password
+from ..config.shipping import Ship
+from ..errors import CannotWrite, SpecError
+from ..json_types import Json
+from ..node.files import SHIP
+from ..text import count, size_text
+from .engines.engine import UnlessStopped
+from .screen.console import Console
+from .ship.progress import ShipProgress
+
+if TYPE_CHECKING:
+    from .ship.addresses import Fetched
+    from .ship.pack import Pack
+
+LARGE = 20 * 1024 * 1024  # bytes; what is shipped then is worth a look
+NAMED = 3  # of the largest files
+SAID_AFTER = 1.0  # seconds
+
+
+class Shipment:
+    """What the tasks of a run are sent, and how far it has come."""
+
+    def __init__(self, config: LaunchConfig, console: Console) -> None:
+        self._config, self._console = config, console
+        self.packs: dict[str, Pack] = {}
+        self._progress = ShipProgress(0, 0)
+
+    @property
+    def described(self) -> Json:
+        """For the settings of a runner."""
+        return {"packs": {name: pack.describe() for name, pack in self.packs.items()}}
+
+    @property
+    def status(self) -> str:
+        """How far it has come, while there is something to wait for."""
+        return self._progress.line
+
+    async def pack(self, stack: AsyncExitStack, unless_stopped: UnlessStopped) -> None:
+        """Have it all ready, until *stack* is left; SpecError or CannotRead if it cannot be."""
+        ship = self._config.ship
+        if ship is None:
+            return
+        fetched = await self._fetch(ship, unless_stopped)
+        say, is_given_up = self._console.say, threading.Event()
+        packing = Packing(ship, fetched, not self._config.is_local, is_given_up.is_set)
+        soon = asyncio.get_running_loop().call_later(SAID_AFTER, say, "packing the files to ship")
+        try:
+            pack = await unless_stopped(asyncio.to_thread(packing.pack))
+        finally:
+            soon.cancel()
+            is_given_up.set()
+        stack.callback(pack.close)
+        say(*packing.summary(pack))
+        self.packs = {SHIP: pack}
+        tasks = self._config.size - self._config.local_chief
+        self._progress = ShipProgress(pack.size, tasks)
+
+    async def _fetch(self, ship: Ship, unless_stopped: UnlessStopped) -> Fetched:
+        if not ship.addresses:
+            return {}
+        from .ship.addresses import fetch_all
+
+        text = f"fetching {without_password(', '.join(ship.addresses))}"
+        soon = asyncio.get_running_loop().call_later(SAID_AFTER, self._console.say, text)
+        try:
+            return await unless_stopped(fetch_all(ship))
+        finally:
+            soon.cancel()
+
+    def sent(self, task_id: str, at: int) -> None:
+        """A task has been sent so many bytes of it."""
+        said = self._progress.sent(task_id, at, asyncio.get_running_loop().time())
+        if self._console.is_live:
+            self._console.status(self.status)
+        elif said:
+            self._console.say(said)
+
+
+class Packing:
+    """Goes on in a thread, for a disk may be slow."""
+
+    def __init__(
+        self, ship: Ship, fetched: Fetched, is_deflated: bool, is_given_up: Callable[[], bool]
+    ) -> None:
+        from .ship.tree import Tree
+
+        self._ship, self._fetched = ship, fetched
+        self._is_deflated, self._is_given_up = is_deflated, is_given_up
+        self._tree = Tree()
+
+    def pack(self) -> Pack:
+        """The caller has to close it."""
+        if not self._fetched:
+            return self._pack(self._ship)
+        from .ship.addresses import on_disk
+
+        with on_disk(self._ship, self._fetched) as ship:
+            return self._pack(ship)
+
+    def _pack(self, ship: Ship) -> Pack:
+        import tempfile
+
+        from .ship.pack import Packer, TooLarge
+
+        if ship.directory is not None:
+            self._tree.add_directory(ship.directory)
+        self._tree.add_files(ship.files)
+        try:
+            contents = tempfile.TemporaryFile(buffering=0)
+        except OSError as error:
+            raise CannotWrite(f"no room here for what is shipped: {error.strerror}") from error
+        packer = Packer(contents, ship.limit, self._is_deflated, self._is_given_up)
+        try:
+            return packer.pack(self._tree)
+        except BaseException as error:
+            contents.close()
+            if isinstance(error, TooLarge):
+                raise self._too_large() from None
+            raise
+
+    def _too_large(self) -> SpecError:
+        problem = f"of {size_text(self._ship.limit)} is exceeded; {self._largest()}"
+        return SpecError(None, "ship_limit", problem)
+
+    def _largest(self) -> str:
+        named = (f"{name} ({size_text(size)})" for name, size in self._tree.largest(NAMED))
+        return f"the largest files: {', '.join(named)}; leave out with .tfignore what no task needs"
+
+    def summary(self, pack: Pack) -> tuple[str, str]:
+        """What to say of it, and how loud."""
+        shipped = f"shipping {count(len(self._tree.files), 'file')}, {size_text(pack.size)}"
+        if pack.size < LARGE:
+            return shipped, "info"
+        return f"{shipped} to each task; {self._largest()}", "warning"
