@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
+from itertools import chain, groupby
 
 from ..json_types import Json
 from ..sanitize import plain
@@ -73,7 +74,7 @@ def status_of(
         word = "" if status.phase == "stopping" else "waiting: "
         lines.append(f"  {word}{plain(status.why)}")
     usages = {} if run.is_over else latest(run.measurements_file)
-    lines += map(narrow, _tree(status, end_of(run, now) - run.began, usages))
+    lines += map(narrow, task_tree(status, end_of(run, now) - run.began, usages))
     lines += [f"  TensorBoard: {address}" for address in status.tensorboards()]
     if files := run.brought_files():
         lines.append(f"  {count(len(files), 'file')} brought home: {run.brought}")
@@ -88,11 +89,13 @@ def _origin(run: RunDirectory) -> str:
     return plain(where)
 
 
-def _tree(status: RunStatus, now: float, usages: dict[str, Json]) -> list[str]:
+def task_tree(status: RunStatus, now: float, usages: dict[str, Json]) -> list[str]:
+    """Each job, and below it its tasks."""
     lines: list[str] = []
-    rows = iter(table(_task_row(task, now, usages) for task in status.tasks.values()))
+    job_rows = {job: [*_task_rows(status, job, now, usages)] for job in status.counts()}
+    rows = iter(table(chain.from_iterable(job_rows.values())))
     for job, states in status.counts().items():
-        total = sum(states.values())
+        total = len(job_rows[job])
         shown = ", ".join(f"{states[s]} {s}" for s in _SHOWN_STATES if s in states)
         restarts = status.jobs()[job]["restarts"]
         again = f" ({count(restarts, 'restart')})" if restarts else ""
@@ -100,6 +103,16 @@ def _tree(status: RunStatus, now: float, usages: dict[str, Json]) -> list[str]:
         for number in range(total):
             lines.append(f"  {'└─' if number == total - 1 else '├─'} {next(rows)}")
     return lines
+
+
+def _task_rows(
+    status: RunStatus, job: str, now: float, usages: dict[str, Json]
+) -> Iterator[tuple[str, ...]]:
+    """One for each task, or for all those in a row that differ in nothing else."""
+    rows = [_task_row(task, now, usages) for task in status.tasks.values() if task.job == job]
+    for rest, group in groupby(rows, key=lambda row: row[1:]):
+        names = [row[0] for row in group]
+        yield (names[0] if len(names) == 1 else f"{names[0]} - {names[-1]}", *rest)
 
 
 def _task_row(task: TaskStatus, now: float, usages: dict[str, Json]) -> tuple[str, ...]:
