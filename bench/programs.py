@@ -17,6 +17,7 @@ TFRUN = str(Path(sys.executable).with_name("tfrun"))
 # As pip leaves an installed package: compiled. Some environments forbid that.
 ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
 ENVIRONMENT["OMP_NUM_THREADS"] = "1"
+LIMIT = 900  # seconds; what takes longer hangs
 
 
 def tfrun(tasks: int, *command: str, flags: Sequence[str] = ()) -> list[str]:
@@ -45,7 +46,10 @@ def has_tensorflow() -> bool:
 
 
 def run(argv: Sequence[str]) -> None:
-    done = subprocess.run(argv, env=ENVIRONMENT, capture_output=True)
+    try:
+        done = subprocess.run(argv, env=ENVIRONMENT, capture_output=True, timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        raise RuntimeError(f"{argv[0]} did not end within {LIMIT} s") from None
     if done.returncode:
         words = done.stderr.decode(errors="replace")[-2000:]
         raise RuntimeError(f"{argv[0]} exited with {done.returncode}: {words}")

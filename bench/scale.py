@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import resource
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from bench import programs
 from bench.timing import Measured, Result
@@ -17,6 +16,7 @@ SIZES = [100, 1000, 10_000]
 ALONE = "one an agent"
 TOGETHER = 20  # tasks on an agent
 WHOLE = "whole command (s)"
+_PARENT = str(Path(__file__).with_name("parent.py"))
 
 
 def run(sizes: Sequence[int] = SIZES, times: int = 1) -> Result:
@@ -86,12 +86,10 @@ def simulate(
 
 def launch(argv: list[str], environment: dict[str, str] = programs.ENVIRONMENT) -> Measured:
     """What the command takes: time and CPU with all that it waited for, memory of the largest."""
-    start = time.perf_counter()
-    quiet = [(os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0)]
-    pid = os.posix_spawn(argv[0], argv, environment, file_actions=quiet)
-    _, status, usage = os.wait4(pid, 0)
-    seconds = time.perf_counter() - start
-    if status:
-        raise RuntimeError(f"tfrun ended with {os.waitstatus_to_exitcode(status)}")
-    cpu = usage.ru_utime + usage.ru_stime
-    return {"CPU (s)": cpu, WHOLE: seconds, "memory (MiB)": usage.ru_maxrss / 1024}
+    command = [sys.executable, "-I", "-S", _PARENT, str(programs.LIMIT), *argv]
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
+    code, seconds, cpu, memory = json.loads(done.stdout)
+    if code:
+        slow = f" after {seconds:.0f} s" if seconds >= programs.LIMIT else ""
+        raise RuntimeError(f"tfrun ended with {code}{slow}")
+    return {"CPU (s)": cpu, WHOLE: seconds, "memory (MiB)": memory}
