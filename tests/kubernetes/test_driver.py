@@ -45,7 +45,7 @@ class Driven:
             "tfmesos-abcd",
             client,
             self.events.put_nowait,
-            lambda task_id, task: (f":1 run {task_id} 20 self", Secret("5ec2e7")),
+            lambda task_id, task, port: (f":1 run {task_id} 20 self", Secret("5ec2e7")),
             lambda text, level: self.said.append(text),
             stub="the stub",
             links=self.links,

@@ -54,6 +54,20 @@ def test_a_pod_has_no_token_of_a_service_account_and_no_variables_of_services():
     assert spec["restartPolicy"] == "Never"
 
 
+def test_a_tensorboard_may_use_more_than_it_asks_for_and_listens_where_it_is_told():
+    made = config(tensorboard="/logs")
+    board = NewPod("tensorboard-0", "id-t", made.tasks[-1])
+    told = (OWNER, board, "settings", "secret")
+    (found,) = objects.pod(made, *told, is_local=True)["spec"]["containers"]
+    assert found["resources"] == {
+        "requests": {"cpu": "100m", "memory": "512Mi"},
+        "limits": {"cpu": "1000m", "memory": "2048Mi"},
+    }
+    assert {"name": "TFMESOS_ADDRESS", "value": "127.0.0.1"} in found["env"]
+    (found,) = objects.pod(made, *told)["spec"]["containers"]
+    assert "status.podIP" in json.dumps(found["env"]) and "127.0.0.1" not in json.dumps(found)
+
+
 def test_a_secret_is_in_the_secret_and_not_in_the_pod():
     made = config()
     hush = Secret("0123456789abcdef")

@@ -133,6 +133,24 @@ def test_a_pod_that_says_nothing_at_first_is_connected_all_the_same(certificate,
     assert dialled(certificate, converse, use) == b"second"
 
 
+def test_a_server_that_is_spoken_to_first_is_not_waited_for(certificate, monkeypatch):
+    monkeypatch.setattr(port_forward, "SETTLE", 2 * HANG)
+
+    async def converse(reader, writer):
+        await accept_websocket(reader, writer)
+        writer.write(PORTS)
+        assert await read_frame(reader) == (2, b"\x00GET /")
+        writer.write(frame(b"\x00page") + CLOSE)
+
+    async def main():
+        async with asyncio.timeout(HANG), scripted(converse, certificate) as client:
+            with await client.dial("x", 7777, speaks_first=False) as connection:
+                connection.sendall(b"GET /")
+                return await read_all(connection)
+
+    assert asyncio.run(main()) == b"page"
+
+
 def test_a_message_may_come_in_pieces_and_be_longer_than_any_buffer(certificate):
     data = bytes(range(256)) * 8192
     whole = frame(b"\x00" + data[:1_000_000], fin=False) + frame(data[1_000_000:], 0)

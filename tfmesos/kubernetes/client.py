@@ -128,16 +128,18 @@ class Client:
                 tail = (tail + data)[-limit:]
         return tail.decode(errors="replace")
 
-    async def dial(self, pod: str, port: int) -> socket.socket:
+    async def dial(self, pod: str, port: int, speaks_first: bool = True) -> socket.socket:
         """A connection to *port* at 127.0.0.1 inside the pod; its bytes go through the server.
 
-        Raises ConnectionRefusedError if nobody listens there. The caller closes it.
+        Raises ConnectionRefusedError if nobody listens there, where a server *speaks first*. The
+        caller closes it.
         """
         question = self._question("get", "pods/portforward", pod)
         handshake = Handshake()
         query = {"ports": str(port)}
         upgraded = await self._connection.upgrade(question, query, handshake.headers)
-        return await self._forwards.connect(handshake, upgraded, f"port {port} of pod {pod}")
+        what = f"port {port} of pod {pod}"
+        return await self._forwards.connect(handshake, upgraded, what, speaks_first)
 
     def _question(self, verb: str, resource: str, name: str = "") -> Question:
         namespace = "" if resource in _OF_CLUSTER else self.namespace

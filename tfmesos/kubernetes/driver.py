@@ -23,6 +23,7 @@ from .actions import KubernetesAction, NewPod
 from .api_error import ApiError, is_retryable
 from .client import Client
 from .events import KubernetesEvent
+from .local_ports import LocalPorts
 from .node_room import node_room
 from .objects import Owner
 from .ownership import Ownership
@@ -58,7 +59,7 @@ class KubernetesDriver:
         run_id: str,
         client: Client,
         emit: Callable[[KubernetesEvent], None],
-        expect: Callable[[str, Task], tuple[str, Secret]],
+        expect: Callable[[str, Task, int | None], tuple[str, Secret]],
         say: Callable[[str, str], None],
         *,
         stub: str,
@@ -78,6 +79,7 @@ class KubernetesDriver:
         self._number = 0  # of the secrets made so far
         self._users: dict[str, set[str]] = {}  # Secret -> the pods that may still read it
         self._calls = CallQueue()
+        self._ports = LocalPorts(self._dial_port)
         self._group: asyncio.TaskGroup
 
     async def run(self) -> None:
@@ -155,6 +157,7 @@ class KubernetesDriver:
     def _drop(self, pod: str) -> None:
         """There is none of that name any more."""
         self._task_of.pop(pod, None)
+        self._ports.close(pod)
         self._unwanted.discard(pod)
 
     async def dial(self, task_id: str) -> socket.socket:
@@ -162,6 +165,11 @@ class KubernetesDriver:
         assert self._owner is not None
         name = objects.pod_name(self._owner, self._pod_of[task_id])
         return await self._client.dial(name, LINK_PORT)
+
+    async def _dial_port(self, pod: str, port: int) -> socket.socket:
+        assert self._owner is not None
+        name = objects.pod_name(self._owner, pod)
+        return await self._client.dial(name, port, speaks_first=False)
 
     # What the engine wants done
 
@@ -179,7 +187,8 @@ class KubernetesDriver:
     def _forget(self, names: Sequence[str]) -> None:
         """Nobody connects to these any more."""
         self._unwanted.update(names)
-        for name in names if self._links else ():
+        for name in names:
+            self._ports.close(name)
             if self._links and (task_id := self._task_of.get(name)):
                 self._links.end(task_id)
 
@@ -194,15 +203,22 @@ class KubernetesDriver:
             some = pods[at : at + SECRETS]
             self._number += 1
             name = objects.pod_name(self._owner, f"secret-{self._number}")
-            told = {pod.name: self._expect(pod.task_id, pod.task) for pod in some}
+            ports = {pod.name: self._local_port(pod) for pod in some}
+            told = {pod.name: self._expect(pod.task_id, pod.task, ports[pod.name]) for pod in some}
             self._users[name] = set(told)
             proofs = {pod: secret for pod, (_, secret) in told.items()}
             secrets.append(objects.secret(self._config, self._owner, name, self._stub, proofs))
             for pod in some:
                 self._task_of[pod.name], self._pod_of[pod.task_id] = pod.task_id, pod.name
                 about = (self._config, self._owner, pod, told[pod.name][0], name, avoid)
-                bodies.append(objects.pod(*about))
+                bodies.append(objects.pod(*about, is_local=ports[pod.name] is not None))
         return secrets, bodies
+
+    def _local_port(self, pod: NewPod) -> int | None:
+        """Where a browser finds its task, if it does not find the pod."""
+        if self._links is None or not pod.task.is_aside or pod.task.job.port:
+            return None
+        return self._ports.open(pod.name, self._group)
 
     async def _create_all(
         self, pods: Sequence[NewPod], secrets: Sequence[Json], bodies: Sequence[Json]

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
-from ..config.job import Job, Task
+from ..config.job import TENSORBOARD, Job, Task
 from ..config.launch import LaunchConfig
 from ..config.secret import Secret
 from ..json_types import Json
@@ -23,6 +23,10 @@ RUN, USER, JOB, INDEX = "tfmesos/run", "tfmesos/user", "tfmesos/job", "tfmesos/i
 TASK_ID, RENEWED = "tfmesos/task-id", "tfmesos/renewed"  # annotations
 STUB = "stub"  # its key in the secret
 MIN_GRACE = 2.0  # seconds beyond those of the command, for its runner to report
+
+_LOOPBACK: Json = {"value": "127.0.0.1"}
+_POD_IP: Json = {"valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
+_BOARD_CPUS, _BOARD_MEM = 1000, 2048.0  # thousandths and MiB that a TensorBoard may use
 
 _CODE = "import os;exec(os.environ.pop('TFMESOS_STUB'))"
 
@@ -97,8 +101,13 @@ def pod(
     settings: str,
     secret: str,
     avoid: Sequence[str] = (),
+    is_local: bool = False,
 ) -> Json:
-    """The pod of a task; *settings* is what its stub is told, *secret* the object with the rest."""
+    """The pod of a task; *settings* is what its stub is told, *secret* the object with the rest.
+
+    *is_local*: it listens at its loopback, where only we find it.
+    """
+    container = _container(config, new, settings, secret, is_local)
     ours: Json = {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -108,7 +117,7 @@ def pod(
             "annotations": {TASK_ID: new.task_id},
             "ownerReferences": [owner.reference],
         },
-        "spec": _spec(config, owner, new, settings, secret, avoid),
+        "spec": _spec(config, owner, new, container, avoid),
     }
     theirs = _template(config, new.task.job)
     if spec := theirs.get("spec"):
@@ -143,12 +152,7 @@ def _labels(config: LaunchConfig, owner: Owner, task: Task) -> dict[str, str]:
 
 
 def _spec(
-    config: LaunchConfig,
-    owner: Owner,
-    new: NewPod,
-    settings: str,
-    secret: str,
-    avoid: Sequence[str],
+    config: LaunchConfig, owner: Owner, new: NewPod, container: Json, avoid: Sequence[str]
 ) -> Json:
     volumes = _volumes(config)
     finalizer = config.kill_grace if config.finalizer else 0.0
@@ -158,13 +162,15 @@ def _spec(
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         "terminationGracePeriodSeconds": round(grace + 0.499),
-        "containers": [_container(config, new, settings, secret)],
+        "containers": [container],
         **({"volumes": [volume for volume, _ in volumes]} if volumes else {}),
         **placement(new.task.job, selector(owner.name, new.task.job), avoid),
     }
 
 
-def _container(config: LaunchConfig, new: NewPod, settings: str, secret: str) -> Json:
+def _container(
+    config: LaunchConfig, new: NewPod, settings: str, secret: str, is_local: bool
+) -> Json:
     job, mounts = new.task.job, [mount for _, mount in _volumes(config)]
     return {
         "name": CONTAINER,
@@ -175,9 +181,9 @@ def _container(config: LaunchConfig, new: NewPod, settings: str, secret: str) ->
             {"name": "TFMESOS_RUNNER", "value": _literal(settings)},
             _from_secret("TFMESOS_SECRET", secret, new.name),
             _from_secret("TFMESOS_STUB", secret, STUB),
-            {"name": "TFMESOS_ADDRESS", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},
+            {"name": "TFMESOS_ADDRESS", **(_LOOPBACK if is_local else _POD_IP)},
         ],
-        "resources": {"requests": (needs := _resources(config, job)), "limits": needs},
+        "resources": _requests(config, job),
         **({"volumeMounts": mounts} if mounts else {}),
         **_user(config),
     }
@@ -200,8 +206,17 @@ def _user(config: LaunchConfig) -> Json:
     return {"securityContext": {"runAsUser": int(user), **more}}
 
 
-def _resources(config: LaunchConfig, job: Job) -> dict[str, str]:
-    amounts = {"cpu": f"{job.needs.cpus}m", "memory": _bytes(job.mem)}
+def _requests(config: LaunchConfig, job: Job) -> Json:
+    """A task may use what it asks for; a TensorBoard asks for little, and is idle mostly."""
+    needs = limits = _resources(config, job, job.needs.cpus, job.mem)
+    if job.task_type == TENSORBOARD:
+        most = max(job.needs.cpus, _BOARD_CPUS), max(job.mem, _BOARD_MEM)
+        limits = _resources(config, job, *most)
+    return {"requests": needs, "limits": limits}
+
+
+def _resources(config: LaunchConfig, job: Job, cpus: int, mem: float) -> dict[str, str]:
+    amounts = {"cpu": f"{cpus}m", "memory": _bytes(mem)}
     if job.disk:
         amounts["ephemeral-storage"] = _bytes(job.disk)
     if job.gpus:

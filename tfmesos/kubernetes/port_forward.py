@@ -118,15 +118,19 @@ class PortForwards:
     def __init__(self) -> None:
         self._pumps: set[asyncio.Task[None]] = set()
 
-    async def connect(self, handshake: Handshake, answer: Upgraded, what: str) -> socket.socket:
+    async def connect(
+        self, handshake: Handshake, answer: Upgraded, what: str, speaks_first: bool = True
+    ) -> socket.socket:
         """A local socket that stands for *what*; *answer* is that to the *handshake*.
 
-        Raises ConnectionRefusedError if nobody listens there, and Unreachable.
+        Raises ConnectionRefusedError if nobody listens there, and Unreachable. Of a server that
+        does not *speak first* nobody knows: then the socket ends at once.
         """
         try:
             handshake.check(answer)
             pump = _Pump(answer, what)
-            await pump.settle()
+            if speaks_first:
+                await pump.settle()
         except BaseException:
             answer.stream.abort()
             raise

