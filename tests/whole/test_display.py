@@ -128,7 +128,7 @@ def test_a_smaller_and_a_larger_terminal_do_not_tear_the_table(tmp_path, end):
 # Draws a table for each width that the terminal has, below twenty lines of output.
 RESIZED = """
 import os, sys, time
-from tfmesos.launcher.live_area import LiveArea
+from tfmesos.launcher.screen.live_area import LiveArea
 
 class Rows:
     def lines(self, columns, rows, colour=False):
