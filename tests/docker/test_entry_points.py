@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from tests.commands import tfrun
-from tests.jobfiles.tfjobs import replica, tf_job
+from tests.jobfiles.tfjob.tfjobs import replica, tf_job
 
 IMAGE = "tfmesos-tests/entry"
 

@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfmesos.errors import SpecError
-from tfmesos.jobfiles import marathon, tfjob
+from tfmesos.jobfiles.marathon import group as marathon
 from tfmesos.jobfiles.native import checked, jobs_and_settings
+from tfmesos.jobfiles.tfjob import document as tfjob
 from tfmesos.jobfiles.translation import JobFileError
 
-from . import tfjobs
-from .marathon_group import group
+from .marathon.groups import group
+from .tfjob import tfjobs
 
 V1 = tfjob.from_ours(
     {

@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfmesos.config.settings import DEFAULTS
-from tfmesos.jobfiles import marathon, tfjob
+from tfmesos.jobfiles.marathon import group as marathon
 from tfmesos.jobfiles.native import checked, jobs_and_settings
+from tfmesos.jobfiles.tfjob import document as tfjob
 from tfmesos.jobfiles.translation import JobFileError
 from tfmesos.launcher.inputs.configuration import make_config
 

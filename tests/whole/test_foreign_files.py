@@ -10,9 +10,10 @@ import pytest
 import yaml
 
 from tests.commands import needs_tensorboard, needs_tensorflow, tfrun
-from tests.jobfiles import PROGRAMS, tfjobs
-from tests.jobfiles.marathon_group import group
-from tests.jobfiles.tfjobs import replica, tf_job
+from tests.jobfiles import PROGRAMS
+from tests.jobfiles.marathon.groups import group
+from tests.jobfiles.tfjob import tfjobs
+from tests.jobfiles.tfjob.tfjobs import replica, tf_job
 
 TELL = """
 import os, sys

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any, Protocol
 
-from . import dcos, marathon, tfjob, tfjob_pods
+from . import dcos
+from .marathon import group as marathon
 from .native import checked
 from .reading import Tree
+from .tfjob import document as tfjob
+from .tfjob import on_kubernetes as tfjob_on_kubernetes
 from .translation import Document, JobFileError, Translation
 
 
@@ -39,7 +42,7 @@ def written(document: Document, format: str) -> str:
 def translate(tree: Tree, for_kubernetes: bool = False) -> Translation:
     """The document in our format; JobFileError with file and line if it is wrong."""
     foreign = next((one for one in FOREIGN if one.is_mine(tree.value)), None)
-    reader: Reader | None = tfjob_pods if foreign is tfjob and for_kubernetes else foreign
+    reader: Reader | None = tfjob_on_kubernetes if foreign is tfjob and for_kubernetes else foreign
     try:
         if reader is None:
             return Translation(checked(tree.value))

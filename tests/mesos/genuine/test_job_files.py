@@ -10,8 +10,9 @@ import pytest
 import yaml
 
 from tests.commands import needs_tensorboard, tfrun
-from tests.jobfiles import PROGRAMS, tfjobs
-from tests.jobfiles.marathon_group import group
+from tests.jobfiles import PROGRAMS
+from tests.jobfiles.marathon.groups import group
+from tests.jobfiles.tfjob import tfjobs
 
 if find_spec("tensorflow") is None:
     pytest.skip("the programs need TensorFlow: pip install tensorflow", allow_module_level=True)

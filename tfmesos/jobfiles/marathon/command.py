@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from .exports import SERVER_COMMAND
-from .translation import Document
+from ..exports import SERVER_COMMAND
+from ..translation import Document
 
 LABEL = "tfmesos"  # holds cmd, args or serve of the job in JSON
 DOMAIN = "marathon.mesos"  # of Mesos-DNS

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfmesos.jobfiles import quantities
+from tfmesos.jobfiles.tfjob import quantities
 
 
 @pytest.mark.parametrize(

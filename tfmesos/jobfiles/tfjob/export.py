@@ -7,12 +7,10 @@ from collections.abc import Mapping
 from math import inf
 from typing import Any
 
-from ..config import units
-from ..config.restarts import parse_codes
-from ..config.volumes import Volume
-from . import quantities
-from .expansion import escaped
-from .exports import (
+from ...config import units
+from ...config.restarts import parse_codes
+from ...config.volumes import Volume
+from ..exports import (
     EVERY_CODE,
     SERVER_COMMAND,
     at,
@@ -22,10 +20,12 @@ from .exports import (
     refuse_others,
     volumes_of,
 )
+from ..translation import Document, JobFileError
+from . import quantities
+from .expansion import escaped
 from .pod_resources import GPUS
 from .pods import CONTAINER, PORT, SHELL
 from .replicas import CHIEFS, TYPES
-from .translation import Document, JobFileError
 
 _TFJOB = "a TFJob"
 _LABEL = r"[a-z]([-a-z0-9]{0,48}[a-z0-9])?"  # with room for -worker-12 in a name of 63 letters

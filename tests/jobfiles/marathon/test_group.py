@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from tfmesos.jobfiles.marathon import from_ours, is_mine, to_ours
+from tfmesos.jobfiles.marathon.group import from_ours, is_mine, to_ours
 from tfmesos.jobfiles.translation import JobFileError
 
-from .marathon_group import group
+from .groups import group
 
 ALWAYS = {"restart_policy": "task", "retry_codes": "1-255", "restarts": "unlimited"}
 ARGS = [

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
+from ..parts import Part
+from ..translation import Document, JobFileError
 from . import quantities
-from .parts import Part
-from .translation import Document, JobFileError
 
 GPUS = ("nvidia.com/gpu", "alpha.kubernetes.io/nvidia-gpu")
 

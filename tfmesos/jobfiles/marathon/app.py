@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ..record import Record
-from .marathon_command import LABEL, Words, template_of
-from .parts import Part
-from .translation import Document, JobFileError, Key
+from ...record import Record
+from ..parts import Part
+from ..translation import Document, JobFileError, Key
+from .command import LABEL, Words, template_of
 
 _OF_MARATHON = "is about Marathon and has no meaning here"
 _BACK_OFF = "has no meaning here: a failed task is started again after 1, 2, 4 ... 30 s"

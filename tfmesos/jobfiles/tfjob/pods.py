@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..record import NOTHING, Record
+from ...record import NOTHING, Record
+from ..exports import SERVER_COMMAND
+from ..parts import Part
+from ..translation import Document, JobFileError, Key
 from .expansion import expanded, references
-from .exports import SERVER_COMMAND
-from .parts import Part
 from .pod_resources import resources_of
 from .pod_volumes import mounts_of, volumes_of
-from .translation import Document, JobFileError, Key
 
 CONTAINER = "tensorflow"  # the one container of a replica that the operator looks at
 PORT = "tfjob-port"  # the name of the port that the others use

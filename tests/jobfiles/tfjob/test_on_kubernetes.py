@@ -4,11 +4,11 @@ import copy
 
 import pytest
 
-from tests.jobfiles.test_tfjob import new, old, replica, typed
-from tfmesos.jobfiles import tfjob
+from tests.jobfiles.tfjob.test_document import new, old, replica, typed
 from tfmesos.jobfiles.formats import translate
 from tfmesos.jobfiles.reading import Tree
-from tfmesos.jobfiles.tfjob_pods import to_ours
+from tfmesos.jobfiles.tfjob import document as tfjob
+from tfmesos.jobfiles.tfjob.on_kubernetes import to_ours
 from tfmesos.jobfiles.translation import JobFileError
 
 POD = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .parts import Part
+from ..parts import Part
 
 
 def volumes_of(spec: Part) -> dict[str, Part]:

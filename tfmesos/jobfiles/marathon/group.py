@@ -6,13 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import tensorboard
-from .common import EVERY_FAILURE, take_fields, take_variables, volumes_of
-from .marathon_app import App, read_app
-from .marathon_command import Cluster, address, flags_in, rendered, with_placeholders
-from .marathon_export import from_ours
-from .parts import Part
-from .translation import Document, JobFileError, Key, Translation
+from .. import tensorboard
+from ..common import EVERY_FAILURE, take_fields, take_variables, volumes_of
+from ..parts import Part
+from ..translation import Document, JobFileError, Key, Translation
+from .app import App, read_app
+from .command import Cluster, address, flags_in, rendered, with_placeholders
+from .export import from_ours
 
 __all__ = ["from_ours", "is_mine", "to_ours"]
 

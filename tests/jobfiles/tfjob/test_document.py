@@ -9,7 +9,7 @@ import yaml
 
 from tfmesos.jobfiles.formats import translate
 from tfmesos.jobfiles.reading import read
-from tfmesos.jobfiles.tfjob import is_mine, to_ours
+from tfmesos.jobfiles.tfjob.document import is_mine, to_ours
 from tfmesos.jobfiles.translation import JobFileError
 
 RETRIED = {"restart_policy": "task", "retry_codes": "128-255", "restarts": "unlimited"}

@@ -6,11 +6,11 @@ import copy
 from collections.abc import Iterator
 from typing import Any
 
-from . import tfjob
+from ..translation import Document, Translation
+from . import document as tfjob
 from .pod_resources import GPUS
 from .pods import CONTAINER, PORT
 from .replicas import TYPES
-from .translation import Document, Translation
 
 # What is read as for a Mesos; all else is taken as it is.
 _OF_SPEC = ("containers", "restartPolicy")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import tensorboard
-from .parts import Part
+from .. import tensorboard
+from ..parts import Part
+from ..translation import Document, JobFileError, Translation
+from .export import from_ours
 from .pod_volumes import mounts_of, volumes_of
 from .pods import Pod
 from .pods import read as read_pod
 from .replicas import CHIEFS, Replica, check, restarts, run_of, settings_of, type_of
-from .tfjob_export import from_ours
-from .translation import Document, JobFileError, Translation
 
 __all__ = ["from_ours", "is_mine", "to_ours"]
 

@@ -6,9 +6,9 @@ import json
 from itertools import count
 from math import inf
 
-from ..config.constraints import Constraint, parse_for_job
-from ..config.constraints import parse as parse_constraint
-from .exports import (
+from ...config.constraints import Constraint, parse_for_job
+from ...config.constraints import parse as parse_constraint
+from ..exports import (
     EVERY_CODE,
     at,
     jobs_of,
@@ -17,8 +17,8 @@ from .exports import (
     refuse_others,
     volumes_of,
 )
-from .marathon_command import LABEL, Cluster, address, rendered
-from .translation import Document, JobFileError, Key
+from ..translation import Document, JobFileError, Key
+from .command import LABEL, Cluster, address, rendered
 
 _GROUP = "a Marathon group"
 _NAME = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"

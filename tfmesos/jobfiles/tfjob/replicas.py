@@ -6,11 +6,11 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..record import NOTHING, Record
-from .common import take_fields, take_variables, volumes_of
-from .parts import Part
+from ...record import NOTHING, Record
+from ..common import take_fields, take_variables, volumes_of
+from ..parts import Part
+from ..translation import Document, JobFileError, Key, Translation
 from .pods import Pod
-from .translation import Document, JobFileError, Key, Translation
 
 # What the operator calls them, and the name of our job, which is the task type in TF_CONFIG.
 TYPES = {"Chief": "chief", "Master": "master", "Worker": "worker", "PS": "ps"}

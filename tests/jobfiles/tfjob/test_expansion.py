@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfmesos.jobfiles.expansion import escaped, expanded, references
+from tfmesos.jobfiles.tfjob.expansion import escaped, expanded, references
 
 VALUES = {"A": "1", "B": "2"}
 
