@@ -175,3 +175,8 @@ def test_unit_tests_start_no_run():
 def test_no_module_is_too_long_to_be_about_one_thing():
     sizes = {path: len(path.read_text().splitlines()) for path in PACKAGE.rglob("*.py")}
     assert {dotted(path): lines for path, lines in sizes.items() if lines > 350} == {}
+
+
+def test_no_file_of_tests_is_too_long_to_be_about_one_promise():
+    sizes = {path: len(path.read_text().splitlines()) for path in TESTS.rglob("*.py")}
+    assert {path: lines for path, lines in sizes.items() if lines > 400} == {}

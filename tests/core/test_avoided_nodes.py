@@ -4,7 +4,7 @@ import pytest
 
 from tests.builders import an_offer, workers
 from tests.replay import Run, only
-from tfmesos.core.avoided_nodes import AVOIDED_FOR
+from tfmesos.core.avoided_nodes import AVOIDED_FOR, AvoidedNodes
 from tfmesos.mesos import actions as calls
 
 from .restart_policies import said
@@ -37,3 +37,16 @@ def test_the_only_agent_there_is_gets_all_the_attempts():
         run.update("worker:0", "TASK_FAILED", "no python3 there")
         run.wait(3)
     assert run.outcome.exit_code == 1
+
+
+def test_a_node_is_left_alone_after_two_failures_in_a_row():
+    nodes = AvoidedNodes()
+    nodes.failed("n", 1.0)
+    nodes.worked("n")
+    nodes.failed("n", 2.0)
+    assert nodes.until == {}
+    nodes.failed("n", 3.0)
+    assert nodes.until == {"n": 3.0 + AVOIDED_FOR}
+    nodes.failed("n", 40.0)
+    nodes.worked("another")
+    assert nodes.until == {"n": 3.0 + AVOIDED_FOR}

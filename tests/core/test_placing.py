@@ -3,6 +3,7 @@
 from tests.builders import an_offer, servers, workers
 from tests.replay import Run, only
 from tfmesos.core import actions as do
+from tfmesos.core.tasks import Stage, Tasks
 from tfmesos.mesos import actions as calls
 from tfmesos.mesos import events as mesos
 from tfmesos.mesos.gang import HOLD
@@ -83,3 +84,15 @@ def test_offers_are_void_once_the_master_is_lost():
     run(mesos.Disconnected("connection reset"))
     run.subscribe()
     assert only(calls.Launch, run.offer(an_offer("o2"))) == []
+
+
+def test_a_task_beside_the_launcher_needs_no_place():
+    tasks = [task for job in (workers(2), servers(1)) for task in job.tasks]
+    members = Tasks(tasks, "run")
+    members.add_local(tasks[1], "local-id", "127.0.0.1:1")
+    first, second, _ = members
+    assert (second.task_id, second.is_local, second.hostname) == ("local-id", True, "this machine")
+    assert (second.address, second.stage) == ("127.0.0.1:1", Stage.REGISTERED)
+    assert members.live("local-id") is second and not first.is_local
+    assert [member.task.name for member in members.waiting()] == ["worker:0", "ps:0"]
+    assert members.with_runner == 1 and members.live_count == 1
