@@ -253,7 +253,7 @@ def test_a_pod_that_somebody_deletes_is_told_so_and_not_that_it_was_stopped():
     run = Run(workers(1)).up()
     run.running("worker-0", is_deleting=True)
     run.exit("worker:0", 143, "was ended by its agent: it was killed by SIGTERM (signal 15)")
-    assert run.outcome.cause.reason == "was deleted by somebody"
+    assert run.outcome.cause.reason == "was deleted from outside the run"
 
 
 def test_a_preempted_pod_is_told_so_where_the_server_tells():
@@ -263,11 +263,36 @@ def test_a_preempted_pod_is_told_so_where_the_server_tells():
     assert "preemption" in run.outcome.cause.reason
 
 
+def test_a_pod_whose_preemption_an_event_tells_is_lost_and_started_again_if_the_policy_says_so():
+    def preempt(pod):
+        run.running(pod, is_deleting=True)
+        run(kubernetes.PodPreempted(pod, "Preempted by a/b on node node-1"))
+        run.exit("worker:0", 3, "was ended by its agent: it exited with 3")
+        run.wait(10)
+
+    why = "had to make room for a pod of higher priority (preemption): Preempted by a/b"
+    run = Run(workers(1), restarts=RestartPolicy(1, "all")).up()
+    preempt("worker-0")
+    assert run.made()[1] == ["worker-0-2"] and any(why in text for text in run.said())
+    run.up()
+    preempt("worker-0-2")
+    assert (run.outcome.cause.reason, run.outcome.cause.code) == (why, 3)
+
+
+def test_a_preempted_pod_that_is_gone_before_its_runner_could_report_is_told_so():
+    run = Run(workers(1)).up()
+    run.running("worker-0", is_deleting=True)
+    run(kubernetes.PodPreempted("worker-0"))
+    run.gone("worker-0")
+    run.wait(5)
+    assert "(preemption)" in run.outcome.cause.reason
+
+
 def test_a_pod_that_is_gone_at_once_was_deleted_by_somebody():
     run = Run(workers(1)).up()
     run.gone("worker-0")
     run.wait(5)
-    assert run.outcome.cause.reason == "was deleted by somebody"
+    assert run.outcome.cause.reason == "was deleted from outside the run"
 
 
 def test_the_end_that_a_runner_reports_comes_before_the_code_of_its_container():

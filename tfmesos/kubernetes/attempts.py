@@ -23,7 +23,7 @@ class Attempt:
     is_known: bool = False  # the server has told of it
     is_seen: bool = False  # its container runs
     is_cut_off: bool = False  # its node is silent
-    is_leaving: bool = False  # somebody else has it deleted
+    leaving: str = ""  # why somebody else has it deleted
     was_killed: bool = False  # by us
     is_kept: bool = False  # it goes on while another one waits for its place
     refusal: str = ""  # the scheduler's words

@@ -75,18 +75,18 @@ class Client:
             return False
         return True
 
-    async def list(self, kind: str, selector: str = "") -> tuple[Objects, str]:
+    async def list(self, kind: str, selector: str = "", fields: str = "") -> tuple[Objects, str]:
         """All of them, and the version from which a watch tells what changes."""
         for _ in range(FULL_LISTS - 1):
             try:
-                return await self._list(kind, selector)
+                return await self._list(kind, selector, fields)
             except Expired:
                 pass  # it took too long to fetch the next page: begin anew
-        return await self._list(kind, selector)
+        return await self._list(kind, selector, fields)
 
-    async def _list(self, kind: str, selector: str) -> tuple[Objects, str]:
+    async def _list(self, kind: str, selector: str, fields: str) -> tuple[Objects, str]:
         items: Objects = []
-        query = {"labelSelector": selector, "limit": str(PAGE)}
+        query = {"labelSelector": selector, "fieldSelector": fields, "limit": str(PAGE)}
         while True:
             page = await self._ask("GET", self._question("list", kind), query)
             items += self._items(page)

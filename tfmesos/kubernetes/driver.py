@@ -18,7 +18,7 @@ from ..json_types import Json
 from ..text import count
 from . import actions as do
 from . import events as happened
-from . import objects, rights
+from . import objects
 from .actions import KubernetesAction, NewPod
 from .api_error import ApiError, is_retryable
 from .client import Client
@@ -29,7 +29,9 @@ from .objects import Owner
 from .ownership import Ownership
 from .pod_status import PodSeen
 from .pod_watch import PodWatch
+from .preemptions import Preemptions
 from .quota import is_hopeless
+from .review import check_rights
 
 log = logging.getLogger(__name__)
 
@@ -80,6 +82,7 @@ class KubernetesDriver:
         self._users: dict[str, set[str]] = {}  # Secret -> the pods that may still read it
         self._calls = CallQueue()
         self._ports = LocalPorts(self._dial_port)
+        self._preemptions = Preemptions(client, emit)
         self._group: asyncio.TaskGroup
 
     async def run(self) -> None:
@@ -107,7 +110,7 @@ class KubernetesDriver:
         end, said = clock() + self._give_up_after, ""
         while True:
             try:
-                await self._check_rights()
+                await check_rights(self._client, dials=self._links is not None)
                 _, version = await self._client.list("pods", f"{objects.RUN}=none")
                 self._owner = await self._ownership.create()
                 return version
@@ -119,23 +122,6 @@ class KubernetesDriver:
                     self._emit(happened.ServerSought(f"{said}; trying again"))
             await asyncio.sleep(RETRY_PAUSE)
 
-    async def _check_rights(self) -> None:
-        """Before anything is made. A server that does not tell will refuse what it must."""
-        namespace, ask = self._client.namespace, self._client.create
-        try:
-            review = await ask("selfsubjectrulesreviews", rights.rules_review(namespace))
-            unsure = rights.lacking(review, rights.needed(dials=self._links is not None))
-            reviews = [rights.access_review(namespace, right) for right in unsure]
-            found = await asyncio.gather(*(ask("selfsubjectaccessreviews", it) for it in reviews))
-        except ApiError as error:
-            if error.is_retryable or error.code == 401:
-                raise
-            log.debug("the server does not tell what we may do: %s", error)
-            return
-        pairs = zip(unsure, found, strict=True)
-        if missing := [right for right, it in pairs if not rights.is_granted(it)]:
-            raise rights.forbidden(missing, namespace)
-
     async def _watch(self, owner: Owner, version: str) -> None:
         try:
             await PodWatch(self._client, owner, self._emit, self._saw).run(version)
@@ -145,6 +131,7 @@ class KubernetesDriver:
     def _saw(self, pod: PodSeen, is_gone: bool) -> None:
         """A runner is connected to from the moment that its container runs."""
         task_id, is_unwanted = self._task_of.get(pod.name), pod.name in self._unwanted
+        self._ask_why(pod, is_unwanted)
         if is_gone:
             self._drop(pod.name)
         if self._links is None or task_id is None or is_unwanted:
@@ -153,6 +140,12 @@ class KubernetesDriver:
             self._links.end(task_id)
         elif pod.is_running and not pod.is_deleting:
             self._links.begin(task_id)
+
+    def _ask_why(self, pod: PodSeen, is_unwanted: bool) -> None:
+        """Somebody else has it deleted, and the server does not say who: events may."""
+        if pod.is_deleting and not (is_unwanted or pod.disruption or pod.has_ended):
+            assert self._owner is not None
+            self._preemptions.ask(objects.pod_name(self._owner, pod.name), pod.name, self._group)
 
     def _drop(self, pod: str) -> None:
         """There is none of that name any more."""

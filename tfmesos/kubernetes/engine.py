@@ -19,7 +19,16 @@ from .attempts import Attempt, Attempts
 from .events import KubernetesEvent, NodeRoom
 from .explain import explain
 from .gang import HOLD, Gang
-from .pod_ends import DELETED, HOPELESS_AFTER, KILLED, SAYS_LITTLE, deletion, ending, trouble
+from .pod_ends import (
+    DELETED,
+    HOPELESS_AFTER,
+    KILLED,
+    SAYS_LITTLE,
+    deletion,
+    ending,
+    preemption,
+    trouble,
+)
 from .pod_status import PodSeen
 
 EXPLAIN_AFTER = 0.5  # seconds after news: an explanation looks at every pod
@@ -85,6 +94,8 @@ class KubernetesEngine:
                 return self._changed(pod, now)
             case happened.PodGone(name):
                 return self._gone(name, now)
+            case happened.PodPreempted(name, detail):
+                return self._preempted(name, detail)
             case happened.NodesCounted(nodes):
                 return self._counted(nodes, now)
             case Ticked():
@@ -212,10 +223,17 @@ class KubernetesEngine:
 
     def _leaving(self, attempt: Attempt, pod: PodSeen) -> list[Output]:
         """Somebody has it deleted: its runner is about to say that it was told to end."""
-        if not pod.is_deleting or attempt.was_killed or attempt.is_leaving:
+        if not pod.is_deleting or attempt.was_killed or attempt.leaving:
             return []
-        attempt.is_leaving = True
-        return [tell.NodeDrained(attempt.task_id, deletion(pod))]
+        attempt.leaving = deletion(pod)
+        return [tell.NodeDrained(attempt.task_id, attempt.leaving)]
+
+    def _preempted(self, name: str, detail: str) -> list[Output]:
+        attempt = self._attempts.named(name)
+        if attempt is None or not attempt.is_live:
+            return []
+        attempt.leaving = preemption(detail)
+        return [tell.NodeDrained(attempt.task_id, attempt.leaving)]
 
     def _in_trouble(self, attempt: Attempt, kind: str, said: str, now: float) -> list[Output]:
         """The kubelet tries again; we wait for that a little, and say so."""
@@ -249,7 +267,8 @@ class KubernetesEngine:
         attempt.is_ended = True
         if attempt.was_killed:
             return [tell.TaskEnded(attempt.task_id, KILLED, "was killed", was_killed=True)]
-        return [tell.TaskEnded(attempt.task_id, 1, DELETED, is_lost=True)]
+        reason = attempt.leaving or DELETED
+        return [tell.TaskEnded(attempt.task_id, 1, reason, is_lost=True)]
 
     # When time has passed
 

@@ -49,6 +49,13 @@ class PodGone(KubernetesEvent):
     name: str
 
 
+class PodPreempted(KubernetesEvent):
+    """It is deleted to make room for another one; *detail* are the words of the scheduler."""
+
+    name: str
+    detail: str = ""
+
+
 class PodsListed(KubernetesEvent):
     """All that there are: others are gone."""
 

@@ -49,7 +49,7 @@ _REASONS = {
     "NodeAffinity": "was refused by its node: its labels have changed",
     "UnexpectedAdmissionError": "was refused by its node",
 }
-DELETED = "was deleted by somebody"
+DELETED = "was deleted from outside the run"
 
 
 def ending(task_id: str, task: Task, pod: PodSeen, was_killed: bool) -> TaskEnded | None:
@@ -103,6 +103,12 @@ def _short(text: str) -> str:
 def deletion(pod: PodSeen | None) -> str:
     """Why a pod goes that we did not ask to go."""
     return _DISRUPTIONS.get(pod.disruption, DELETED) if pod else DELETED
+
+
+def preemption(detail: str) -> str:
+    """Likewise, where the scheduler says why."""
+    words, detail = _DISRUPTIONS["PreemptionByScheduler"], re.sub(r" on node \S+$", "", detail)
+    return f"{words}: {_short(detail)}" if detail else words
 
 
 def trouble(pod: PodSeen, image: str) -> str:

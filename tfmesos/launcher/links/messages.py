@@ -67,7 +67,8 @@ def runner_settings(
         "port_is_wish": bool(task.job.port) and not task.job.insists_on_port,
         "env": gpus_of_seat(gpu_ids),
         "grace": runner_grace(config),
-        "stop_grace": config.stop_grace,
+        # A pod has this time also if others have it ended, a task of Mesos may have three seconds.
+        "stop_grace": config.kill_grace if config.is_kubernetes else config.stop_grace,
         "stop_signal": config.stop_signal,
         "same_machine": config.is_local,
         "secrets": config.secrets,
