@@ -18,7 +18,7 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 from tfmesos.http.server import Answer, Request, Server
-from tfmesos.mesos.recordio import encode
+from tfmesos.mesos.api.recordio import encode
 from tfmesos.node import timings, wire
 from tfmesos.node.address import split_address
 from tfmesos.node.handshake import NONCE_BYTES, STUB_SETTINGS, RunnerHandshake

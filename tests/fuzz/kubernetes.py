@@ -9,16 +9,16 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from tests.kubernetes.api.test_kubeconfig import HIDDEN, document
 from tests.kubernetes.servers import frame, recorded
-from tests.kubernetes.test_kubeconfig import HIDDEN, document
 from tfmesos.config.secret import Secret
 from tfmesos.errors import TFMesosError
-from tfmesos.kubernetes.access import Plugin
-from tfmesos.kubernetes.api_error import ApiError, Question, refusal
-from tfmesos.kubernetes.exec_plugin import PluginFailed, _credential
-from tfmesos.kubernetes.kubeconfig import access
-from tfmesos.kubernetes.port_forward import MAX_ERROR, Channels
-from tfmesos.kubernetes.watch_events import Lines, event_of
+from tfmesos.kubernetes.api.access import Plugin
+from tfmesos.kubernetes.api.error import ApiError, Question, refusal
+from tfmesos.kubernetes.api.exec_plugin import PluginFailed, _credential
+from tfmesos.kubernetes.api.kubeconfig import access
+from tfmesos.kubernetes.api.port_forward import MAX_ERROR, Channels
+from tfmesos.kubernetes.api.watch_events import Lines, event_of
 
 from .strategies import nearly
 

@@ -19,16 +19,17 @@ from tfmesos.launcher.links.usage import usage_of
 from tfmesos.launcher.screen.progress_bar import progress_bar
 from tfmesos.launcher.screen.rows import Row
 from tfmesos.launcher.screen.table import Table
-from tfmesos.mesos import feasibility, masters, recordio
-from tfmesos.mesos.answers import event_of
-from tfmesos.mesos.client import MesosClient
+from tfmesos.mesos import feasibility
+from tfmesos.mesos.api import masters, recordio
+from tfmesos.mesos.api.answers import event_of
+from tfmesos.mesos.api.client import MesosClient
+from tfmesos.mesos.api.json_values import NONSENSE, read_json
+from tfmesos.mesos.api.recordio import RecordDecoder
+from tfmesos.mesos.api.subscription import Subscription
 from tfmesos.mesos.decode import translate
 from tfmesos.mesos.engine import MesosEngine
-from tfmesos.mesos.json_values import NONSENSE, read_json
 from tfmesos.mesos.offers import Offer
 from tfmesos.mesos.placement import place
-from tfmesos.mesos.recordio import RecordDecoder
-from tfmesos.mesos.subscription import Subscription
 from tfmesos.node import json_reader, wire
 from tfmesos.node.gpus import parse
 from tfmesos.node.handshake import RunnerHandshake

@@ -12,9 +12,9 @@ from tests.local.asking import NODE, ask
 from tests.local.wire import Connection, Scheduler, framework, task
 from tfmesos.errors import FrameError
 from tfmesos.local import LocalMesos
-from tfmesos.mesos.answers import event_of
+from tfmesos.mesos.api.answers import event_of
+from tfmesos.mesos.api.json_values import NONSENSE
 from tfmesos.mesos.decode import translate
-from tfmesos.mesos.json_values import NONSENSE
 from tfmesos.mesos.offers import Offer
 
 from .endpoints import fuzzed_endpoints

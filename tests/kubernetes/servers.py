@@ -15,8 +15,8 @@ from tests.bounds import HANG
 from tests.tls import server_context
 from tfmesos.config.secret import Secret
 from tfmesos.http.server import Answer, Request, Server
-from tfmesos.kubernetes.access import Access, Login
-from tfmesos.kubernetes.client import Client
+from tfmesos.kubernetes.api.access import Access, Login
+from tfmesos.kubernetes.api.client import Client
 
 RECORDINGS = Path(__file__).parent / "recordings"
 TOKEN = "a-token-that-nobody-shows"

@@ -16,7 +16,7 @@ from tfmesos.errors import UnreadableFile
 from tfmesos.http.server import Server
 from tfmesos.kubernetes import events as happened
 from tfmesos.kubernetes.actions import CountNodes, CreatePods, DeletePods, NewPod
-from tfmesos.kubernetes.credentials import Credentials
+from tfmesos.kubernetes.api.credentials import Credentials
 from tfmesos.kubernetes.driver import KubernetesDriver
 from tfmesos.launcher.inputs.configuration import make_config
 

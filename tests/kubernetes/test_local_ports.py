@@ -7,7 +7,7 @@ import socket
 from contextlib import asynccontextmanager
 
 from tests.bounds import HANG
-from tfmesos.kubernetes.api_error import Unreachable
+from tfmesos.kubernetes.api.error import Unreachable
 from tfmesos.kubernetes.local_ports import LocalPorts
 
 

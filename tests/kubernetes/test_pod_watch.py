@@ -13,7 +13,7 @@ from tests.kubernetes.servers import answer, recorded_error, serving
 from tfmesos.http.server import Answer
 from tfmesos.kubernetes import events as happened
 from tfmesos.kubernetes import pod_watch
-from tfmesos.kubernetes.api_error import ApiError
+from tfmesos.kubernetes.api.error import ApiError
 from tfmesos.kubernetes.objects import Owner
 from tfmesos.kubernetes.pod_watch import PodWatch
 

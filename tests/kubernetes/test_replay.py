@@ -12,7 +12,7 @@ from tfmesos.core.events import Ticked
 from tfmesos.errors import EngineError
 from tfmesos.kubernetes import events as happened
 from tfmesos.kubernetes.actions import CreatePods
-from tfmesos.kubernetes.api_error import ApiError
+from tfmesos.kubernetes.api.error import ApiError
 from tfmesos.kubernetes.engine import KubernetesEngine
 from tfmesos.launcher.deciders import Beginning
 from tfmesos.launcher.inputs.configuration import make_config

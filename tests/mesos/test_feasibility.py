@@ -8,8 +8,8 @@ from tests.builders import servers, workers
 from tests.strategies import clusters, some_constraints
 from tfmesos.config.constraints import Node
 from tfmesos.config.job import Resources
+from tfmesos.mesos.api.json_values import NONSENSE
 from tfmesos.mesos.feasibility import Holder, KnownAgent, holders, never, parse
-from tfmesos.mesos.json_values import NONSENSE
 from tfmesos.mesos.placement import place
 
 

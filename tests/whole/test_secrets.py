@@ -16,7 +16,7 @@ from tests.bounds import HANG
 from tests.commands import environment, standing_mesos, tfrun
 from tests.fake_masters import GoodMaster
 from tfmesos.config.secret import Secret
-from tfmesos.mesos import sandbox
+from tfmesos.mesos.api import sandbox
 
 MASTERS_SECRET = "hush-6f1d"
 BASIC = base64.b64encode(f"me:{MASTERS_SECRET}".encode()).decode()

@@ -1,4 +1,4 @@
-"""The Kubernetes engine. What decides is pure; ``client`` and what it imports do the I/O.
+"""The Kubernetes engine. What decides is pure; ``driver`` does the I/O, with the folder ``api``.
 
 Imports what decides about runs, what travels, and HTTP. Imported only by a run that uses it.
 """

@@ -20,8 +20,8 @@ from . import actions as do
 from . import events as happened
 from . import objects
 from .actions import KubernetesAction, NewPod
-from .api_error import ApiError, is_retryable
-from .client import Client
+from .api.client import Client
+from .api.error import ApiError, is_retryable
 from .events import KubernetesEvent
 from .local_ports import LocalPorts
 from .node_room import node_room

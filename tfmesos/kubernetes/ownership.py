@@ -16,8 +16,8 @@ from ..config.launch import LaunchConfig
 from ..errors import TFMesosError
 from ..json_types import Json
 from . import objects
-from .api_error import ApiError
-from .client import Client
+from .api.client import Client
+from .api.error import ApiError
 from .objects import Owner, label_value
 
 log = logging.getLogger(__name__)

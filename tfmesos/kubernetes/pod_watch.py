@@ -9,8 +9,8 @@ from collections.abc import Callable
 from ..json_types import Json
 from . import events as happened
 from . import objects
-from .api_error import ApiError
-from .client import Client, Expired
+from .api.client import Client, Expired
+from .api.error import ApiError
 from .objects import Owner
 from .pod_status import PodSeen, read
 

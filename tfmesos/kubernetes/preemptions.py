@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable
 
 from ..errors import TFMesosError
-from .client import Client
+from .api.client import Client
 from .events import PodPreempted
 
 log = logging.getLogger(__name__)

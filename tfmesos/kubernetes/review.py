@@ -6,8 +6,8 @@ import asyncio
 import logging
 
 from . import rights
-from .api_error import ApiError
-from .client import Client
+from .api.client import Client
+from .api.error import ApiError
 
 log = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..json_types import Json
-from .api_error import ApiError
+from .api.error import ApiError
 
 Right = tuple[str, str]  # a resource, and what is to be done with it
 

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs
 from ..http.connection import TooLarge
 from ..http.server import Answer, Handler, Request, text
 from ..json_types import Json
-from ..mesos import recordio
+from ..mesos.api import recordio
 from . import answers, views
 from .answers import JSON, as_json
 from .auth import Auth

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..json_types import Json
 from ..sanitize import plain_all
+from .api.json_values import text
 from .events import (
     AgentLost,
     CallRefused,
@@ -15,7 +16,6 @@ from .events import (
     Subscribed,
     TaskUpdated,
 )
-from .json_values import text
 from .offers import Offer
 
 

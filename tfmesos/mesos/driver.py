@@ -17,19 +17,20 @@ from ..errors import MasterError, TFMesosError
 from ..json_types import Json
 from . import actions as do
 from . import events as happened
-from . import feasibility, sandbox
+from . import feasibility
 from .actions import MesosAction
-from .client import MesosClient
+from .api import sandbox
+from .api.client import MesosClient
+from .api.json_values import NONSENSE
+from .api.masters import Masters
+from .api.retries import Timing
 from .containers import doubtful_gpus
 from .decode import translate
 from .engine import MesosEngine
 from .events import MesosEvent
 from .gang import LONG_REFUSAL
-from .json_values import NONSENSE
 from .last_updates import LastUpdates
-from .masters import Masters
 from .offers import Seat
-from .retries import Timing
 from .task_info import framework_info, task_info
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from ..config.job import Job, Resources, Task
 from ..json_types import Json
 from ..record import Record
 from .actions import CountAgents
-from .json_values import number, text
+from .api.json_values import number, text
 from .spread import Wish, admitted, choose, obstacle
 
 ASK_AFTER = 1.0  # seconds without a place for every task; most runs have theirs by then

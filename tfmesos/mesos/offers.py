@@ -12,7 +12,7 @@ from ..config.job import Job, Resources, Task
 from ..json_types import Json
 from ..record import NOTHING, Record
 from ..sanitize import plain
-from .json_values import number, seconds, text, whole
+from .api.json_values import number, seconds, text, whole
 
 HORIZON = 3600.0  # seconds; what is planned for later does not concern a run that tells no length
 NO_PORT = "no port left"

@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.bounds import HANG
-from tfmesos.kubernetes.api_error import ApiError
-from tfmesos.kubernetes.client import Client
-from tfmesos.kubernetes.kubeconfig import access
+from tfmesos.kubernetes.api.client import Client
+from tfmesos.kubernetes.api.error import ApiError
+from tfmesos.kubernetes.api.kubeconfig import access
 
 
 def listed(found):

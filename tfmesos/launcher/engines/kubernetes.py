@@ -9,11 +9,11 @@ from contextlib import AsyncExitStack
 from urllib.parse import urlsplit
 
 from ...config.launch import LaunchConfig
-from ...kubernetes.client import Client
+from ...kubernetes.api.client import Client
+from ...kubernetes.api.kubeconfig import access
 from ...kubernetes.driver import LINK_PORT, KubernetesDriver
-from ...kubernetes.kubeconfig import access
 from ...kubernetes.story import KubernetesStory
-from ...mesos.addresses import local_address_towards
+from ...mesos.api.addresses import local_address_towards
 from ...node.address import join_address
 from ..links import payload
 from ..links.dialer import Dialer

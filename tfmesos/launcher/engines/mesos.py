@@ -10,15 +10,15 @@ from ...config.launch import LaunchConfig
 from ...config.secret import Secret
 from ...errors import MasterError, SpecError
 from ...json_types import Json
-from ...mesos import masters
-from ...mesos.addresses import UnknownHost, local_address_towards
-from ...mesos.auth import tls_context
+from ...mesos.api import masters
+from ...mesos.api.addresses import UnknownHost, local_address_towards
+from ...mesos.api.auth import tls_context
+from ...mesos.api.masters import Masters
+from ...mesos.api.retries import Timing
 from ...mesos.containers import choice
 from ...mesos.driver import MesosDriver
 from ...mesos.engine import MesosEngine
-from ...mesos.masters import Masters
 from ...mesos.offers import Seat
-from ...mesos.retries import Timing
 from ...mesos.story import MesosStory
 from ...node.address import join_address
 from ..links.listener import Listener

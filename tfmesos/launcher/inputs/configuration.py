@@ -27,7 +27,7 @@ from ...config.task_choice import TaskChoice
 from ...config.tensorboard import log_dir_of, with_board
 from ...config.volumes import parse_volumes
 from ...errors import SpecError
-from ...mesos.masters import parse as parse_master
+from ...mesos.api.masters import parse as parse_master
 from ...node.address import join_address
 from ..links.messages import check_room
 from ..ship.paths import ship_of
