@@ -112,7 +112,7 @@ class Launcher:
     def __init__(self, **options: Any) -> None:
         told = {"measured": self._measured, "progressed": self._progressed}
         self.rendezvous = Listener(
-            *(RUN, self._emit, self._output), **{"runner": payload.runner(), **told, **options}
+            *(RUN, self._emit, self._output), **{"runners": payload.runners(), **told, **options}
         )
         self.address = ("", 0)
         self.events: list[events.Event] = []

@@ -99,7 +99,9 @@ def launcher_side(runner=""):
         asked.append((task, again))
         return SECRET if task == "task" else None
 
-    return LauncherHandshake("run", THEIRS, secret_of, runner), asked
+    return LauncherHandshake(
+        "run", THEIRS, secret_of, lambda python: f"{runner} of {python}"
+    ), asked
 
 
 def runner_side(**again):
@@ -122,7 +124,7 @@ def test_the_words_of_a_handshake_are_as_written_down():
         "type": "proof",
         "proof": "970f15f55616f304c47d2596a1be28328ef051805a059516233bff55bb61128a",
     }
-    assert (launcher.done, launcher.is_stub, runner.done) == (False, False, True)
+    assert (launcher.done, launcher.python, runner.done) == (False, None, True)
     assert launcher.feed(proof) is None
     assert (launcher.done, asked) == (True, [("task", False)])
 
@@ -145,15 +147,22 @@ def test_a_stub_is_told_the_hash_of_its_runner_which_the_proofs_cover():
     plain, _ = launcher_side("hash")
     stub, _ = launcher_side("hash")
     other, _ = launcher_side("other")
-    hello = {**runner_side().hello(), "runner": True}
+    hello = {**runner_side().hello(), "runner": "3.x"}
     answers = [
         side.feed(said)
         for side, said in ((plain, runner_side().hello()), (stub, hello), (other, hello))
     ]
-    assert [answer.get("runner") for answer in answers] == [None, "hash", "other"]
+    assert [answer.get("runner") for answer in answers] == [None, "hash of 3.x", "other of 3.x"]
     assert list(answers[1])[-1] == "runner"
     assert len({answer["proof"] for answer in answers}) == 3
-    assert (plain.is_stub, stub.is_stub) == (False, True)
+    assert (plain.python, stub.python) == (None, "3.x")
+
+
+@pytest.mark.parametrize("python", [True, None, 3, {}])
+def test_a_stub_whose_python_is_no_text_is_refused(python):
+    launcher, _ = launcher_side()
+    hello = {**runner_side().hello(), "runner": python}
+    assert refusal(launcher.feed, hello) == "'hello' without 'runner'"
 
 
 def test_a_handshake_is_done_once():

@@ -208,7 +208,7 @@ class Run:
             grace=runner_grace(self.config),
             silent_after=silent_after(self.config),
             dismisses=self._on_failure is None,
-            runner=payload.runner(),
+            runners=payload.runners(),
             packs=self._shipment.packs,
             on_sent=self._shipment.sent,
             brought=self._brought,

@@ -1,6 +1,6 @@
 """The modules of the runner, imported from memory: it may be unable to write where it runs.
 
-``stub`` executes this text, which comes with the modules, and calls ``become_runner``. Annotations
+``stub`` executes this module, which comes with the others, and calls ``become_runner``. Annotations
 are quoted, because ``__future__`` would be a file to find and to read.
 """
 
@@ -14,24 +14,20 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from importlib.machinery import ModuleSpec
-    from importlib.util import MAGIC_NUMBER
     from types import CodeType, ModuleType
     from typing import Any
 else:  # what importlib is made of; its own import is not cheap
     from _frozen_importlib import ModuleSpec
-    from _frozen_importlib_external import MAGIC_NUMBER
 
 PACKAGES = ("tfmesos", "tfmesos.node")
 
 
 class Importer:
-    """Finds and loads them: compiled if this is the Python that compiled them, else as source."""
+    """Finds and loads them: compiled, or else all as *sources*. What is not used stays packed."""
 
-    def __init__(self, magic: bytes, compiled: bytes, sources: bytes) -> None:
-        self._sources = sources  # mostly not needed, so they stay compressed
+    def __init__(self, compiled: "dict[str, bytes]", sources: bytes) -> None:
+        self._compiled, self._sources = compiled, sources
         self._texts: dict[str, str] = {}
-        fits = magic == MAGIC_NUMBER
-        self._compiled: dict[str, bytes] = _unpack(compiled) if fits else {}
 
     def find_spec(
         self, name: str, path: object = None, target: object = None
@@ -50,12 +46,12 @@ class Importer:
 
     def get_code(self, name: str) -> "CodeType":
         if name in self._compiled:
-            code: CodeType = marshal.loads(self._compiled[name])
+            code: CodeType = _unpack(self._compiled[name])
             return code
         return compile(self.get_source(name), _path(name), "exec", dont_inherit=True)
 
     def get_source(self, name: str) -> str:
-        """Tracebacks ask for it."""
+        """Tracebacks ask for it, too, and do without."""
         return self._unpacked().get(name, "")
 
     def _unpacked(self) -> "dict[str, str]":
@@ -77,7 +73,7 @@ def _leave_out_future() -> None:
     future.annotations = None
 
 
-def become_runner(settings: "Sequence[str]", link: "Any", *modules: bytes) -> None:
+def become_runner(settings: "Sequence[str]", link: "Any", *modules: "Any") -> None:
     gc.disable()  # there is no garbage in imports, and looking for it takes a tenth of them
     sys.meta_path.insert(0, Importer(*modules))
     _leave_out_future()

@@ -24,7 +24,7 @@ def fetch(
     seconds: str,
     owner: str,
     certificate: str = "",
-) -> tuple[Any, bytes]:
+) -> tuple[Any, bytearray]:
     """The connection, and the runner that came over it; *seconds* is for how long to wait.
 
     Whoever proves nothing is left for the next who connects: it may be any process of the pod.

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _ENTRY = ["-m", "tfmesos.node.entry"]
-_ENTRY_NEEDS = ("tf_server", "entry")  # in the order of their imports
+TEXTS = ("tf_server", "entry")  # which travel as text, too; in the order of their imports
 # Under a name that hides no tfmesos from the user's code.
 _CODE = """\
 import sys, types
@@ -24,7 +24,7 @@ module.main(*sys.argv[1:])
 
 
 def source(name: str) -> str:
-    """The text of a module of this folder."""
+    """The text of a module of this folder, one of ``TEXTS``."""
     from importlib.util import find_spec  # is rarely needed
 
     spec: Any = find_spec(f"tfmesos.node.{name}")
@@ -36,5 +36,5 @@ def with_text(argv: list[str]) -> list[str]:
     """A command that runs the wrapper of ``--entry``, with its text; any other as it is."""
     if argv[1:3] != _ENTRY:
         return argv
-    texts = [(name, source(name)) for name in _ENTRY_NEEDS]
+    texts = [(name, source(name)) for name in TEXTS]
     return [sys.executable, "-c", _CODE.format(texts), *argv[3:]]

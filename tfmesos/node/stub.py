@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     import signal
     import socket
     from hashlib import sha256
+    from importlib.util import MAGIC_NUMBER
     from typing import Any, NoReturn
 else:  # what these are made of, without their weight, as in `stdlib`
     import _signal as signal
     import _socket as socket
+    from _frozen_importlib_external import MAGIC_NUMBER
 
     for name in ("_sha2", "_sha256", "hashlib"):
         try:
@@ -60,7 +62,7 @@ def fetch(
     seconds: str,
     owner: str,
     certificate: str = "",
-) -> tuple[Any, bytes]:
+) -> tuple[Any, bytearray]:
     """The connection, and the runner that came over it; *seconds* is for how long to try."""
     end = time.monotonic() + float(seconds)
     attempts = 0
@@ -109,10 +111,10 @@ def encrypted(link: Any, certificate: str) -> Any:
     return link
 
 
-def receive(link: Any, secret: bytes, *who: str) -> bytes:
+def receive(link: Any, secret: bytes, *who: str) -> bytearray:
     nonce = os.urandom(16).hex()
-    hello = '{"type":"hello","run":"%s","task":"%s","nonce":"%s","runner":true}'
-    say(link, hello % (*who, nonce))
+    hello = '{"type":"hello","run":"%s","task":"%s","nonce":"%s","runner":"%s"}'
+    say(link, hello % (*who, nonce, MAGIC_NUMBER.hex()))
     theirs, proof, digest = read(link, CHALLENGE, 5)[4:].decode().split('"')[7::4]
     said = (*who, nonce, theirs, digest)
     if proof != prove(secret, "launcher", *said):
@@ -136,11 +138,11 @@ def say(link: Any, text: str) -> None:
     link.sendall(len(text).to_bytes(4, "big") + text.encode())
 
 
-def read(link: Any, size: int, seconds: float) -> bytes:
-    data, end = b"", time.monotonic() + seconds
+def read(link: Any, size: int, seconds: float) -> bytearray:
+    data, end = bytearray(), time.monotonic() + seconds
     while len(data) < size:
         link.settimeout(max(end - time.monotonic(), 0.01))
-        piece = link.recv(size - len(data))
+        piece = link.recv(min(size - len(data), 65536))
         if not piece:
             raise OSError(0, "the launcher closed the connection")
         data += piece

@@ -14,7 +14,6 @@ import socket
 import subprocess
 import sys
 import threading
-import zlib
 from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 
@@ -35,45 +34,75 @@ from tests.runners import (
 )
 from tfmesos.core.events import TaskExited, TaskReady, TaskRegistered
 from tfmesos.errors import BAD_SETTINGS, CANNOT_REACH_LAUNCHER, HANDSHAKE_FAILED, NODE_REFUSED
-from tfmesos.launcher.links import payload
+from tfmesos.launcher.links import packing, payload
 from tfmesos.launcher.links.authentication import LauncherHandshake
 from tfmesos.node import stub, wire
 from tfmesos.node.handshake import NOBODY
-from tfmesos.node.importer import Importer
 
 PYTHONS = sorted(Path.home().glob(".pyenv/versions/3.*/bin/python3"))
 
 
-def modules() -> tuple[bytes, bytes, bytes]:
-    """What the importer is given."""
-    _, *parts = marshal.loads(payload.runner())
-    return tuple(parts)
+OURS = MAGIC_NUMBER.hex()
+
+# What is kept for the next launcher
 
 
-def unpacked(part: bytes) -> dict:
-    return marshal.loads(zlib.decompress(part))
+def test_what_was_packed_is_kept_for_the_same_files_only(tmp_path):
+    file = payload.cache_file(str(tmp_path / "caches"))
+    assert payload.read(file, "state") is None
+    payload.write(file, "state", packing.pack())
+    assert payload.read(file, "state") == packing.pack()
+    assert payload.read(file, "another state") is None
+    (kept,) = tmp_path.rglob("runner-*")
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert kept.parent.stat().st_mode & 0o777 == 0o700
 
 
-def test_every_node_module_travels_as_source_and_compiled():
-    magic, compiled, sources = modules()
-    on_arrival = {f"tfmesos.node.{name}" for name in ("importer", "stub", "listening_stub")}
-    names = set(payload.node_modules()) - on_arrival
-    assert magic == MAGIC_NUMBER
-    assert set(unpacked(compiled)) == set(unpacked(sources)) == names
+@pytest.mark.parametrize("caches", ["", "relative"])
+def test_without_a_directory_for_caches_it_is_kept_in_the_home_directory(caches):
+    assert payload.cache_file(caches) == os.path.expanduser(f"~/.cache/tfmesos/runner-{OURS}")
 
 
-def test_the_compiled_modules_are_taken_where_they_fit_and_the_source_where_not():
-    _, compiled, sources = modules()
-    broken = zlib.compress(marshal.dumps({"tfmesos.node.wire": b"nonsense"}, 2))
-    other = Importer(b"\x01\x02\r\n", broken, sources).get_code("tfmesos.node.wire")
-    ours = Importer(MAGIC_NUMBER, compiled, b"nonsense").get_code("tfmesos.node.wire")
-    assert ours.co_filename == other.co_filename == "tfmesos/node/wire.py"
-    assert ours.co_names == other.co_names
+@pytest.mark.parametrize("change", ["touched", "longer", "new", "gone"])
+def test_every_change_of_what_is_packed_is_another_state(tmp_path, change):
+    for name in ("node/stub.py", "node/wire.py", "errors.py", "launcher/links/packing.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    before = payload.state(str(tmp_path))
+    assert payload.state(str(tmp_path)) == before
+    if change == "touched":
+        os.utime(tmp_path / "errors.py", (1, 1))
+    elif change == "longer":
+        (tmp_path / "launcher/links/packing.py").write_text("# more")
+    elif change == "new":
+        (tmp_path / "node/more.py").touch()
+    else:
+        (tmp_path / "node/wire.py").unlink()
+    assert payload.state(str(tmp_path)) != before
 
 
-def test_what_travels_does_not_tell_where_it_was_installed():
-    home = str(Path(payload.__file__).parent)
-    assert not [code for code in unpacked(modules()[1]).values() if home.encode() in code]
+@pytest.mark.parametrize("size", [0, 1, 100, -1])
+def test_a_file_that_was_cut_off_is_not_used(tmp_path, size):
+    file = payload.cache_file(str(tmp_path))
+    payload.write(file, "state", packing.pack())
+    os.truncate(file, size % os.path.getsize(file))
+    assert payload.read(file, "state") is None
+
+
+def test_a_file_of_somebody_else_is_not_used(tmp_path):
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a file away")
+    file = payload.cache_file(str(tmp_path))
+    payload.write(file, "state", packing.pack())
+    os.chown(file, 12345, 12345)
+    assert payload.read(file, "state") is None
+
+
+def test_where_nothing_can_be_kept_a_run_does_without(tmp_path):
+    payload.write(payload.cache_file("/proc/nothing"), "state", packing.pack())
+    (tmp_path / "tfmesos").touch()
+    payload.write(payload.cache_file(str(tmp_path)), "state", packing.pack())
+    assert [path.name for path in tmp_path.iterdir()] == ["tfmesos"]
 
 
 def test_the_stub_is_told_its_numbers_as_wire_has_them():
@@ -203,7 +232,7 @@ def test_a_launcher_of_this_machine_that_its_user_has_stopped_is_waited_for(tmp_
 
 
 def test_a_runner_that_came_in_part_is_fetched_anew(tmp_path):
-    whole = payload.runner()
+    whole = payload.runners()[""]
     first = Liar(runner=whole, announced=hashlib.sha256(whole).hexdigest(), sent=len(whole) // 2)
 
     async def main():
@@ -236,7 +265,7 @@ class Liar:
         connection, _ = listener.accept()
         with connection:
             shake = LauncherHandshake(
-                "run-1", os.urandom(16), lambda *_: self.secret, self.announced
+                "run-1", os.urandom(16), lambda *_: self.secret, lambda _: self.announced
             )
             answer = shake.feed(self.hear(connection))
             if self.is_off:

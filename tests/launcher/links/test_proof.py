@@ -14,6 +14,7 @@ from tfmesos.node import wire
 from tfmesos.node.handshake import RunnerHandshake
 
 SECRET, RUNNER = b"s" * 32, bytes(range(256)) * 1024
+RUNNERS = {"": RUNNER, "ours": b"compiled"}
 
 
 @asynccontextmanager
@@ -32,7 +33,7 @@ def prove(story, secret=SECRET):
     """What *story*, at the other end, gets out of us."""
 
     async def main():
-        ours = Authentication("run", lambda task, again: secret, RUNNER)
+        ours = Authentication("run", lambda task, again: secret, RUNNERS)
         decoder = wire.FrameDecoder()
         async with asyncio.timeout(HANG), connection() as (reader, writer, peer, speak):
             proving = asyncio.create_task(ours.prove(reader, writer, decoder))
@@ -67,11 +68,12 @@ def test_who_proves_the_secret_is_known_and_may_send_long_frames():
     assert decoder.limit == wire.MAX_FRAME
 
 
-def test_a_stub_is_offered_the_hash_of_its_runner():
-    story = proving(runner=True)
+@pytest.mark.parametrize("python, runner", [("ours", b"compiled"), ("3.x", RUNNER), ("", RUNNER)])
+def test_a_stub_is_offered_the_hash_of_the_runner_for_its_python(python, runner):
+    story = proving(runner=python)
     with pytest.raises(HandshakeError, match=r"^it left before it had proved the secret$"):
         prove(story)
-    assert story.offered == hashlib.sha256(RUNNER).hexdigest()
+    assert story.offered == hashlib.sha256(runner).hexdigest()
 
 
 def test_another_secret_opens_nothing():
@@ -111,9 +113,9 @@ def test_the_runner_is_one_frame_in_pieces():
     assert len(RUNNER) > 2 * PIECE
 
     async def main():
-        ours = Authentication("run", lambda task, again: SECRET, RUNNER)
+        ours = Authentication("run", lambda task, again: SECRET, RUNNERS)
         async with asyncio.timeout(HANG), connection() as (_, writer, peer, _speak):
-            sending = asyncio.create_task(ours.send_runner(writer, 60.0))
+            sending = asyncio.create_task(ours.send_runner(writer, "3.x", 60.0))
             length = int.from_bytes(await peer.readexactly(4), "big")
             sent = await peer.readexactly(length)
             await sending
@@ -124,10 +126,10 @@ def test_the_runner_is_one_frame_in_pieces():
 
 def test_who_does_not_take_its_runner_is_given_up():
     async def main():
-        ours = Authentication("run", lambda task, again: SECRET, bytes(8 * 1024 * 1024))
+        ours = Authentication("run", lambda task, again: SECRET, {"": bytes(8 * 1024 * 1024)})
         async with connection() as (_, writer, _peer, _speak):
             try:
-                await ours.send_runner(writer, 0.1)
+                await ours.send_runner(writer, "3.x", 0.1)
             finally:
                 writer.transport.abort()
 

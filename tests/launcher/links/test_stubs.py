@@ -18,7 +18,7 @@ async def ask_for_the_runner(ours, number=None) -> Peer:
     task = TASK if number is None else f"{TASK}-{number}"
     peer = Peer(*await asyncio.open_connection(*ours.address, limit=1))
     nonce = os.urandom(16).hex()
-    peer.say(type="hello", run=RUN, task=task, nonce=nonce, runner=True)
+    peer.say(type="hello", run=RUN, task=task, nonce=nonce, runner="")
     (challenge,) = peer.decoder.feed(await peer.reader.readexactly(stub.CHALLENGE))
     said = (RUN, task, nonce, challenge["nonce"], challenge["runner"])
     assert challenge["proof"] == stub.prove(SECRET, "launcher", *said)
@@ -30,7 +30,7 @@ def test_what_is_sent_during_the_transfer_of_the_runner_comes_behind_it():
     code = os.urandom(20_000_000)  # more than sockets hold
 
     async def main():
-        async with launcher(runner=code) as ours:
+        async with launcher(runners={"": code}) as ours:
             peer = await ask_for_the_runner(ours)
             ours.send(type="start", number=1)
             size = int.from_bytes(await peer.reader.readexactly(4), "big")
@@ -55,7 +55,7 @@ def test_runners_under_way_take_no_memory_each():
     code = bytes(20_000_000)
 
     async def main():
-        async with launcher(runner=code) as ours:
+        async with launcher(runners={"": code}) as ours:
             for number in range(8):
                 ours.rendezvous.expect(f"{TASK}-{number}", SECRET)
             tracemalloc.start()
@@ -75,7 +75,7 @@ def test_a_stub_that_does_not_take_its_runner_is_given_up(caplog, monkeypatch):
     async def main():
         complained = asyncio.Event()
         monkeypatch.setattr(caplog.handler, "flush", complained.set)
-        async with launcher(runner=bytes(20_000_000), silence=0.2) as ours:
+        async with launcher(runners={"": bytes(20_000_000)}, silence=0.2) as ours:
             peer = await ask_for_the_runner(ours)
             await asyncio.wait_for(complained.wait(), HANG)
             peer.writer.transport.abort()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from ...errors import HandshakeError
 from ...node import handshake, wire
+from ...node.stdlib import sha256
 
 PIECE = 16 * 1024  # bytes of the runner that wait for one task at a time
 
@@ -22,8 +22,8 @@ class LauncherHandshake:
     """The launcher's side: feed the hello, send the challenge, feed the proof.
 
     Only tasks whose secret *secret_of* knows (their first one, or that of their welcome) get an
-    answer. ``task`` may be believed once ``done``. *runner* is the hash of what it is sent if
-    ``is_stub``.
+    answer. ``task`` may be believed once ``done``. *hash_of* tells the hash of the runner for a
+    Python; ``python`` is the one of a stub, and None if it is the runner already.
     """
 
     def __init__(
@@ -31,13 +31,13 @@ class LauncherHandshake:
         run: str,
         nonce: bytes,
         secret_of: Callable[[str, bool], bytes | None],
-        runner: str = "",
+        hash_of: Callable[[str], str] = lambda python: "",
     ) -> None:
         self._run, self._nonce, self._secret_of = run, nonce.hex(), secret_of
-        self._runner = runner
+        self._hash_of = hash_of
         self._awaited = ""
         self.task = ""
-        self.is_stub = False
+        self.python: str | None = None
         self.done = False
 
     def feed(self, message: wire.Message) -> wire.Message | None:
@@ -56,8 +56,10 @@ class LauncherHandshake:
         secret = self._secret_of(self.task, message.get("again") is True)
         if handshake.text(message, "run") != self._run or secret is None:
             raise HandshakeError(f"a task that is not expected: {self.task[:80]!r}")
-        self.is_stub = message.get("runner") is True
-        offered = {"runner": self._runner} if self.is_stub else {}
+        offered = {}
+        if "runner" in message:
+            self.python = handshake.text(message, "runner")
+            offered["runner"] = self._hash_of(self.python)
         parties = (self._run, self.task, handshake.nonce(message), self._nonce, *offered.values())
         self._awaited = handshake.proof(secret, "runner", *parties)
         proof = handshake.proof(secret, "launcher", *parties)
@@ -69,11 +71,15 @@ class Authentication:
     """*secret_of* tells the secret of a task, for its first or its further connections."""
 
     def __init__(
-        self, run_id: str, secret_of: Callable[[str, bool], bytes | None], runner: bytes
+        self,
+        run_id: str,
+        secret_of: Callable[[str, bool], bytes | None],
+        runners: Mapping[str, bytes],
     ) -> None:
+        """*runners*: by the Python that they are for; "" is for all others."""
         self._run_id, self._secret_of = run_id, secret_of
-        self._runner = len(runner).to_bytes(4, "big") + runner  # one for all
-        self._runner_hash = hashlib.sha256(runner).hexdigest()
+        self._frames = {n: len(one).to_bytes(4, "big") + one for n, one in runners.items()}
+        self._hashes: dict[str, str] = {}
 
     async def prove(
         self,
@@ -83,7 +89,7 @@ class Authentication:
     ) -> tuple[LauncherHandshake, int]:
         """The handshake, done, and how many of our messages the runner has."""
         nonce = os.urandom(handshake.NONCE_BYTES)
-        ours = LauncherHandshake(self._run_id, nonce, self._secret_of, self._runner_hash)
+        ours = LauncherHandshake(self._run_id, nonce, self._secret_of, self._hash_of)
         while data := await reader.read(wire.MAX_GREETING):
             for message in decoder.feed(data):
                 answer = ours.feed(message)
@@ -93,10 +99,16 @@ class Authentication:
                 writer.write(wire.encode(answer))
         raise HandshakeError("it left before it had proved the secret")
 
-    async def send_runner(self, writer: asyncio.StreamWriter, within: float) -> None:
+    def _hash_of(self, python: str) -> str:
+        known = python if python in self._frames else ""
+        if known not in self._hashes:
+            self._hashes[known] = sha256(memoryview(self._frames[known])[4:]).hexdigest()
+        return self._hashes[known]
+
+    async def send_runner(self, writer: asyncio.StreamWriter, python: str, within: float) -> None:
         """Each piece *within* so many seconds; nothing else is sent before the last."""
         keep_no_copies(writer)
-        frame = memoryview(self._runner)
+        frame = memoryview(self._frames[python if python in self._frames else ""])
         try:
             for at in range(0, len(frame), PIECE):
                 writer.write(frame[at : at + PIECE])

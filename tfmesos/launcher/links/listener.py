@@ -55,7 +55,7 @@ class Listener:
         handshake_timeout: float = timings.HANDSHAKE_TIMEOUT,
         max_strangers: int = MAX_STRANGERS,
         dismisses: bool = True,  # let a runner go once it has reported its end; or `dismiss` does
-        runner: bytes = b"",  # what a stub is sent
+        runners: Mapping[str, bytes] = NOTHING,  # what a stub is sent, by its Python
         packs: Mapping[str, Pack] = NOTHING,  # what runners may ask for
         on_sent: Callable[[str, int], object] = lambda task_id, at: None,  # so much of one
         brought: Brought | None = None,  # what they bring home
@@ -65,7 +65,7 @@ class Listener:
         self._emit = emit
         self._grace, self._heartbeat, self._silence = grace, heartbeat, silence
         self._handshake_timeout, self._max_strangers = handshake_timeout, max_strangers
-        self._authentication = Authentication(run_id, self._secret_of, runner)
+        self._authentication = Authentication(run_id, self._secret_of, runners)
         self.sender = PackSender(packs, silence, self._spawn, on_sent)
         self._reports = RunnerReports(
             *(emit, output, measured, progressed, silent_after, dismisses),
@@ -251,8 +251,8 @@ class Listener:
     ) -> RunnerLink | None:
         try:
             handshake, arrived = await self._prove(reader, writer, decoder)
-            if handshake.is_stub:
-                await self._authentication.send_runner(writer, self._silence)
+            if handshake.python is not None:
+                await self._authentication.send_runner(writer, handshake.python, self._silence)
             return self._welcome(handshake.task, writer, arrived)
         except TimeoutError:
             self._refuse(writer, "it did not prove the secret in time")

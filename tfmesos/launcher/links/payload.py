@@ -1,65 +1,43 @@
 """The runner as it travels: a stub in the command of the task, all the rest over the link.
 
-The modules go as source and compiled for the interpreter of the launcher, whichever the node
-can use, so that any Python 3.8+ can run them.
+``packing`` makes it, which takes as long as a short task. So it is kept in the user's cache
+directory for the next launcher, as Python keeps what it has compiled.
 """
 
 from __future__ import annotations
 
-import _imp
-import ast
-import base64
 import functools
-import importlib.util
 import marshal
-import pkgutil
+import os
 import shlex
-import zlib
-from importlib.abc import InspectLoader
-from types import CodeType
+import sys
+from importlib.util import MAGIC_NUMBER
+from typing import Any, TypedDict
 
-from ... import errors, node
+from ... import __path__ as home
+from ...node.stdlib import sha256
 
-_PACKAGE = node.__name__
-# Of no use in the runner itself:
-_BEFORE_RUNNER = {f"{_PACKAGE}.{name}" for name in ("importer", "stub", "listening_stub")}
-_PYTHON = "import zlib,binascii as b;exec(zlib.decompress(b.a2b_base64('{}')))"
+_DAMAGED = (EOFError, TypeError, ValueError)  # what marshal says of files that it has not written
 
 
-def node_modules() -> list[str]:
-    """What travels: all that lies in the folder of the node, and the errors."""
-    ours = (module.name for module in pkgutil.iter_modules(node.__path__))
-    return [errors.__name__, *(f"{_PACKAGE}.{name}" for name in ours)]
+class Packed(TypedDict):
+    stub: str
+    listening_stub: str  # the same for a launcher that dials
+    program: str  # what Python is given to become the stub
+    runners: dict[str, bytes]  # by the magic number of the Python that they are for; "": any
 
 
-@functools.cache
-def runner() -> bytes:
-    """What a stub is sent: the text of ``importer``, and what its ``Importer`` takes."""
-    names = [name for name in node_modules() if name not in _BEFORE_RUNNER]
-    compiled = {name: marshal.dumps(_code(name)) for name in names}
-    sources = {name: _source(name) for name in names}
-    magic = importlib.util.MAGIC_NUMBER
-    importer = _source(f"{_PACKAGE}.importer")
-    return marshal.dumps((importer, magic, _pack(compiled), _pack(sources)), 2)
-
-
-@functools.cache
 def stub() -> str:
-    """The text of ``stub`` without what Python does not need."""
-    return _stripped("stub")
+    return _packed()["stub"]
 
 
 def listening_stub() -> str:
-    """The same for a launcher that dials: ``main`` of ``stub`` calls the ``fetch`` that waits."""
-    call = "if __name__ == '__main__':"
-    definitions, found, begin = stub().partition(call)
-    assert found
-    return f"{definitions}{_stripped('listening_stub')}\n{call}{begin}"
+    return _packed()["listening_stub"]
 
 
-def _stripped(name: str) -> str:
-    tree = _Stripper().visit(ast.parse(_source(f"{_PACKAGE}.{name}")))
-    return ast.unparse(tree).replace("    ", " ")
+def runners() -> dict[str, bytes]:
+    """What a stub is sent, by the Python that it says it is; "" is for all others."""
+    return _packed()["runners"]
 
 
 def command(python: str) -> str:
@@ -67,65 +45,62 @@ def command(python: str) -> str:
 
     Isolated (-I) and without site-packages (-S): nothing on the node can get in its way.
     """
-    packed = base64.b64encode(zlib.compress(stub().encode(), 9)).decode()
-    return f'exec {shlex.quote(python)} -I -S -c "{_PYTHON.format(packed)}"'
+    return f'exec {shlex.quote(python)} -I -S -c "{_packed()["program"]}"'
 
 
-def _pack(values: dict[str, bytes] | dict[str, str]) -> bytes:
-    return zlib.compress(marshal.dumps(values, 2), 1)  # more would take longer than it saves
+@functools.cache
+def _packed() -> Packed:
+    file, now = cache_file(os.environ.get("XDG_CACHE_HOME", "")), state(home[0])
+    packed = read(file, now)
+    if packed is None:
+        from .packing import pack
+
+        packed = pack()
+        if now and not sys.dont_write_bytecode:
+            write(file, now, packed)
+    return packed
 
 
-def _loader(name: str) -> InspectLoader:
-    spec = importlib.util.find_spec(name)
-    assert spec is not None and isinstance(spec.loader, InspectLoader)
-    return spec.loader
+def cache_file(caches: str) -> str:
+    """One for each Python, in the user's directory of *caches*, as XDG names it."""
+    if not os.path.isabs(caches):
+        caches = os.path.expanduser("~/.cache")
+    return f"{caches}/tfmesos/runner-{MAGIC_NUMBER.hex()}"
 
 
-def _source(name: str) -> str:
-    source = _loader(name).get_source(name)
-    assert source is not None
-    return source
+def state(package: str) -> str:
+    """Another text whenever what is packed, or how, may have changed."""
+    folder = f"{package}/node"
+    try:
+        files = [f"{folder}/{name}" for name in sorted(os.listdir(folder)) if name.endswith(".py")]
+        files += [f"{package}/errors.py", f"{package}/launcher/links/packing.py"]
+        seen = [(file, os.stat(file)) for file in files]
+    except OSError:
+        return ""  # not installed as files: nothing is kept
+    lines = [f"{file} {found.st_size} {found.st_mtime_ns}" for file, found in seen]
+    return sha256("\n".join(lines).encode()).hexdigest()
 
 
-def _code(name: str) -> CodeType:
-    """As Python itself keeps it, if it does: compiling all of them takes longer than a runner."""
-    code = _loader(name).get_code(name)
-    assert code is not None
-    # A path that does not tell where we are installed. Making the code anew takes much longer.
-    _imp._fix_co_filename(code, name.replace(".", "/") + ".py")  # type: ignore[attr-defined]
-    return code
+def read(file: str, state: str) -> Packed | None:
+    """What was written for *state*, by this user: it is code that we are going to send."""
+    try:
+        with open(file, "rb") as opened:
+            if os.fstat(opened.fileno()).st_uid != os.geteuid():
+                return None
+            found, packed = marshal.load(opened)
+    except (OSError, *_DAMAGED):
+        return None
+    return packed if found == state else None
 
 
-class _Stripper(ast.NodeTransformer):
-    """Takes out docstrings, annotations and what only the type checker needs."""
-
-    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
-        self.generic_visit(node)
-        return node.orelse if ast.unparse(node.test) == "TYPE_CHECKING" else node
-
-    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
-        return None if isinstance(node.value, ast.Constant) else node
-
-    def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
-        return None if ast.unparse(node.targets[0]) == "TYPE_CHECKING" else node
-
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
-        """What one stub imports of the other stands in the same text."""
-        return None if node.module == "__future__" or node.level else node
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        assert node.value is not None
-        return ast.Assign([node.target], node.value, lineno=node.lineno)
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        node.returns = None
-        return self.generic_visit(node)
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        self.generic_visit(node)
-        node.body = node.body or [ast.Pass()]
-        return node
-
-    def visit_arg(self, node: ast.arg) -> ast.AST:
-        node.annotation = None
-        return node
+def write(file: str, state: str, packed: Packed) -> None:
+    """As far as there is room for it; the next launcher can do without."""
+    try:
+        os.makedirs(os.path.dirname(file), mode=0o700, exist_ok=True)
+        new = f"{file}.{os.getpid()}"
+        with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as opened:
+            record: Any = (state, packed)
+            marshal.dump(record, opened)
+        os.replace(new, file)
+    except OSError:
+        pass

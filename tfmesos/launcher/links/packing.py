@@ -1,0 +1,136 @@
+"""Makes what travels to a node, of what lies in the folder of the node.
+
+The runner is made twice: of compiled modules for a node with the Python of the launcher, and of
+their sources for any other Python 3.8+.
+"""
+
+from __future__ import annotations
+
+import _imp
+import ast
+import base64
+import importlib.util
+import marshal
+import pkgutil
+import zlib
+from importlib.abc import InspectLoader
+from types import CodeType
+
+from ... import errors, node
+from ...node.own_modules import TEXTS
+from .payload import Packed
+
+_PACKAGE = node.__name__
+_IMPORTER = f"{_PACKAGE}.importer"
+# Of no use in the runner itself:
+_BEFORE_RUNNER = {f"{_PACKAGE}.{name}" for name in ("importer", "stub", "listening_stub")}
+_LEVEL = 4  # of compression; more would take longer than it saves
+_PYTHON = "import zlib,binascii as b;exec(zlib.decompress(b.a2b_base64('{}')))"
+
+
+def node_modules() -> list[str]:
+    """What travels: all that lies in the folder of the node, and the errors."""
+    ours = (module.name for module in pkgutil.iter_modules(node.__path__))
+    return [errors.__name__, *(f"{_PACKAGE}.{name}" for name in ours)]
+
+
+def pack() -> Packed:
+    stub = _stripped("stub")
+    packed = base64.b64encode(zlib.compress(stub.encode(), 9)).decode()
+    return {
+        "stub": stub,
+        "listening_stub": _listening(stub),
+        "program": _PYTHON.format(packed),
+        "runners": {importlib.util.MAGIC_NUMBER.hex(): _compiled_runner(), "": _source_runner()},
+    }
+
+
+def _compiled_runner() -> bytes:
+    """``importer`` and what its ``become_runner`` takes: each module apart, few are needed."""
+    modules = {
+        name: zlib.compress(marshal.dumps(_code(name)), _LEVEL) for name in _runner_modules()
+    }
+    texts = {name: _source(name) for name in (f"{_PACKAGE}.{text}" for text in TEXTS)}
+    return marshal.dumps((_code(_IMPORTER), modules, _pack(texts)))
+
+
+def _source_runner() -> bytes:
+    texts = {name: _source(name) for name in _runner_modules()}
+    return marshal.dumps((_source(_IMPORTER), {}, _pack(texts)), 2)
+
+
+def _runner_modules() -> list[str]:
+    return [name for name in node_modules() if name not in _BEFORE_RUNNER]
+
+
+def _pack(texts: dict[str, str]) -> bytes:
+    return zlib.compress(marshal.dumps(texts, 2), _LEVEL)
+
+
+def _listening(stub: str) -> str:
+    """The ``main`` of *stub* calls the ``fetch`` that waits."""
+    call = "if __name__ == '__main__':"
+    definitions, found, begin = stub.partition(call)
+    assert found
+    return f"{definitions}{_stripped('listening_stub')}\n{call}{begin}"
+
+
+def _stripped(name: str) -> str:
+    tree = _Stripper().visit(ast.parse(_source(f"{_PACKAGE}.{name}")))
+    return ast.unparse(tree).replace("    ", " ")
+
+
+def _loader(name: str) -> InspectLoader:
+    spec = importlib.util.find_spec(name)
+    assert spec is not None and isinstance(spec.loader, InspectLoader)
+    return spec.loader
+
+
+def _source(name: str) -> str:
+    source = _loader(name).get_source(name)
+    assert source is not None
+    return source
+
+
+def _code(name: str) -> CodeType:
+    """As Python itself keeps it, if it does: compiling all of them takes longer than a runner."""
+    code = _loader(name).get_code(name)
+    assert code is not None
+    # A path that does not tell where we are installed. Making the code anew takes much longer.
+    _imp._fix_co_filename(code, name.replace(".", "/") + ".py")  # type: ignore[attr-defined]
+    return code
+
+
+class _Stripper(ast.NodeTransformer):
+    """Takes out docstrings, annotations and what only the type checker needs."""
+
+    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
+        self.generic_visit(node)
+        return node.orelse if ast.unparse(node.test) == "TYPE_CHECKING" else node
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        return None if isinstance(node.value, ast.Constant) else node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
+        return None if ast.unparse(node.targets[0]) == "TYPE_CHECKING" else node
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
+        """What one stub imports of the other stands in the same text."""
+        return None if node.module == "__future__" or node.level else node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        assert node.value is not None
+        return ast.Assign([node.target], node.value, lineno=node.lineno)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.returns = None
+        return self.generic_visit(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        self.generic_visit(node)
+        node.body = node.body or [ast.Pass()]
+        return node
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        node.annotation = None
+        return node
