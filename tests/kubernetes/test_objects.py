@@ -12,6 +12,7 @@ from tfmesos.errors import SpecError, UnreadableFile
 from tfmesos.kubernetes import objects
 from tfmesos.kubernetes.actions import NewPod
 from tfmesos.kubernetes.objects import Owner
+from tfmesos.kubernetes.refusals import check_ports
 from tfmesos.launcher.inputs.configuration import make_config
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "pod.json"
@@ -212,6 +213,15 @@ def test_the_reason_against_restarts_of_single_tasks_is_given():
         config(restart_policy="task")
     with pytest.raises(SpecError, match=r"job 'worker'.*has another address"):
         config(workers(1, restart_policy="task"))
+
+
+def test_a_template_of_a_job_or_of_all_that_shares_the_ports_of_a_node_is_refused_by_name(tmp_path):
+    shared = {"spec": {"hostNetwork": True}}
+    check_ports(config())
+    with pytest.raises(SpecError, match=r"job 'worker'.*hostNetwork: true"):
+        check_ports(config(workers(1, pod_template=shared)))
+    with pytest.raises(SpecError, match=r"^pod_template has hostNetwork: true"):
+        check_ports(config(pod_template=template(tmp_path, **shared)))
 
 
 def test_every_task_needs_an_image(monkeypatch):

@@ -32,10 +32,10 @@ from .pod_watch import PodWatch
 from .preemptions import Preemptions
 from .quota import is_hopeless
 from .review import check_rights
+from .to_runners import ToRunners
 
 log = logging.getLogger(__name__)
 
-LINK_PORT = 28922  # at the loopback of each pod, where its runner waits for us
 SECRETS = 2000  # tasks whose secrets are in one Secret, which may have 1 MiB
 LOG = 16 * 1024  # bytes of the log of a task that could not report
 TAIL = 20  # lines of it
@@ -82,6 +82,7 @@ class KubernetesDriver:
         self._users: dict[str, set[str]] = {}  # Secret -> the pods that may still read it
         self._calls = CallQueue()
         self._ports = LocalPorts(self._dial_port)
+        self._to_runners = ToRunners(client, emit)
         self._preemptions = Preemptions(client, emit)
         self._group: asyncio.TaskGroup
 
@@ -157,7 +158,7 @@ class KubernetesDriver:
         """A connection to the runner of a task."""
         assert self._owner is not None
         name = objects.pod_name(self._owner, self._pod_of[task_id])
-        return await self._client.dial(name, LINK_PORT)
+        return await self._to_runners.dial(name)
 
     async def _dial_port(self, pod: str, port: int) -> socket.socket:
         assert self._owner is not None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from ..config.job import TENSORBOARD
 from ..config.launch import LaunchConfig
@@ -18,6 +20,11 @@ _OWN_ADDRESS = (
     "the others do not look for it; use 'all'"
 )
 
+_ONE_PORT = (
+    "has hostNetwork: true, which needs --advertise or a launcher in the cluster: the tasks of a "
+    "node would wait for the launcher at one and the same port"
+)
+
 
 def check(config: LaunchConfig) -> None:
     """SpecError for the first of them."""
@@ -30,6 +37,20 @@ def check(config: LaunchConfig) -> None:
             problem = "is needed on a Kubernetes, where every task runs in a container"
             raise SpecError(None, "image", problem)
         affinity.check(job)
+
+
+def check_ports(config: LaunchConfig) -> None:
+    """SpecError if the tasks, which we are to connect to, share the ports of their nodes."""
+    if _shares_ports(config.pods.pod_template):
+        raise SpecError(None, "pod_template", _ONE_PORT)
+    for job in config.jobs:
+        if _shares_ports(json.loads(str(job.pod_template or "{}"))):
+            raise SpecError(job.name, "pod_template", _ONE_PORT)
+
+
+def _shares_ports(template: Mapping[str, Any]) -> bool:
+    spec = template.get("spec")
+    return isinstance(spec, Mapping) and spec.get("hostNetwork") is True
 
 
 def _wrong(config: LaunchConfig) -> Iterator[tuple[str, str]]:

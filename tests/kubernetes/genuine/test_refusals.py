@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.commands import finish, read_until, running_tfrun, tfrun
+from tests.mesos.genuine.cluster import wait_until
+from tfmesos.kubernetes.rights import access_review, is_granted
+from tfmesos.mesos.api.addresses import local_address_towards
 
+from .conftest import IMAGE
 from .namespace import RIGHTS
 from .pods import SMALL, on_kubernetes
 
@@ -20,6 +26,47 @@ def test_a_missing_right_is_named_with_the_rule_that_would_give_it(kube, resourc
     rule = f'{{apiGroups: [""], resources: ["{resource}"], verbs: ["{verb}"]}}'
     assert rule in done.stderr and kube.name in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_right_that_is_withdrawn_before_the_tasks_run_ends_the_run_with_its_rule(kube, tmp_path):
+    wait = {
+        **{"name": "wait", "image": IMAGE, "volumeMounts": [{"name": "own", "mountPath": "/own"}]},
+        "command": ["sh", "-c", "until [ -e /own/go ]; do sleep 0.05; done"],
+    }
+    volume = {"name": "own", "hostPath": {"path": str(tmp_path)}}
+    template = tmp_path / "pod.json"
+    template.write_text(json.dumps({"spec": {"initContainers": [wait], "volumes": [volume]}}))
+    words = on_kubernetes("-v", "-w", 1, *SMALL, "--pod-template", template)
+    with running_tfrun(*words, "--", "true") as run:
+        read_until(run.stderr, "making 1 pod")
+        kube.allow({**RIGHTS, "pods/portforward": []})
+        wait_until("the server knows", lambda: not may_forward(kube))
+        (tmp_path / "go").touch()
+        _, err = finish(run)
+    assert run.returncode == 69, err
+    rule = '{apiGroups: [""], resources: ["pods/portforward"], verbs: ["get"]}'
+    (line,) = [line for line in err.splitlines() if line.startswith("tfrun: not allowed to ")]
+    assert "get pods/portforward" in line and rule in line
+
+
+def may_forward(kube):
+    asked = access_review(kube.name, ("pods/portforward", "get"))
+    return is_granted(
+        kube.user.post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", asked)
+    )
+
+
+def test_tasks_that_share_the_ports_of_their_nodes_have_to_find_the_launcher(kube, tmp_path):
+    template = tmp_path / "pod.json"
+    template.write_text(json.dumps({"spec": {"hostNetwork": True}}))
+    together = ("--constraint", "hostname:IS:node-2")
+    words = on_kubernetes("-w", 2, *SMALL, *together, "--pod-template", template)
+    done = tfrun(*words, "--", "true")
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert "--pod-template has hostNetwork: true, which needs --advertise" in done.stderr
+    here = local_address_towards(f"https://{kube.user.address}")
+    done = tfrun(*words, "--advertise", here, "--", "echo up")
+    assert (done.returncode, done.stdout.count("up")) == (0, 2), done.stderr
 
 
 def test_a_quota_that_is_exceeded_is_told_in_the_words_of_the_server(kube):

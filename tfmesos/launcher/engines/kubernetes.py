@@ -11,8 +11,10 @@ from urllib.parse import urlsplit
 from ...config.launch import LaunchConfig
 from ...kubernetes.api.client import Client
 from ...kubernetes.api.kubeconfig import access
-from ...kubernetes.driver import LINK_PORT, KubernetesDriver
+from ...kubernetes.driver import KubernetesDriver
+from ...kubernetes.refusals import check_ports
 from ...kubernetes.story import KubernetesStory
+from ...kubernetes.to_runners import LINK_PORT
 from ...mesos.api.addresses import local_address_towards
 from ...node.address import join_address
 from ..links import payload
@@ -37,6 +39,8 @@ class KubernetesSetup:
         self._config, self._run_id = config, run_id
         self._say, self._unless_stopped = say, unless_stopped
         self._access = access(config.master)
+        if config.advertise is None and self._access.context:
+            check_ports(config)
         self._began_at = 0.0
         self._links: Dialer | None = None
         self._client: Client
