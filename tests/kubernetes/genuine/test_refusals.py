@@ -63,7 +63,7 @@ def test_tasks_that_share_the_ports_of_their_nodes_have_to_find_the_launcher(kub
     words = on_kubernetes("-w", 2, *SMALL, *together, "--pod-template", template)
     done = tfrun(*words, "--", "true")
     assert done.returncode == 2 and done.stderr.count("\n") == 1
-    assert "--pod-template has hostNetwork: true, which needs --advertise" in done.stderr
+    assert "--pod-template has hostNetwork: true, which needs advertise" in done.stderr
     here = local_address_towards(f"https://{kube.user.address}")
     done = tfrun(*words, "--advertise", here, "--", "echo up")
     assert (done.returncode, done.stdout.count("up")) == (0, 2), done.stderr

@@ -60,13 +60,16 @@ def test_every_setting_that_a_hint_names_has_a_flag():
 
 
 def test_of_a_killed_task_it_is_said_who_kills():
-    assert "runs out of memory" in hint(["Killed"], code=137)
+    for reason in ("", "was killed by SIGKILL (signal 9)", "its initializer exited with 137"):
+        assert "runs out of memory" in hint(["Killed"], 137, reason)
     assert hint(["Killed"], code=1) == ""
 
 
 def test_a_kill_whose_cause_is_known_needs_no_hint():
     assert hint(["Killed"], 137, "ran out of memory and was killed by SIGKILL (signal 9)") == ""
     assert hint(["Killed"], 137, "was killed: out of memory") == ""
+    assert hint(["Killed"], 137, "had to make room for a pod of higher priority") == ""
+    assert hint([], 137, "was ended by its agent: it was killed by SIGKILL (signal 9)") == ""
 
 
 def _strings(path):

@@ -46,6 +46,7 @@ _HINTS = (
 
 
 _KILLED = 137  # as a shell counts a SIGKILL
+_RIDDLE = re.compile(r"(its \w+ )?(was killed by SIGKILL|exited with 137)")  # and not by whom
 _WHO_KILLS = (
     "a SIGKILL comes from outside: most often from the kernel, when the node or the task's "
     "container runs out of memory"
@@ -61,7 +62,7 @@ def hint(
     """
     text = "\n".join([*tail, reason])
     known = next((way_out for sign, way_out in _HINTS if re.search(sign, text, re.M)), "")
-    is_riddle = code == _KILLED and "out of memory" not in reason
+    is_riddle = code == _KILLED and (not reason or _RIDDLE.match(reason))
     return known.format_map(_Names(named)) or (_WHO_KILLS if is_riddle else "")
 
 
