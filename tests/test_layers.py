@@ -146,6 +146,7 @@ def test_the_embedded_mesos_shares_no_decision_with_the_launcher():
         "node.process",
         "node.json_reader",
         "node.scratch",
+        "node.stdlib",
     }
     for path in modules("local"):
         ours = {name.removeprefix("tfmesos.") for name in imports(path) if "tfmesos." in name}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..config.job import Job
 from ..config.launch import LaunchConfig
@@ -15,7 +15,9 @@ from ..core.rules import Rules
 from ..record import Record
 from .engines.choice import MESOS, kind_of, new_decider, rules_of
 from .engines.engine import Decider
-from .local_chief import LocalChief
+
+if TYPE_CHECKING:
+    from .local_chief import LocalChief
 
 
 class Beginning(Record):

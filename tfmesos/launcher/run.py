@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import secrets
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..config.launch import LaunchConfig
 from ..core import actions as do
@@ -36,7 +36,6 @@ from .links.messages import (
     silent_after,
     stop_message,
 )
-from .local_chief import LocalChief
 from .missing_output import MissingOutput
 from .observer import Observer
 from .open_files import limit_warning
@@ -47,6 +46,9 @@ from .screen.story import Story
 from .shipment import Shipment
 from .starts import Starts
 from .view import View, progress_every
+
+if TYPE_CHECKING:
+    from .local_chief import LocalChief
 
 log = logging.getLogger(__name__)
 
@@ -188,9 +190,11 @@ class Run:
         self._listener = await stack.enter_async_context(self._new_listener())
         self._launcher = await setup.listen(self._listener)
         if self.config.local_chief:
+            from .local_chief import LocalChief  # most runs have none
+
             self._chief = LocalChief(self.config, self.id, self.host, self._console.say)
             stack.callback(self._chief.close)
-        seed = secrets.randbits(64)
+        seed = int.from_bytes(os.urandom(8), "big")
         beginning = Beginning.of(self.config, self.id, began_at, self._chief, seed)
         self._observer.begun(beginning)
         self._lifecycle, engine = beginning.lifecycle(), beginning.engine()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..config.job import Task
 from ..config.launch import LaunchConfig
@@ -12,7 +12,9 @@ from ..core.actions import Start
 from ..core.events import Event
 from .links.listener import Listener
 from .links.messages import start_frames, start_message
-from .local_chief import LocalChief
+
+if TYPE_CHECKING:
+    from .local_chief import LocalChief
 
 STARTS, BETWEEN_STARTS = 32, 0.05  # tasks that begin at once, seconds until the next ones do
 

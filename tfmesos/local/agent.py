@@ -45,8 +45,10 @@ class Report(Protocol):
     ) -> None: ...
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class _Container:
+    """A running task."""
+
     process: subprocess.Popen[bytes]
     task: Task
     unwatch: Callable[[], None]

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import hmac
 import ipaddress
 from collections.abc import Callable, Collection
 from urllib.parse import urlsplit
 
 from ..http.server import Answer, Request, text
+from ..node.stdlib import compare_digest
 from . import answers
 
 
@@ -40,7 +40,7 @@ class Auth:
         if self._credential is None:
             return True
         wanted = ":".join(self._credential).encode()
-        return hmac.compare_digest(_basic(request.headers.get("authorization", "")), wanted)
+        return compare_digest(_basic(request.headers.get("authorization", "")), wanted)
 
     def refusal_of_name(self, request: Request) -> Answer | None:
         """The answer to who calls us by a name that is not ours, or from a web page."""

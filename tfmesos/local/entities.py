@@ -1,4 +1,8 @@
-"""The nouns of the master: frameworks, agents, offers, tasks with their queue of updates."""
+"""The nouns of the master: frameworks, agents, offers, tasks with their queue of updates.
+
+What changes is compared by identity, and has no methods that a dataclass would compile in vain at
+every start.
+"""
 
 from __future__ import annotations
 
@@ -31,16 +35,20 @@ class Timing(Record):
     kill_grace: float = 3.0
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class Filter:
+    """Offers that a framework does not want for a while."""
+
     role: str
     agent_id: str
     refused: Resources
     expires: float
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class Framework:
+    """One that has subscribed, and what it is sent and owed."""
+
     id: str
     info: Json
     principal: str | None
@@ -95,8 +103,10 @@ class Framework:
         return labels
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class Agent:
+    """A machine, and who has what of it."""
+
     id: str
     hostname: str
     resources: Resources
@@ -169,13 +179,13 @@ class Offer(Record):
         }
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class Task:
     """A launched task. Its updates leave one at a time, each when the last is acknowledged."""
 
-    info: Json = field(repr=False)  # the environment in it may hold secrets
-    framework: Framework = field(repr=False)
-    agent: Agent = field(repr=False)
+    info: Json  # the environment in it may hold secrets
+    framework: Framework
+    agent: Agent
     role: str
     resources: Resources
     container_id: str

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 import shutil
 import tempfile
 from pathlib import Path
@@ -23,7 +22,7 @@ class WorkDir:
         self._held: int | None = None
         if given is None:
             # Is made with the first sandbox: there is nothing to leave before.
-            self.path = Path(tempfile.gettempdir()) / f"tfmesos-{secrets.token_hex(8)}"
+            self.path = Path(tempfile.gettempdir()) / f"tfmesos-{os.urandom(8).hex()}"
         else:
             self.path = given.absolute()
             self.make()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import platform
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,7 @@ def about(
         "jobs": {job.name: job.size for job in config.jobs},
         "settings": settings_of(config),
         "launcher": to_json(this_process()),
-        "versions": {"tfmesos": __version__, "python": platform.python_version()},
+        "versions": {"tfmesos": __version__, "python": ".".join(map(str, sys.version_info[:3]))},
     }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import time
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
@@ -28,11 +27,11 @@ from .prune import prune_when_due
 from .recorder import Recorder
 from .store import Store, has_place, place
 
-_ID_CHARACTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # none that looks like another
+_ID_CHARACTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # 32, none that looks like another
 
 
 def new_id() -> str:
-    return "".join(secrets.choice(_ID_CHARACTERS) for _ in range(4))
+    return "".join(_ID_CHARACTERS[byte % len(_ID_CHARACTERS)] for byte in os.urandom(4))
 
 
 class NotRecorded(TFMesosError):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import pwd
-import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -34,7 +33,7 @@ def embedded_mesos(
     _check_gpus(wanted["gpus"], len(agent.gpu_ids))
     if beyond := excess(config.jobs, amounts()):
         say(f"the tasks ask for more than this machine has, and run all the same: {beyond}")
-    secret = Secret(secrets.token_hex(32))
+    secret = Secret(os.urandom(32).hex())
     return LocalMesos([agent], credential=(run_id, secret.reveal())), (run_id, secret)
 
 

@@ -7,7 +7,6 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Callable
-from hashlib import sha256
 from pathlib import Path
 
 from ...errors import FrameError, TFMesosError
@@ -29,9 +28,11 @@ class Incoming:
     """One file on its way: under a name of ours until it is whole."""
 
     def __init__(self, name: str, place: Path, coming: Path) -> None:
+        import hashlib  # is rarely needed, and has all of OpenSSL behind it
+
         self.name, self._place, self._coming = name, place, coming
         self.problem, self.size = "", 0
-        self._hash = sha256()
+        self._hash = hashlib.sha256()
         self._file = -1
         self._lock = threading.RLock()  # the disk is written to by other threads
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import secrets
+import os
 import socket
 from collections.abc import Callable, Coroutine, Mapping
 from types import TracebackType
@@ -145,7 +145,7 @@ class Listener:
 
         *settings* is what it is told in its first welcome.
         """
-        secret = secret or secrets.token_bytes(SECRET_BYTES)
+        secret = secret or os.urandom(SECRET_BYTES)
         self._links[task_id] = RunnerLink(task_id, secret, {} if settings is None else settings)
         self._awaited.add(task_id)
         return secret

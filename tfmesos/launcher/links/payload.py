@@ -11,11 +11,15 @@ import marshal
 import os
 import shlex
 import sys
-from importlib.util import MAGIC_NUMBER
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from ... import __path__ as home
 from ...node.stdlib import sha256
+
+if TYPE_CHECKING:
+    from importlib.util import MAGIC_NUMBER
+else:  # what importlib is made of; its own import is not cheap
+    from _frozen_importlib_external import MAGIC_NUMBER
 
 _DAMAGED = (EOFError, TypeError, ValueError)  # what marshal says of files that it has not written
 

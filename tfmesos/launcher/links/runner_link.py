@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,7 +22,7 @@ class RunnerLink:
     def __init__(self, task_id: str, secret: bytes, settings: Mapping[str, Any]) -> None:
         self.task_id, self.settings = task_id, settings
         self.first_secret: bytes | None = secret  # until the runner has reported
-        self.secret: bytes | None = secrets.token_bytes(SECRET_BYTES)  # for further connections
+        self.secret: bytes | None = os.urandom(SECRET_BYTES)  # for further connections
         self.writer: asyncio.StreamWriter | None = None  # the connection that speaks for it
         self.received = 0  # numbered messages of the runner
         self._acked, self._acked_at = 0, 0.0  # those of them that it was told of, and when
