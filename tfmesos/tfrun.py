@@ -70,6 +70,7 @@ def script() -> NoReturn:
     import gc
 
     gc.disable()  # there is no garbage in imports, and looking for it takes a tenth of them
+    gc.set_threshold(10_000)  # a run keeps nearly all that it makes
     code = main(is_program=True)
     for stream in (sys.stdout, sys.stderr):
         try:

@@ -16,7 +16,7 @@ from tfmesos.core.events import (
     TaskReady,
     TaskRegistered,
 )
-from tfmesos.launcher.links.runner_link import ACK_EVERY
+from tfmesos.launcher.links.runner_link import ACK_EVERY, MUCH
 from tfmesos.node import wire
 
 from .peers import READY, REGISTER, connected, exit_report, output
@@ -207,6 +207,20 @@ def test_a_runner_that_sends_much_is_told_what_arrived_long_before_its_room_is_f
                     pass
 
     asyncio.run(main())
+
+
+def test_a_runner_is_told_at_once_what_arrived_if_it_was_much_and_else_by_a_heartbeat():
+    async def main():
+        async with launcher(heartbeat=600) as ours:
+            async with connected(ours) as peer:
+                await peer.join()
+                for number in range(2):
+                    peer.say(**output("little"))
+                    await ours.until(lambda number=number: len(ours.lines()) == number + 1)
+                peer.say(**output("x" * MUCH))
+                return await peer.hear_of("ack")
+
+    assert asyncio.run(main())["received"] == 3
 
 
 def test_a_forgotten_task_is_cut_off_and_reported_no_more():

@@ -328,7 +328,7 @@ class Listener:
                     self.sender.answer(link.task_id, writer, message)
                 elif link.exited:
                     self.sender.stop(writer)
-            link.acknowledge_if_due()
+            link.acknowledge_if_due(len(data))
             data = await hear(reader, CHUNK, self._silence, FLUSH)
             if not data:
                 return

@@ -12,7 +12,8 @@ from .messages import ack_message, bye_message, welcome_message
 
 SECRET_BYTES = 32
 ACK_EVERY = 8  # messages; of output they are half a MiB, and the runner holds eight
-ACK_WITHIN = 0.1  # seconds, if messages go on coming: the runner reckons our pace by this
+ACK_WITHIN = 0.1  # seconds, if much goes on coming: the runner reckons our pace by this
+MUCH = 16 * 1024  # bytes; less takes no room that a runner would miss
 FULL = 64 * 1024  # bytes that wait to be sent; a heartbeat is left out then
 
 
@@ -26,6 +27,7 @@ class RunnerLink:
         self.writer: asyncio.StreamWriter | None = None  # the connection that speaks for it
         self.received = 0  # numbered messages of the runner
         self._acked, self._acked_at = 0, 0.0  # those of them that it was told of, and when
+        self._unacked = 0  # bytes that came since
         self.order = asyncio.Lock()  # keeps the order of messages over a change of connection
         self.has_begun = False
         self.exited = False
@@ -59,10 +61,15 @@ class RunnerLink:
         if self.is_dismissed:
             self._write(wire.encode(bye_message()))
 
-    def acknowledge_if_due(self) -> None:
-        """Every read would cost as much as what was read; the next heartbeat tells of the rest."""
-        is_late = asyncio.get_running_loop().time() - self._acked_at >= ACK_WITHIN
-        if is_late or self.received - self._acked >= ACK_EVERY:
+    def acknowledge_if_due(self, size: int) -> None:
+        """After *size* bytes more. The next heartbeat tells of the rest: to tell of every read
+        would cost as much as what was read.
+        """
+        self._unacked += size
+        is_due = self.received - self._acked >= ACK_EVERY
+        if self._unacked >= MUCH and not is_due:
+            is_due = asyncio.get_running_loop().time() - self._acked_at >= ACK_WITHIN
+        if is_due:
             self.acknowledge()
 
     def acknowledge(self) -> None:
@@ -70,6 +77,7 @@ class RunnerLink:
         if self.writer is None or self.writer.transport.get_write_buffer_size() > FULL:
             return
         self._acked, self._acked_at = self.received, asyncio.get_running_loop().time()
+        self._unacked = 0
         self._write(wire.encode(ack_message(self.received)))
 
     def _write(self, frame: bytes) -> None:
