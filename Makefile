@@ -58,7 +58,7 @@ frameworks: $(VENV)/installed-for-demo
 chaos: $(VENV)/installed-for-tests
 	@for i in $$(seq $(REPEAT)); do \
 		echo "chaos, $$i of $(REPEAT)"; \
-		$(BIN)/python -m pytest -q -x tests/chaos || exit 1; \
+		$(BIN)/python -m pytest -q -x -n $(WORKERS) tests/chaos || exit 1; \
 	done
 
 # Try each fuzzer for so many SECONDS.
