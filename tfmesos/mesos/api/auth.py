@@ -60,11 +60,13 @@ def handshake_hint(url: str, context: ssl.SSLContext | None, timeout: float) -> 
     anything = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     anything.check_hostname, anything.verify_mode = False, ssl.CERT_NONE
     anything.set_ciphers("ALL:@SECLEVEL=0")
-    _, cipher = _handshake(url, anything, timeout)
+    _, cipher = _handshake(url, anything, timeout, silence=0.0)
     return CIPHERS_HINT if cipher else ""
 
 
-def _handshake(url: str, context: ssl.SSLContext, timeout: float) -> tuple[bool, bool]:
+def _handshake(
+    url: str, context: ssl.SSLContext, timeout: float, silence: float = SILENCE
+) -> tuple[bool, bool]:
     """Whether the server ends a connection that says nothing, and whether a cipher was agreed on.
 
     With TLS 1.3 it complains of a missing certificate only after the handshake.
@@ -82,7 +84,7 @@ def _handshake(url: str, context: ssl.SSLContext, timeout: float) -> tuple[bool,
     ) as connection:
         try:
             connection.do_handshake()
-            connection.settimeout(min(timeout, SILENCE))
+            connection.settimeout(min(timeout, silence))
             ended = not connection.recv(1)
         except (TimeoutError, ssl.SSLCertVerificationError):
             ended = False
