@@ -23,12 +23,18 @@ demo: $(VENV)/installed-for-demo
 		--ps_hosts {ps_hosts} --worker_hosts {worker_hosts} \
 		--job_name {job_name} --worker_index {task_index}
 
+# Where Python was told to write no bytecode, every worker and every process that a test starts would
+# compile everything again.
+test test-fast: export PYTHONDONTWRITEBYTECODE :=
+
 # Tests wait more than they compute: more workers than cores.
 test: $(VENV)/installed-for-tests
 	misc/check.sh
 	$(BIN)/python -m pytest -n $(WORKERS)
 
-# The checks, and the tests that start no run, no TensorFlow and no other engine: a minute.
+# The checks, and the tests that start no run, no TensorFlow and no other engine: a minute. They
+# need little memory, so that many can wait at a time.
+test-fast: WORKERS := 6
 test-fast: $(VENV)/installed-for-tests
 	misc/check.sh
 	$(BIN)/python -m pytest -n $(WORKERS) $(UNIT_TESTS) --ignore=tests/mesos/genuine \
