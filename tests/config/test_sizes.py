@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.builders import workers
-from tfmesos import cluster
 from tfmesos.config.job import Job
 from tfmesos.config.sizes import MAX_ENVIRONMENT, MAX_STRING
 from tfmesos.errors import SpecError
@@ -130,9 +128,3 @@ def test_a_task_carries_at_most_3_kib_of_ours_whatever_the_user_gives(
     command = runner_command(config, config.jobs[0], settings, "0" * 64)
     assert len(json.dumps(command)) <= MAX_COMMAND == 3072
     assert len(settings.split(" ")) == 5, "a word too many: the stub would not understand it"
-
-
-def test_what_travels_over_the_link_may_be_as_long_as_linux_takes_it():
-    show = "import os; print(len(os.environ['BIG']))"
-    with cluster(Job("worker", 1, cmd=[sys.executable, "-c", show]), env={"BIG": LONGEST}) as run:
-        assert run.wait().exit_code == 0

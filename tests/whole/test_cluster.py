@@ -16,6 +16,7 @@ from tests.bounds import HANG
 from tests.builders import servers, workers
 from tests.commands import environment
 from tfmesos import Job, MasterError, SpecError, TaskFailed, cluster
+from tfmesos.config.sizes import MAX_STRING
 from tfmesos.config.units import TIME
 from tfmesos.scheduler import TFMesosScheduler
 
@@ -315,6 +316,13 @@ def test_no_jobs_at_all_are_refused():
     with pytest.raises(SpecError, match="jobs must be a Job, a dict, or a list of these, got None"):
         with cluster(None):
             pytest.fail("it must not start")
+
+
+def test_what_travels_over_the_link_may_be_as_long_as_linux_takes_it():
+    longest = "x" * (MAX_STRING - len("BIG="))
+    show = "import os; print(len(os.environ['BIG']))"
+    with cluster(Job("worker", 1, cmd=[sys.executable, "-c", show]), env={"BIG": longest}) as run:
+        assert run.wait().exit_code == 0
 
 
 def test_a_job_that_skips_indices_keeps_the_others():
