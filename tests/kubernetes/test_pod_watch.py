@@ -87,7 +87,8 @@ def test_without_the_right_to_watch_there_is_no_second_attempt(certificate):
         watched(certificate, [FORBIDDEN])
 
 
-def test_watches_that_end_at_once_follow_each_other_with_growing_pauses(certificate):
+def test_watches_that_end_at_once_follow_each_other_with_growing_pauses(certificate, monkeypatch):
+    monkeypatch.setattr(pod_watch, "FIRST_PAUSE", 0.05)
     times = []
 
     def ended():

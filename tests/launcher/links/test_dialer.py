@@ -21,6 +21,7 @@ from tfmesos.launcher.links import dialer as dialers
 from tfmesos.launcher.links.dialer import Dialer
 from tfmesos.launcher.links.listener import Listener
 from tfmesos.node import wire
+from tfmesos.node.callers import MAX_CALLERS
 
 from .dialled import free_port, launcher, runner, settings
 
@@ -127,6 +128,9 @@ def test_a_launcher_that_notices_a_break_first_is_let_in_again(tmp_path):
     assert (lines, code) == (["one", "two"], 0)
 
 
+MANY = MAX_CALLERS + 4  # more would wait seconds to connect: for the next attempt of their kernel
+
+
 def strangers(port, count):
     """Processes of the pod that connect, and say nothing, nonsense or lies."""
     lie = wire.encode(
@@ -162,10 +166,10 @@ def test_strangers_of_the_pod_do_not_keep_the_launcher_away(tmp_path):
                     async with launcher(proxy.address[1], values, grace=60) as (ours, _):
                         ours.start("echo one; until [ -e go ]; do sleep 0.05; done; echo two")
                         await ours.until(lambda: ours.lines())
-                        with strangers(port, 60):
+                        with strangers(port, MANY):
                             proxy.cut()
                             await ours.saw(RunnerBack)
-                            with strangers(port, 60):
+                            with strangers(port, MANY):
                                 (tmp_path / "go").touch()
                                 await ours.saw(TaskExited)
                                 return ours.lines(), await theirs.exited()

@@ -18,9 +18,6 @@ from .clients import CALM, QUICK, Launcher, play
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
 
 
-ENDLESS = b"HTTP/1.1 200 OK\r\nContent-Length: 1400000000\r\n\r\n" + b" " * (MAX_ANSWER + 1)
-
-
 _PACKED = gzip.compress(b'{"slaves": []}')
 
 
@@ -66,7 +63,8 @@ def test_a_master_that_does_not_tell_of_its_agents_does_no_harm(answer, agents):
 
 def test_an_answer_that_is_too_long_is_not_waited_for():
     async def scenario():
-        async with MasterThatAnswersReaders(ENDLESS) as master:
+        head = b"HTTP/1.1 200 OK\r\nContent-Length: 1400000000\r\n\r\n"
+        async with MasterThatAnswersReaders(head + b" " * (MAX_ANSWER + 1)) as master:
             patient = CALM.but(answer=600.0)
             async with Launcher(master.url, timing=patient).running() as launcher:
                 await launcher.next("SUBSCRIBED")
