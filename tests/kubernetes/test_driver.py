@@ -49,15 +49,19 @@ class Driven:
             lambda text, level: self.said.append(text),
             stub="the stub",
             links=self.links,
-            give_up_after=1.0,
+            give_up_after=HANG,
         )
         self.tasks = config.tasks
 
     async def until(self, kind, is_it=lambda event: True):
-        """The next event of this kind."""
+        """The next event of this kind; or what ended the driver before."""
         while True:
-            event = await self.events.get()
-            if isinstance(event, kind) and is_it(event):
+            coming = asyncio.create_task(self.events.get())
+            await asyncio.wait({coming, self.running}, return_when=asyncio.FIRST_COMPLETED)
+            if not coming.done():
+                coming.cancel()
+                return self.running.result()
+            if isinstance(event := coming.result(), kind) and is_it(event):
                 return event
 
     def create(self, *names):
