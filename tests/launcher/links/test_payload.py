@@ -63,6 +63,14 @@ def test_without_a_directory_for_caches_it_is_kept_in_the_home_directory(caches)
     assert payload.cache_file(caches) == os.path.expanduser(f"~/.cache/tfmesos/runner-{OURS}")
 
 
+def test_who_has_no_home_directory_keeps_nothing(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", "relative")
+    monkeypatch.chdir(tmp_path)
+    payload.write(payload.cache_file(""), "state", packing.pack())
+    assert payload.read(payload.cache_file(""), "state") is None
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("change", ["touched", "longer", "new", "gone"])
 def test_every_change_of_what_is_packed_is_another_state(tmp_path, change):
     for name in ("node/stub.py", "node/wire.py", "errors.py", "launcher/links/packing.py"):

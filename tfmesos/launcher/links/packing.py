@@ -13,8 +13,8 @@ import importlib.util
 import marshal
 import pkgutil
 import zlib
-from importlib.abc import InspectLoader
 from types import CodeType
+from typing import Any
 
 from ... import errors, node
 from ...node.own_modules import TEXTS
@@ -80,22 +80,20 @@ def _stripped(name: str) -> str:
     return ast.unparse(tree).replace("    ", " ")
 
 
-def _loader(name: str) -> InspectLoader:
+def _loader(name: str) -> Any:
     spec = importlib.util.find_spec(name)
-    assert spec is not None and isinstance(spec.loader, InspectLoader)
+    assert spec is not None
     return spec.loader
 
 
 def _source(name: str) -> str:
-    source = _loader(name).get_source(name)
-    assert source is not None
+    source: str = _loader(name).get_source(name)
     return source
 
 
 def _code(name: str) -> CodeType:
     """As Python itself keeps it, if it does: compiling all of them takes longer than a runner."""
-    code = _loader(name).get_code(name)
-    assert code is not None
+    code: CodeType = _loader(name).get_code(name)
     # A path that does not tell where we are installed. Making the code anew takes much longer.
     _imp._fix_co_filename(code, name.replace(".", "/") + ".py")  # type: ignore[attr-defined]
     return code

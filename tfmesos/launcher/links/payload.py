@@ -66,10 +66,11 @@ def _packed() -> Packed:
 
 
 def cache_file(caches: str) -> str:
-    """One for each Python, in the user's directory of *caches*, as XDG names it."""
+    """One for each Python, in the user's directory of *caches*, as XDG names it; else empty."""
     if not os.path.isabs(caches):
         caches = os.path.expanduser("~/.cache")
-    return f"{caches}/tfmesos/runner-{MAGIC_NUMBER.hex()}"
+    has_place = os.path.isabs(caches)  # in a container many users have no directory of their own
+    return f"{caches}/tfmesos/runner-{MAGIC_NUMBER.hex()}" if has_place else ""
 
 
 def state(package: str) -> str:
