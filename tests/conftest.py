@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
 import gc
 import os
 import shutil
@@ -16,6 +17,8 @@ import time
 
 import psutil
 import pytest
+
+os.environ.setdefault("HYPOTHESIS_NO_PLUGINS", "1")  # that of trio imports trio
 from hypothesis import HealthCheck, settings
 
 from tests.bounds import LEAVING
@@ -86,21 +89,33 @@ def browser():
 
 
 @pytest.fixture(scope="session")
-def certificate(tmp_path_factory):
+def certificate(tmp_path_factory, pytestconfig):
     """Of a master (and of its agents) at 127.0.0.1; its own authority."""
-    return _certificate(tmp_path_factory, "IP:127.0.0.1")
+    place = of_all_workers(tmp_path_factory, pytestconfig) / "trusted"
+    return _certificate(place, "IP:127.0.0.1")
 
 
 @pytest.fixture(scope="session")
-def other_certificate(tmp_path_factory):
+def other_certificate(tmp_path_factory, pytestconfig):
     """Trusted by nobody."""
-    return _certificate(tmp_path_factory)
+    return _certificate(of_all_workers(tmp_path_factory, pytestconfig) / "untrusted")
 
 
-def _certificate(tmp_path_factory, *names):
+def of_all_workers(tmp_path_factory, pytestconfig):
+    """A directory of this session."""
+    own = tmp_path_factory.getbasetemp()
+    return own.parent if hasattr(pytestconfig, "workerinput") else own
+
+
+def _certificate(place, *names):
+    """Made by the first worker that needs it: to find its primes takes a while."""
     if not shutil.which("openssl"):
         pytest.skip("needs the openssl command to make a certificate")
-    return make_certificate(tmp_path_factory.mktemp("tls") / "certificate.pem", *names)
+    place.mkdir(exist_ok=True)
+    path = place / "certificate.pem"
+    with open(place / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return path if path.exists() else make_certificate(path, *names)
 
 
 @pytest.fixture
