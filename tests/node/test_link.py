@@ -24,16 +24,37 @@ class LinkThatConnectsToItself(Link):
         return connection
 
 
-def test_a_runner_that_connects_to_itself_knows_that_nobody_listens():
+class LinkThatIsAnsweredOnce(Link):
+    """Its first attempt fails with a reason; the others find somebody who says nothing."""
+
+    silent: socket.socket
+
+    def _connect(self) -> socket.socket:
+        if not self._attempts:
+            raise OSError(0, "a good reason")
+        connection = socket.create_connection(self.silent.getsockname())
+        connection.setblocking(False)
+        return connection
+
+
+def failure_of(kind, connect_timeout):
     values = {"launcher": "127.0.0.1:1", "run": RUN, "task": TASK}
-    settings = Settings({**values, "owner": NOBODY, "connect_timeout": 0}, SECRET)
+    settings = Settings({**values, "owner": NOBODY, "connect_timeout": connect_timeout}, SECRET)
     with Loop() as loop:
-        link = LinkThatConnectsToItself(
-            loop, settings, Outbox(), lambda message: None, lambda: None, dict
-        )
+        link = kind(loop, settings, Outbox(), lambda message: None, lambda: None, dict)
         link._dial()
         loop.run_until(lambda: link.failure)
-    assert link.failure == (
+    return link.failure
+
+
+def test_a_runner_that_connects_to_itself_knows_that_nobody_listens():
+    assert failure_of(LinkThatConnectsToItself, 0) == (
         CANNOT_REACH_LAUNCHER,
         "the launcher at 127.0.0.1:1 cannot be reached from this node: nobody listens there",
     )
+
+
+def test_an_attempt_that_has_no_time_left_does_not_hide_why_the_one_before_failed():
+    with socket.create_server(("127.0.0.1", 0)) as LinkThatIsAnsweredOnce.silent:
+        _, said = failure_of(LinkThatIsAnsweredOnce, 0.3)
+    assert said.endswith(": a good reason")

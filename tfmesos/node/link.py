@@ -59,6 +59,7 @@ class Link:
         self._writing = bytearray()
         self._timer: Timer | None = None
         self._attempts = 0
+        self._trouble: str | None = None  # of the last connection
         self._give_up_at = time.monotonic() + settings.connect_timeout
         self._received = 0  # numbered messages of the launcher
         self._last_heard = 0.0
@@ -162,8 +163,10 @@ class Link:
         except OSError as error:
             return self._connection_lost(error.strerror)
         time_left = max(self._give_up_at - time.monotonic(), FIRST_PAUSE)
+        is_short = time_left < timings.HANDSHAKE_TIMEOUT  # the attempt before could tell more
+        reason = (is_short and self._trouble) or "no answer"
         self._timer = self._loop.after(
-            min(timings.HANDSHAKE_TIMEOUT, time_left), lambda: self._connection_lost("no answer")
+            min(timings.HANDSHAKE_TIMEOUT, time_left), lambda: self._connection_lost(reason)
         )
         self._loop.watch(self._socket.fileno(), WRITE, self._dialled)
 
@@ -300,7 +303,7 @@ class Link:
         """This connection is over; make the next one soon, or give up."""
         refused = self._handshake is not None and not self.connected
         self._hang_up()
-        self._handshake = None
+        self._handshake, self._trouble = None, reason
         now = time.monotonic()
         if not self._give_up_at:
             self._give_up_at = now + self._settings.grace

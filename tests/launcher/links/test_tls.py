@@ -126,7 +126,7 @@ def test_a_certificate_is_checked_again_on_every_further_connection(tmp_path, ce
     async def main():
         async with launcher(tls=certificate[0]) as ours, launcher(tls=thief_tls) as thief:
             async with OtherCertificateLater(ours.address, thief.address).running() as proxy:
-                values = settings(proxy.address, certificate=certificate[1], grace=5)
+                values = settings(proxy.address, certificate=certificate[1], grace=2)
                 with runner(tmp_path, values) as theirs:
                     ours.start(["sh", "-c", "echo there; exec sleep 60"])
                     await ours.until(ours.lines)
