@@ -50,8 +50,9 @@ OURS = MAGIC_NUMBER.hex()
 def test_what_was_packed_is_kept_for_the_same_files_only(tmp_path):
     file = payload.cache_file(str(tmp_path / "caches"))
     assert payload.read(file, "state") is None
-    payload.write(file, "state", packing.pack())
-    assert payload.read(file, "state") == packing.pack()
+    packed = packing.pack()
+    payload.write(file, "state", packed)
+    assert payload.read(file, "state") == packed
     assert payload.read(file, "another state") is None
     (kept,) = tmp_path.rglob("runner-*")
     assert kept.stat().st_mode & 0o777 == 0o600
@@ -103,6 +104,24 @@ def test_a_file_of_somebody_else_is_not_used(tmp_path):
     file = payload.cache_file(str(tmp_path))
     payload.write(file, "state", packing.pack())
     os.chown(file, 12345, 12345)
+    assert payload.read(file, "state") is None
+
+
+@pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
+def test_a_file_that_others_can_write_is_not_used(tmp_path, mode):
+    file = payload.cache_file(str(tmp_path))
+    payload.write(file, "state", packing.pack())
+    os.chmod(file, mode)
+    assert payload.read(file, "state") is None
+
+
+@pytest.mark.parametrize("at", [0, 31, 32, 5000, -1])
+def test_a_file_in_which_a_byte_changed_is_not_used(tmp_path, at):
+    file = payload.cache_file(str(tmp_path))
+    payload.write(file, "state", packing.pack())
+    content = bytearray(Path(file).read_bytes())
+    content[at] ^= 1
+    Path(file).write_bytes(content)
     assert payload.read(file, "state") is None
 
 

@@ -11,7 +11,7 @@ import marshal
 import os
 import shlex
 import sys
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from ... import __path__ as home
 from ...node.stdlib import sha256
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 else:  # what importlib is made of; its own import is not cheap
     from _frozen_importlib_external import MAGIC_NUMBER
 
-_DAMAGED = (EOFError, TypeError, ValueError)  # what marshal says of files that it has not written
+DIGEST = 32  # bytes, with which the file begins
+OTHERS_WRITE = 0o022  # the modes
 
 
 class Packed(TypedDict):
@@ -87,15 +88,16 @@ def state(package: str) -> str:
 
 
 def read(file: str, state: str) -> Packed | None:
-    """What was written for *state*, by this user: it is code that we are going to send."""
+    """What was written for *state*: it is code that we send, so nobody else may have written it."""
     try:
         with open(file, "rb") as opened:
-            if os.fstat(opened.fileno()).st_uid != os.geteuid():
-                return None
-            found, packed = marshal.load(opened)
-    except (OSError, *_DAMAGED):
+            found = os.fstat(opened.fileno())
+            is_ours = found.st_uid == os.geteuid() and not found.st_mode & OTHERS_WRITE
+            digest, content = opened.read(DIGEST), opened.read() if is_ours else b""
+    except OSError:
         return None
-    return packed if found == state else None
+    packed: Packed | None = marshal.loads(content) if digest == _digest(state, content) else None
+    return packed
 
 
 def write(file: str, state: str, packed: Packed) -> None:
@@ -104,8 +106,12 @@ def write(file: str, state: str, packed: Packed) -> None:
         os.makedirs(os.path.dirname(file), mode=0o700, exist_ok=True)
         new = f"{file}.{os.getpid()}"
         with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as opened:
-            record: Any = (state, packed)
-            marshal.dump(record, opened)
+            content = marshal.dumps(dict(packed))
+            opened.write(_digest(state, content) + content)
         os.replace(new, file)
     except OSError:
         pass
+
+
+def _digest(state: str, content: bytes) -> bytes:
+    return sha256(state.encode() + content).digest()
