@@ -1,4 +1,4 @@
-"""Which tests one worker of pytest-xdist runs, for they share something costly.
+"""Which tests one worker of pytest-xdist runs, for they share something, such as a costly engine.
 
 Not its own mark for that: with pytest 9.2 pytest-xdist 3.8 passes over it without a word.
 """
@@ -10,6 +10,7 @@ from xdist.scheduler import LoadScopeScheduling
 TOGETHER = (
     "tests/docker/",  # an engine
     "tests/kubernetes/genuine/",  # a cluster
+    "tests/node/test_secrets.py",  # /dev/shm, where some look for what a killed runner has left
     "tests/whole/test_placement.py",  # a Mesos
 )
 GIVEN = "given"  # the master that TFMESOS_TEST_MASTER names, as a parameter
