@@ -39,7 +39,6 @@ def test_a_sandbox_is_private_and_holds_stdout_and_stderr():
         assert (sandbox / "stdout").read_text() == "out\n"
         assert (sandbox / "stderr").read_text() == "err\n"
         assert sandbox.stat().st_mode & 0o777 == 0o700
-        assert (sandbox.parent / "latest").resolve() == sandbox.resolve()
         return sandbox
 
     assert not run(story).exists()
@@ -112,4 +111,6 @@ def test_a_given_work_directory_is_kept(tmp_path):
         return mesos.sandbox_of("t", scheduler.framework_id)
 
     sandbox = run(story, work_dir=tmp_path / "work")
+    assert (sandbox.parent / "latest").resolve() == sandbox
+    assert sandbox.parts[-4:-1] == ("executors", "t", "runs")
     assert tmp_path in sandbox.parents and (sandbox / "stdout").read_text() == "out\n"

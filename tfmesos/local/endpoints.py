@@ -28,7 +28,7 @@ _READING = ("GET", "HEAD")
 class Endpoints:
     def __init__(self, master: Master, principal: str | None, auth: Auth) -> None:
         self._master, self._principal, self._auth = master, principal, auth
-        self._files = Files(lambda framework_id, task_id: master.sandbox_of(task_id, framework_id))
+        self._files = Files(lambda f, task_id: master.sandbox_of(task_id, f), master.sandbox_at)
         self._readers = dict(self._all_readers())
 
     async def answer(self, request: Request) -> Answer:

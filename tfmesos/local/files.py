@@ -24,7 +24,7 @@ from .answers import as_json
 
 MAX_READ = 64 * 1024  # bytes of one answer to read, and of one piece of a download
 MAX_ENTRIES = 10_000  # of a directory
-_SANDBOX = re.compile(r"(.*?/frameworks/([^/]+)/executors/([^/]+)/runs/[^/]+)(?:/(.*))?", re.S)
+_VIRTUAL = re.compile(r"/frameworks/([^/]+)/executors/([^/]+)/runs/latest(?:/(.*))?", re.S)
 
 # Where the newest task of a framework (its id) of that id has its sandbox.
 Find = Callable[[str, str], Path | None]
@@ -35,8 +35,9 @@ class Refused(Exception):
 
 
 class Files:
-    def __init__(self, find: Find) -> None:
-        self._find = find
+    def __init__(self, find: Find, find_at: Callable[[str], Path | None]) -> None:
+        """*find_at* tells the sandbox that a path lies in."""
+        self._find, self._find_at = find, find_at
 
     async def answer(self, request: Request) -> Answer:
         """To browse, read or download, whichever the path of the request ends with."""
@@ -84,13 +85,13 @@ class Files:
 
     def _resolved(self, path: str) -> tuple[Path, list[str]]:
         """The sandbox and the names within, of a virtual path or of one that /state tells."""
-        found = _SANDBOX.fullmatch(path)
-        sandbox = found and self._find(found[2], found[3])
-        if not (found and sandbox):
+        found = _VIRTUAL.fullmatch(path)
+        sandbox = self._find(found[1], found[2]) if found else self._find_at(path)
+        if sandbox is None:
             raise Refused(404, "")
-        virtual = f"/frameworks/{found[2]}/executors/{found[3]}/runs/latest"
-        names = [name for name in (found[4] or "").split("/") if name]
-        if found[1] not in (virtual, str(sandbox)) or {".", ".."} & set(names):
+        rest = (found[3] or "") if found else path.removeprefix(str(sandbox))
+        names = [name for name in rest.split("/") if name]
+        if {".", ".."} & set(names):
             raise Refused(404, "")
         return sandbox, names
 

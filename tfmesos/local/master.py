@@ -143,6 +143,12 @@ class Master:
                         return self.containers.sandbox(task)
         return None
 
+    def sandbox_at(self, path: str) -> Path | None:
+        """The one that *path* is, or lies in."""
+        frameworks = [*self.state.completed.values(), *self.state.frameworks.values()]
+        every = (self.containers.sandbox(task) for one in frameworks for task in one.all_tasks)
+        return next((one for one in every if f"{path}/".startswith(f"{one}/")), None)
+
     async def close(self, grace: float) -> None:
         self._closed = True
         self._arm()

@@ -68,9 +68,10 @@ def make_sandbox(sandbox: Path, mode: int = 0o700) -> None:
     sandbox.mkdir(mode=mode, parents=True)
     sandbox.chmod(mode)  # whatever the umask says
     sandbox.parent.chmod(0o700)
-    latest = sandbox.parent / "latest"
-    latest.unlink(missing_ok=True)
-    latest.symlink_to(sandbox.name)
+    if sandbox.parent.name == "runs":  # of one task
+        latest = sandbox.parent / "latest"
+        latest.unlink(missing_ok=True)
+        latest.symlink_to(sandbox.name)
 
 
 def _hand_over(sandbox: Path, files: list[int], identity: Json) -> None:
