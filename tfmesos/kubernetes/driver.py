@@ -81,7 +81,7 @@ class KubernetesDriver:
         self._number = 0  # of the secrets made so far
         self._users: dict[str, set[str]] = {}  # Secret -> the pods that may still read it
         self._calls = CallQueue()
-        self._ports = LocalPorts(self._dial_port)
+        self._ports = LocalPorts(self._dial_port, say)
         self._to_runners = ToRunners(client, emit)
         self._preemptions = Preemptions(client, emit)
         self._group: asyncio.TaskGroup

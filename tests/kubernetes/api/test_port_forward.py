@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from contextlib import ExitStack
 
 import pytest
 
 from tests.bounds import HANG
+from tests.descriptors import descriptors_left
 from tfmesos.kubernetes.api import port_forward
 from tfmesos.kubernetes.api.error import ApiError, NotKubernetes, Unreachable
 
@@ -238,6 +240,27 @@ def test_an_upgrade_to_something_else_is_no_port_forward(certificate, header):
 
     with pytest.raises(NotKubernetes, match=r"no v4\.channel\.k8s\.io"):
         dialled(certificate, converse, read_all)
+
+
+def test_without_descriptors_the_connection_to_the_server_is_ended(certificate):
+    async def main():
+        ended, limits = asyncio.Event(), ExitStack()
+
+        async def converse(reader, writer):
+            await accept_websocket(reader, writer)
+            limits.enter_context(descriptors_left(0))
+            writer.write(PORTS + frame(b"\x00hello"))
+            try:
+                await reader.read()
+            finally:
+                ended.set()
+
+        async with scripted(converse, certificate) as client:
+            with limits, pytest.raises(OSError, match="Too many open files"):
+                await client.dial("x", 7777)
+            await ended.wait()
+
+    asyncio.run(main())
 
 
 def test_leaving_the_client_closes_what_was_dialled(certificate):

@@ -131,10 +131,10 @@ class PortForwards:
             pump = _Pump(answer, what)
             if speaks_first:
                 await pump.settle()
+            ours, theirs = socket.socketpair()
         except BaseException:
             answer.stream.abort()
             raise
-        ours, theirs = socket.socketpair()
         ours.setblocking(False)
         task = asyncio.get_running_loop().create_task(pump.run(ours))
         self._pumps.add(task)
