@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import socket
 from contextlib import ExitStack, asynccontextmanager
 
 from tests.bounds import HANG
 from tests.descriptors import descriptors_left
-from tests.mesos.genuine.cluster import wait_until
+from tfmesos import acceptor
 from tfmesos.kubernetes import local_ports
 from tfmesos.kubernetes.api.error import Unreachable
 from tfmesos.kubernetes.local_ports import LocalPorts
@@ -118,25 +117,24 @@ def test_nobody_listens_after_the_pod_is_gone_and_open_connections_end():
     asyncio.run(main())
 
 
-def test_without_descriptors_browsers_wait_and_the_run_goes_on(caplog, monkeypatch):
+def test_without_descriptors_browsers_wait_and_the_run_goes_on(monkeypatch):
     monkeypatch.setattr(local_ports, "PAUSE", 0.01)
+    why = "refused 1 connection(s); the last, of somebody: Too many open files"
 
     async def main():
-        loop = asyncio.get_running_loop()
+        loop, said = asyncio.get_running_loop(), asyncio.Queue()
+        monkeypatch.setattr(acceptor.log, "warning", lambda it, *of: said.put_nowait(it % of))
         async with ports(echo) as (local, group):
             port = local.open("tensorboard-0", group)
             with socket.socket() as browser:
                 browser.setblocking(False)
                 with descriptors_left(0):
                     await loop.sock_connect(browser, ("127.0.0.1", port))
-                    await asyncio.to_thread(wait_until, "it is told", lambda: caplog.messages)
+                    assert await said.get() == why
                 await loop.sock_sendall(browser, b"GET /")
                 assert await loop.sock_recv(browser, 100) == b"GET /"
 
-    with caplog.at_level(logging.INFO):
-        asyncio.run(main())
-    (said,) = caplog.messages
-    assert said == "refused 1 connection(s); the last, of somebody: Too many open files"
+    asyncio.run(main())
 
 
 def test_a_port_that_cannot_be_had_is_told_in_a_line(monkeypatch):
