@@ -1,7 +1,7 @@
 """How long a server may forbid the connections to the tasks."""
 
 from tfmesos.kubernetes.api.error import ApiError
-from tfmesos.kubernetes.to_runners import AFTER_SUCCESS, AT_FIRST, Patience
+from tfmesos.kubernetes.to_runners import AFTER_SUCCESS, AT_FIRST, PAUSE, Patience
 
 FORBIDDEN = ApiError(403, "Forbidden", "cannot get pods/portforward")
 AWAY = ApiError(503, "ServiceUnavailable", "starting")
@@ -18,10 +18,19 @@ def test_a_server_that_has_let_us_through_may_forget_our_rights_for_a_while():
     patience = Patience()
     patience.succeeded()
     assert not patience.is_over(FORBIDDEN, 100.0)
-    assert not patience.is_over(FORBIDDEN, 99.9 + AFTER_SUCCESS)
+    assert not any(patience.is_over(FORBIDDEN, 100.0 + passed) for passed in (10.0, 20.0, 29.9))
     patience.succeeded()
-    assert not patience.is_over(FORBIDDEN, 100.0 + AFTER_SUCCESS)
-    assert patience.is_over(FORBIDDEN, 100.0 + 2 * AFTER_SUCCESS)
+    assert not any(patience.is_over(FORBIDDEN, 130.0 + passed) for passed in (0.0, 10.0, 20.0))
+    assert patience.is_over(FORBIDDEN, 130.0 + AFTER_SUCCESS)
+
+
+def test_what_was_forbidden_long_ago_does_not_count():
+    patience = Patience()
+    patience.succeeded()
+    assert not patience.is_over(FORBIDDEN, 0.0)  # of a task that ends then
+    assert not patience.is_over(FORBIDDEN, 3600.0)
+    assert not patience.is_over(FORBIDDEN, 3600.0 + PAUSE)
+    assert patience.is_over(FORBIDDEN, 3600.0 + AFTER_SUCCESS)
 
 
 def test_a_server_that_is_away_forbids_nothing():

@@ -13,6 +13,7 @@ from .events import ServerGaveUp
 LINK_PORT = 28922  # at the loopback of each pod, where its runner waits for us
 AT_FIRST = 3.0  # seconds: several servers do not learn of a new right at the same time
 AFTER_SUCCESS = 30.0  # seconds: one that has started anew may not know yet what we may do
+PAUSE = 15.0  # seconds without a word of the server, after which it forbids anew; we ask more often
 
 
 class Patience:
@@ -20,6 +21,7 @@ class Patience:
 
     def __init__(self) -> None:
         self._forbidden_since: float | None = None
+        self._forbidden_at = 0.0  # the last time
         self._has_succeeded = False
 
     def succeeded(self) -> None:
@@ -28,8 +30,9 @@ class Patience:
     def is_over(self, error: ApiError, now: float) -> bool:
         if error.code != 403:
             return False
-        if self._forbidden_since is None:
+        if self._forbidden_since is None or now - self._forbidden_at > PAUSE:
             self._forbidden_since = now
+        self._forbidden_at = now
         limit = AFTER_SUCCESS if self._has_succeeded else AT_FIRST
         return now - self._forbidden_since >= limit
 
