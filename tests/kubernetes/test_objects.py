@@ -219,9 +219,20 @@ def test_a_template_of_a_job_or_of_all_that_shares_the_ports_of_a_node_is_refuse
     shared = {"spec": {"hostNetwork": True}}
     check_ports(config())
     with pytest.raises(SpecError, match=r"job 'worker'.*hostNetwork: true"):
-        check_ports(config(workers(1, pod_template=shared)))
+        check_ports(config(workers(2, pod_template=shared)))
+    with pytest.raises(SpecError, match=r"job 'worker'.*hostNetwork: true"):
+        check_ports(config(workers(1, pod_template=shared), servers(1, pod_template=shared)))
     with pytest.raises(SpecError, match=r"^pod_template has hostNetwork: true"):
-        check_ports(config(pod_template=template(tmp_path, **shared)))
+        check_ports(config(workers(2), pod_template=template(tmp_path, **shared)))
+
+
+def test_one_task_alone_may_use_the_ports_of_its_node(tmp_path):
+    shared, own = {"spec": {"hostNetwork": True}}, {"spec": {"hostNetwork": False}}
+    check_ports(config(workers(3), servers(1, pod_template=shared)))
+    check_ports(config(workers(3), servers(0, pod_template=shared)))
+    file = template(tmp_path, **shared)
+    check_ports(config(workers(1), pod_template=file))
+    check_ports(config(workers(3, pod_template=own), servers(1), pod_template=file))
 
 
 def test_every_task_needs_an_image(monkeypatch):

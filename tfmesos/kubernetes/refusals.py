@@ -40,17 +40,22 @@ def check(config: LaunchConfig) -> None:
 
 
 def check_ports(config: LaunchConfig) -> None:
-    """SpecError if the tasks, which we are to connect to, share the ports of their nodes."""
-    if _shares_ports(config.pods.pod_template):
-        raise SpecError(None, "pod_template", _ONE_PORT)
+    """SpecError if tasks, which we are to connect to, share the ports of their nodes."""
+    of_run = _shares_ports(config.pods.pod_template)
+    sharing = []
     for job in config.jobs:
-        if _shares_ports(json.loads(str(job.pod_template or "{}"))):
-            raise SpecError(job.name, "pod_template", _ONE_PORT)
+        of_job = _shares_ports(json.loads(str(job.pod_template or "{}")))
+        if job.size and (of_run if of_job is None else of_job):
+            sharing.append(job)
+    if sum(job.size for job in sharing) > 1:
+        raise SpecError(None if of_run else sharing[0].name, "pod_template", _ONE_PORT)
 
 
-def _shares_ports(template: Mapping[str, Any]) -> bool:
+def _shares_ports(template: Mapping[str, Any]) -> bool | None:
+    """None if it does not say."""
     spec = template.get("spec")
-    return isinstance(spec, Mapping) and spec.get("hostNetwork") is True
+    found = spec.get("hostNetwork") if isinstance(spec, Mapping) else None
+    return None if found is None else found is True
 
 
 def _wrong(config: LaunchConfig) -> Iterator[tuple[str, str]]:
