@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import shlex
 import sys
 from urllib.parse import urlsplit
 
@@ -14,6 +15,8 @@ from tests.bounds import HANG
 from tfmesos.kubernetes.api.client import Client
 from tfmesos.kubernetes.api.error import ApiError
 from tfmesos.kubernetes.api.kubeconfig import access
+
+from .namespace import RIGHTS, documented
 
 
 def listed(found):
@@ -100,3 +103,19 @@ def test_nobody_is_let_in_without_credentials(kube):
     with pytest.raises(ApiError) as caught:
         listed(changed(kube, lambda cluster, user: user.clear()))
     assert caught.value.code == 403 and "gives no credentials" in str(caught.value)
+
+
+def test_the_commands_of_the_page_give_a_user_the_rights_that_a_run_needs(kube, tmp_path):
+    (tmp_path / "role.yaml").write_text(documented("role"))
+    for line in documented("binding").replace("NAMESPACE", kube.name).splitlines():
+        done = kube.kubectl(*shlex.split(line)[1:], cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    wanted = [(verb, resource) for resource, verbs in RIGHTS.items() for verb in verbs]
+    assert [it for it in wanted if not may(kube, "alice", *it)] == []
+    assert not may(kube, "alice", "get", "secrets")
+
+
+def may(kube, user, verb, resource):
+    kind, _, part = resource.partition("/")
+    asked = ("auth", "can-i", verb, kind, "--subresource", part, "--as", user)
+    return kube.kubectl(*asked).stdout == "yes\n"

@@ -67,6 +67,9 @@ def test_tasks_that_share_the_ports_of_their_nodes_have_to_find_the_launcher(kub
     here = local_address_towards(f"https://{kube.user.address}")
     done = tfrun(*words, "--advertise", here, "--", "echo up")
     assert (done.returncode, done.stdout.count("up")) == (0, 2), done.stderr
+    alone = on_kubernetes("-w", 1, *SMALL, *together, "--pod-template", template)
+    done = tfrun(*alone, "--", "echo up")
+    assert (done.returncode, done.stdout) == (0, "[worker:0] up\n"), done.stderr
 
 
 def test_a_quota_that_is_exceeded_is_told_in_the_words_of_the_server(kube):
