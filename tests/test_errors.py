@@ -18,6 +18,7 @@ def test_every_exit_code_of_the_runner_has_its_own_sentence():
             "RUNNER_BROKEN",
             "NODE_REFUSED",
             "CANNOT_UNPACK",
+            "OLD_PYTHON",
         )
     ]
     assert sorted(RUNNER_EXITS) == sorted(codes)

@@ -121,6 +121,7 @@ PORT_TAKEN = 215
 RUNNER_BROKEN = 216
 NODE_REFUSED = 217
 CANNOT_UNPACK = 218
+OLD_PYTHON = 219
 
 EVICTED = "was ended by its agent"  # what the runner reports of itself then
 DRAINED = EVICTED + ", which the operator is draining"
@@ -134,4 +135,5 @@ RUNNER_EXITS = {
     RUNNER_BROKEN: "was ended by a fault in the tfmesos runner; its sandbox has the traceback",
     NODE_REFUSED: "was refused by its node what its runner needs; its sandbox says what",
     CANNOT_UNPACK: "could not unpack the files that were sent to it",
+    OLD_PYTHON: "was given a Python older than 3.8",
 }

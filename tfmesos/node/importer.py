@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 else:  # what importlib is made of; its own import is not cheap
     from _frozen_importlib import ModuleSpec
 
+TOO_OLD = "Python 3.8 or newer is needed"
 PACKAGES = ("tfmesos", "tfmesos.node")
 
 
@@ -74,6 +75,9 @@ def _leave_out_future() -> None:
 
 
 def become_runner(settings: "Sequence[str]", link: "Any", *modules: "Any") -> None:
+    if sys.version_info < (3, 8):  # which comes this far, and no further
+        os.write(2, f"tfmesos runner: {TOO_OLD}, not {sys.version.split()[0]}\n".encode())
+        os._exit(219)
     gc.disable()  # there is no garbage in imports, and looking for it takes a tenth of them
     sys.meta_path.insert(0, Importer(*modules))
     _leave_out_future()

@@ -33,8 +33,14 @@ from tests.runners import (
     settings,
 )
 from tfmesos.core.events import TaskExited, TaskReady, TaskRegistered
-from tfmesos.errors import BAD_SETTINGS, CANNOT_REACH_LAUNCHER, HANDSHAKE_FAILED, NODE_REFUSED
-from tfmesos.launcher.links import packing, payload
+from tfmesos.errors import (
+    BAD_SETTINGS,
+    CANNOT_REACH_LAUNCHER,
+    HANDSHAKE_FAILED,
+    NODE_REFUSED,
+    OLD_PYTHON,
+)
+from tfmesos.launcher.links import payload
 from tfmesos.launcher.links.authentication import LauncherHandshake
 from tfmesos.node import stub, wire
 from tfmesos.node.handshake import NOBODY
@@ -43,93 +49,6 @@ PYTHONS = sorted(Path.home().glob(".pyenv/versions/3.*/bin/python3"))
 
 
 OURS = MAGIC_NUMBER.hex()
-
-# What is kept for the next launcher
-
-
-def test_what_was_packed_is_kept_for_the_same_files_only(tmp_path):
-    file = payload.cache_file(str(tmp_path / "caches"))
-    assert payload.read(file, "state") is None
-    packed = packing.pack()
-    payload.write(file, "state", packed)
-    assert payload.read(file, "state") == packed
-    assert payload.read(file, "another state") is None
-    (kept,) = tmp_path.rglob("runner-*")
-    assert kept.stat().st_mode & 0o777 == 0o600
-    assert kept.parent.stat().st_mode & 0o777 == 0o700
-
-
-@pytest.mark.parametrize("caches", ["", "relative"])
-def test_without_a_directory_for_caches_it_is_kept_in_the_home_directory(caches):
-    assert payload.cache_file(caches) == os.path.expanduser(f"~/.cache/tfmesos/runner-{OURS}")
-
-
-def test_who_has_no_home_directory_keeps_nothing(monkeypatch, tmp_path):
-    monkeypatch.setenv("HOME", "relative")
-    monkeypatch.chdir(tmp_path)
-    payload.write(payload.cache_file(""), "state", packing.pack())
-    assert payload.read(payload.cache_file(""), "state") is None
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("change", ["touched", "longer", "new", "gone"])
-def test_every_change_of_what_is_packed_is_another_state(tmp_path, change):
-    for name in ("node/stub.py", "node/wire.py", "errors.py", "launcher/links/packing.py"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).touch()
-    before = payload.state(str(tmp_path))
-    assert payload.state(str(tmp_path)) == before
-    if change == "touched":
-        os.utime(tmp_path / "errors.py", (1, 1))
-    elif change == "longer":
-        (tmp_path / "launcher/links/packing.py").write_text("# more")
-    elif change == "new":
-        (tmp_path / "node/more.py").touch()
-    else:
-        (tmp_path / "node/wire.py").unlink()
-    assert payload.state(str(tmp_path)) != before
-
-
-@pytest.mark.parametrize("size", [0, 1, 100, -1])
-def test_a_file_that_was_cut_off_is_not_used(tmp_path, size):
-    file = payload.cache_file(str(tmp_path))
-    payload.write(file, "state", packing.pack())
-    os.truncate(file, size % os.path.getsize(file))
-    assert payload.read(file, "state") is None
-
-
-def test_a_file_of_somebody_else_is_not_used(tmp_path):
-    if os.geteuid() != 0:
-        pytest.skip("only root can give a file away")
-    file = payload.cache_file(str(tmp_path))
-    payload.write(file, "state", packing.pack())
-    os.chown(file, 12345, 12345)
-    assert payload.read(file, "state") is None
-
-
-@pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
-def test_a_file_that_others_can_write_is_not_used(tmp_path, mode):
-    file = payload.cache_file(str(tmp_path))
-    payload.write(file, "state", packing.pack())
-    os.chmod(file, mode)
-    assert payload.read(file, "state") is None
-
-
-@pytest.mark.parametrize("at", [0, 31, 32, 5000, -1])
-def test_a_file_in_which_a_byte_changed_is_not_used(tmp_path, at):
-    file = payload.cache_file(str(tmp_path))
-    payload.write(file, "state", packing.pack())
-    content = bytearray(Path(file).read_bytes())
-    content[at] ^= 1
-    Path(file).write_bytes(content)
-    assert payload.read(file, "state") is None
-
-
-def test_where_nothing_can_be_kept_a_run_does_without(tmp_path):
-    payload.write(payload.cache_file("/proc/nothing"), "state", packing.pack())
-    (tmp_path / "tfmesos").touch()
-    payload.write(payload.cache_file(str(tmp_path)), "state", packing.pack())
-    assert [path.name for path in tmp_path.iterdir()] == ["tfmesos"]
 
 
 def test_the_stub_is_told_its_numbers_as_wire_has_them():
@@ -161,7 +80,6 @@ def run_with(sandbox, python: str) -> tuple[int, list[str]]:
             theirs = Runner(sandbox, environment(settings(ours.address)), python)
             try:
                 ours.start(["echo", "{job_name}"])
-                await ours.saw(TaskExited)
                 return await theirs.exited(), ours.lines()
             finally:
                 theirs.close()
@@ -175,6 +93,16 @@ def test_a_node_may_have_any_python_from_3_8_on(tmp_path, version):
     if not found:
         pytest.skip(f"no Python {version} under ~/.pyenv/versions")
     assert run_with(tmp_path, str(found[0])) == (0, ["worker"])
+
+
+@pytest.mark.parametrize("version", ["3.6", "3.7"])
+def test_an_older_python_is_named_as_the_reason(tmp_path, version):
+    found = [path for path in PYTHONS if path.parts[-3].startswith(version + ".")]
+    if not found:
+        pytest.skip(f"no Python {version} under ~/.pyenv/versions")
+    assert run_with(tmp_path, str(found[0])) == (OLD_PYTHON, [])
+    said = (tmp_path / "stderr").read_text()
+    assert said.startswith(f"tfmesos runner: Python 3.8 or newer is needed, not {version}.")
 
 
 def test_nothing_is_written_where_a_task_starts_and_nothing_there_gets_in_its_way(tmp_path):

@@ -32,6 +32,10 @@ _HINTS = (
         "interpreter ({python})",
     ),
     (
+        r"Python 3\.8 or newer is needed",
+        "name a newer interpreter of the node ({python}), or an image that has one ({image})",
+    ),
+    (
         r"could not select device driver .*\[gpu\]",
         "Docker on that node has no GPU support: install the NVIDIA Container Toolkit there",
     ),

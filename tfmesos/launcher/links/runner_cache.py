@@ -1,0 +1,88 @@
+"""The packed runner, kept in a file of the user for the next launcher.
+
+It is code that we send, so it is read only if nobody else can have written it. Whatever goes wrong
+here costs the time to pack it again, and no more.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import stat
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ...node.stdlib import sha256
+
+if TYPE_CHECKING:
+    from importlib.util import MAGIC_NUMBER
+else:  # what importlib is made of; its own import is not cheap
+    from _frozen_importlib_external import MAGIC_NUMBER
+
+DIGEST = 32  # bytes, with which the file begins
+OTHERS_WRITE = 0o022  # the modes
+
+
+def file(caches: str) -> str:
+    """One for each Python, in the user's directory of *caches*, as XDG names it; else empty."""
+    if not os.path.isabs(caches):
+        caches = os.path.expanduser("~/.cache")
+    has_place = os.path.isabs(caches)  # in a container many users have no directory of their own
+    return f"{caches}/tfmesos/runner-{MAGIC_NUMBER.hex()}" if has_place else ""
+
+
+def state(package: str, version: str) -> str:
+    """Another text whenever what is packed, or how, may have changed."""
+    folder = f"{package}/node"
+    try:
+        files = [f"{folder}/{name}" for name in sorted(os.listdir(folder)) if name.endswith(".py")]
+        files += [f"{package}/errors.py", f"{package}/launcher/links/packing.py"]
+        seen = [(file, os.stat(file)) for file in files]
+    except OSError:
+        return ""  # not installed as files: nothing is kept
+    lines = [f"{file} {found.st_size} {found.st_mtime_ns}" for file, found in seen]
+    given = [version, str(sys.flags.optimize), *lines]
+    return sha256(os.fsencode("\n".join(given))).hexdigest()
+
+
+def read(file: str, state: str) -> Any:
+    """What was written for *state*; None if there is no such thing."""
+    try:
+        with open(file, "rb", opener=_open_plain) as opened:
+            content = opened.read() if _is_ours(os.fstat(opened.fileno())) else b""
+    except OSError:
+        return None
+    digest, packed = content[:DIGEST], content[DIGEST:]
+    return marshal.loads(packed) if digest == _digest(state, packed) else None
+
+
+def _open_plain(file: str, flags: int) -> int:
+    """Neither follows a link nor waits, as for who writes into a pipe."""
+    return os.open(file, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+
+
+def _is_ours(found: os.stat_result) -> bool:
+    is_file = stat.S_ISREG(found.st_mode)
+    return is_file and found.st_uid == os.geteuid() and not found.st_mode & OTHERS_WRITE
+
+
+def write(file: str, state: str, packed: Mapping[str, Any]) -> None:
+    """As far as there is room for it."""
+    content = marshal.dumps(dict(packed))
+    new = f"{file}.{os.getpid()}"
+    try:
+        os.makedirs(os.path.dirname(file), mode=0o700, exist_ok=True)
+        made = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError:
+        return
+    try:
+        with open(made, "wb") as opened:
+            opened.write(_digest(state, content) + content)
+        os.replace(new, file)
+    except OSError:
+        os.unlink(new)
+
+
+def _digest(state: str, content: bytes) -> bytes:
+    return sha256(state.encode() + content).digest()
