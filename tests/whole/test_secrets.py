@@ -95,7 +95,7 @@ def test_the_password_of_a_zookeeper_is_in_no_request_and_no_dry_run():
 FAULT = """
 import json, sys
 from tfmesos import tfrun
-from tfmesos.mesos import call_json
+from tfmesos.mesos.api import call_json
 
 def secrets_of(value):
     if isinstance(value, dict | list):

@@ -33,15 +33,18 @@ def test_the_loss_of_a_training_is_on_it_and_it_stays_until_ctrl_c(tmp_path, bro
         (*_, last) = read_until(run.stderr, "TensorBoard stays at ")
         assert "tfrun: the run has succeeded; TensorBoard stays at http://127.0.0.1:" in last
         address = re.search(r"http://\S+", last)[0]
-        status = json.loads(tfrun("status", "--json").stdout)
-        assert status["tensorboard"] == [address]
-        assert status["jobs"]["worker"]["succeeded"] == 1
+        assert status()["tensorboard"] == [address]
+        until(browser, lambda: status()["jobs"]["worker"]["succeeded"] == 1)  # it is written later
         until(browser, lambda: has_read_the_loss(address))
         browser.get(f"{address}/#timeseries")  # which asks once for what there is
         until_text(browser, "epoch_loss")
         run.send_signal(signal.SIGINT)
         assert run.wait(HANG) == 0
     assert tfrun("status").stdout.splitlines()[0].split()[1] == "succeeded"
+
+
+def status():
+    return json.loads(tfrun("status", "--json").stdout)
 
 
 def has_read_the_loss(address):
