@@ -13,6 +13,8 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pytest
+
 from tfmesos.core import events
 from tfmesos.launcher.links import payload
 from tfmesos.launcher.links.listener import Listener
@@ -30,6 +32,14 @@ CLUSTER = {"worker": ["10.0.0.1:1", "10.0.0.2:2"], "ps": ["10.0.0.3:3"]}
 T = TypeVar("T")
 PYTHON = [sys.executable, "-u", "-c"]
 TOLD: dict[str, Any] = {}  # what the task learns from its launcher
+
+
+def another_python(version: str) -> str:
+    """The interpreter of such a version; the test is skipped where there is none."""
+    found = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python3"))
+    if not found:
+        pytest.skip(f"no Python {version} under ~/.pyenv/versions")
+    return str(found[0])
 
 
 def settings(address: tuple[str, int], **changes: Any) -> dict[str, Any]:

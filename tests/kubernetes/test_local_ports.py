@@ -33,6 +33,18 @@ async def ports(dial, say=print):
             await asyncio.wait([living])
 
 
+def pods_to_hand():
+    """The far ends of what is dialled, as they are dialled; and what dials."""
+    pods: asyncio.Queue[socket.socket] = asyncio.Queue()
+
+    async def dial(pod, port):
+        near, far = socket.socketpair()
+        pods.put_nowait(far)
+        return near
+
+    return pods, dial
+
+
 async def talk(port, question):
     """All that is answered there."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -94,12 +106,7 @@ def test_a_pod_that_cannot_be_had_ends_the_connection_and_no_other():
 
 
 def test_nobody_listens_after_the_pod_is_gone_and_open_connections_end():
-    pods: asyncio.Queue[socket.socket] = asyncio.Queue()
-
-    async def dial(pod, port):
-        near, far = socket.socketpair()
-        pods.put_nowait(far)
-        return near
+    pods, dial = pods_to_hand()
 
     async def main():
         async with ports(dial) as (local, group):
@@ -153,12 +160,7 @@ def test_a_port_that_cannot_be_had_is_told_in_a_line(monkeypatch):
 
 def test_no_more_connections_are_carried_than_there_is_room_for(monkeypatch):
     monkeypatch.setattr(local_ports, "ROOM", 2)
-    pods: asyncio.Queue[socket.socket] = asyncio.Queue()
-
-    async def dial(pod, port):
-        near, far = socket.socketpair()
-        pods.put_nowait(far)
-        return near
+    pods, dial = pods_to_hand()
 
     async def main():
         async with ports(dial) as (local, group):
@@ -205,12 +207,7 @@ def test_a_client_that_has_said_all_still_gets_the_answer():
 
 def test_a_client_that_has_gone_is_not_waited_for_long(monkeypatch):
     monkeypatch.setattr(local_ports, "LAST_ANSWER", 0.05)
-    pods: asyncio.Queue[socket.socket] = asyncio.Queue()
-
-    async def dial(pod, port):
-        near, far = socket.socketpair()
-        pods.put_nowait(far)
-        return near
+    pods, dial = pods_to_hand()
 
     async def main():
         async with ports(dial) as (local, group):

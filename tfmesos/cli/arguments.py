@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ..command_line import CommandLine
 from ..config.setting import GROUPS, SCREEN, TASKS, Setting, one_of
 from ..config.settings import SETTINGS
-from ..errors import SpecError, UnreadableFile
+from ..errors import SpecError
 from ..jobfiles import ENDINGS, WRITTEN
 from ..jobfiles.translation import JobFileError
 from ..text import suggestion
@@ -262,13 +262,9 @@ def _is_json(text: str) -> bool:
 def _json_file(field: str, path: str | None) -> Any:
     if path is None:
         return None
-    from ..launcher.inputs.named_file import beginning
+    from ..launcher.inputs.named_file import content_of
 
-    try:
-        content = beginning(path, _LARGEST_JSON + 1)
-    except (OSError, ValueError) as error:  # a path with a zero byte is a ValueError
-        why = error.strerror if isinstance(error, OSError) else error
-        raise UnreadableFile(None, field, f"cannot be read: {path}: {why}") from None
+    content = content_of(field, path, _LARGEST_JSON + 1)
     if len(content) > _LARGEST_JSON:
         raise SpecError(None, field, f"is longer than {_LARGEST_JSON:,} bytes: {path}")
     return _object(field, content, f"must hold a JSON object: {path}")

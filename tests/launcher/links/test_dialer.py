@@ -8,12 +8,11 @@ import hashlib
 import itertools
 import socket
 import ssl
-from pathlib import Path
 
 import pytest
 
 from tests.bounds import HANG
-from tests.runners import RUN, TASK, Proxy, gone, the_exit
+from tests.runners import RUN, TASK, Proxy, another_python, gone, the_exit
 from tests.tls import server_context
 from tfmesos.core.events import RunnerBack, TaskExited, TaskReady, TaskRegistered
 from tfmesos.errors import CANNOT_REACH_LAUNCHER, HANDSHAKE_FAILED, LAUNCHER_LOST, PORT_TAKEN
@@ -45,16 +44,14 @@ def test_a_runner_that_listens_runs_its_command_with_the_address_it_is_told(tmp_
 
 @pytest.mark.parametrize("version", ["3.8", "3.13"])
 def test_a_node_may_have_another_python(tmp_path, version):
-    found = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python3"))
-    if not found:
-        pytest.skip(f"no Python {version} under ~/.pyenv/versions")
+    python = another_python(version)
     port = free_port()
 
     async def main():
         values = settings(port)
         async with Proxy(("127.0.0.1", port)).running() as proxy:
             async with launcher(proxy.address[1], values) as (ours, _):
-                with runner(tmp_path, values, str(found[0])) as theirs:
+                with runner(tmp_path, values, python) as theirs:
                     ours.start("echo one; until [ -e go ]; do sleep 0.05; done; echo two")
                     await ours.until(lambda: ours.lines())
                     proxy.cut()

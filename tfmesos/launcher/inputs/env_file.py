@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ...errors import SpecError, UnreadableFile
-from .named_file import beginning
+from ...errors import SpecError
+from .named_file import content_of
 
 _LARGEST = 1024 * 1024  # bytes
 _LINE = re.compile(r"\s*([A-Za-z_]\w*)=(.*)", re.A)
@@ -16,11 +16,7 @@ def read_variables(path: str | None) -> dict[str, str]:
     """SpecError with the line that is wrong, but not with its text: it may hold a secret."""
     if path is None:
         return {}
-    try:
-        content = beginning(path, _LARGEST + 1)
-    except (OSError, ValueError) as error:  # a path with a zero byte is a ValueError
-        why = error.strerror if isinstance(error, OSError) else error
-        raise UnreadableFile(None, "env_file", f"cannot be read: {path}: {why}") from None
+    content = content_of("env_file", path, _LARGEST + 1)
     if len(content) > _LARGEST or b"\0" in content:
         raise SpecError(None, "env_file", f"must be a text of at most {_LARGEST:,} bytes: {path}")
     return dict(_parsed(path, content.decode(errors="surrogateescape")))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ...errors import SpecError, UnreadableFile
+from ...errors import SpecError
 from ...json_types import Json
-from .named_file import beginning
+from .named_file import content_of
 
 _PARTS = ("metadata", "spec")
 _KINDS = {"Pod": (), "PodTemplate": ("template",), "PodTemplateSpec": (), "": ()}
@@ -20,11 +20,9 @@ def read_template(path: str | os.PathLike[str] | None) -> Json:
     from ...jobfiles.reading import MAX_BYTES, read  # YAML is not cheap
     from ...jobfiles.translation import JobFileError
 
+    content = content_of("pod_template", os.fspath(path), MAX_BYTES + 1)
     try:
-        tree = read(beginning(os.fspath(path), MAX_BYTES + 1), os.fspath(path)).value
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else error
-        raise UnreadableFile(None, "pod_template", f"cannot be read: {path}: {why}") from None
+        tree = read(content, os.fspath(path)).value
     except JobFileError as error:
         raise SpecError(None, "pod_template", f"cannot be used: {error}") from None
     return _checked(tree, path)

@@ -18,7 +18,7 @@ from ...config.sizes import large_environment
 from ...errors import SpecError, UnreadableFile
 from ...node import kerberos
 from ...record import Record
-from .named_file import beginning
+from .named_file import beginning, content_of
 
 LONGEST = 64 * 1024  # bytes of one secret
 LARGEST = 1024 * 1024  # bytes of all
@@ -76,11 +76,7 @@ def read_line(field: str, path: str | None) -> Secret | None:
     """A secret that is one line of text: a password, a token."""
     if path is None:
         return None
-    try:
-        content = beginning(path, LONGEST + 1)
-    except (OSError, ValueError) as error:  # a path with a zero byte is a ValueError
-        why = error.strerror if isinstance(error, OSError) else error
-        raise UnreadableFile(None, field, f"cannot be read: {path}: {why}") from None
+    content = content_of(field, path, LONGEST + 1)
     if len(content) > LONGEST:
         raise SpecError(None, field, f"is longer than {LONGEST} bytes: {path}")
     secret = content.decode(errors="replace").strip()
