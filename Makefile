@@ -49,14 +49,15 @@ torch:
 	$(PYTHON) -m venv bench/.torch
 	bench/.torch/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 numpy
 
-# torch, JAX and LightGBM on two workers each, in an environment of their own: docs/frameworks.rst.
+# torch, JAX, Keras and LightGBM on two workers each, in an environment of their own: docs/frameworks.rst.
 FRAMEWORKS := examples/frameworks
 frameworks: $(VENV)/installed-for-demo
 	$(PYTHON) -m venv $(FRAMEWORKS)/.venv
 	$(FRAMEWORKS)/.venv/bin/python -m pip install --quiet --disable-pip-version-check \
-		torch==2.13.0 numpy jax lightgbm
+		torch==2.13.0 numpy jax keras lightgbm
 	$(BIN)/tfrun -w 2 --python $(CURDIR)/$(FRAMEWORKS)/.venv/bin/python -- python $(FRAMEWORKS)/torch_ddp.py
 	$(BIN)/tfrun -w 2 --python $(CURDIR)/$(FRAMEWORKS)/.venv/bin/python -- python $(FRAMEWORKS)/jax_processes.py
+	$(BIN)/tfrun -w 2 --python $(CURDIR)/$(FRAMEWORKS)/.venv/bin/python -- python examples/keras_jax.py
 	$(BIN)/tfrun -w 2 --python $(CURDIR)/$(FRAMEWORKS)/.venv/bin/python --no-reserve-port -- \
 		python $(FRAMEWORKS)/lightgbm_parallel.py
 

@@ -46,7 +46,7 @@ setup(
     zip_safe=False,
     install_requires=["h11>=0.14", "PyYAML>=6.0", "wsproto>=1.2"],
     extras_require={
-        "tf": ["tensorflow>=2.16"],
+        "tf": ["tensorflow>=2.16", "tensorboard"],
         "tls": TLS,
         "zk": ["kazoo>=2.9"],
         "bench": BENCH,

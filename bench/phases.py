@@ -1,4 +1,4 @@
-"""One run on the embedded Mesos, and where its time went: from its own events, as JSON."""
+"""One run on this machine, and where its time went: from its own events, as JSON."""
 
 # ruff: noqa: E402 (the imports are what is measured)
 from __future__ import annotations
@@ -7,13 +7,6 @@ import time
 
 BEGAN = time.time()
 
-import gc
-
-from tfmesos.tfrun import _leave_out_tls
-
-gc.disable()  # as tfrun does it
-_leave_out_tls()
-
 import asyncio
 import json
 import logging
@@ -21,18 +14,16 @@ import sys
 
 from tfmesos.config.job import Job
 from tfmesos.core import events as happened
-from tfmesos.launcher.engines import embedded  # noqa: F401
-from tfmesos.launcher.inputs.configuration import make_config
+from tfmesos.engines.local import events as local
+from tfmesos.engines.local import setup  # noqa: F401
+from tfmesos.inputs.launch_config import make_config
 from tfmesos.launcher.run import Run
 from tfmesos.launcher.screen.console import Console
 from tfmesos.launcher.screen.standard_streams import Screen
-from tfmesos.local import LocalMesos
-from tfmesos.mesos import events as mesos
 
 PHASES = {  # what each of them ends with; the last such event counts
-    "subscribe": mesos.Subscribed,
-    "offer": mesos.OffersReceived,
-    "launch": mesos.TaskUpdated,
+    "machine": local.MachineFound,
+    "launch": local.TaskStarted,
     "register": happened.TaskRegistered,
     "start": happened.TaskReady,
     "run": happened.TaskExited,
@@ -49,8 +40,6 @@ class Diary(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         for phase, kind in PHASES.items():
             if record.msg == "event: %s" and isinstance(record.args[0], kind):
-                if phase == "launch" and record.args[0].state != "TASK_STARTING":
-                    continue
                 self.moments[phase] = time.time()
 
 
@@ -60,14 +49,6 @@ def main(tasks: int, command: list[str]) -> None:
     logger.addHandler(diary)
     logger.setLevel(logging.DEBUG)
     logger.propagate = False
-    enter = LocalMesos.__aenter__
-
-    async def enter_and_note(mesos: LocalMesos) -> LocalMesos:
-        entered = await enter(mesos)
-        diary.moments["master"] = time.time()
-        return entered
-
-    LocalMesos.__aenter__ = enter_and_note  # type: ignore[method-assign]
     console = Console(Screen.of_python())
     config = make_config([Job("worker", tasks, cmd=command)], master="local")
     outcome = asyncio.run(Run(config, console, "bench").go())
@@ -81,7 +62,7 @@ def main(tasks: int, command: list[str]) -> None:
 def durations(moments: dict[str, float]) -> dict[str, float]:
     """How long each phase took; one that was overtaken took nothing."""
     spent, last = {}, BEGAN
-    for phase in ("import", "master", *PHASES, "teardown"):
+    for phase in ("import", *PHASES, "teardown"):
         spent[phase] = max(0.0, moments[phase] - last)
         last = max(last, moments[phase])
     return spent

@@ -17,11 +17,11 @@ import time
 from collections.abc import AsyncGenerator
 from typing import Any
 
+from tfmesos.engines.mesos.api.recordio import encode
 from tfmesos.http.server import Answer, Request, Server
-from tfmesos.mesos.api.recordio import encode
-from tfmesos.node import timings, wire
-from tfmesos.node.address import split_address
-from tfmesos.node.handshake import NONCE_BYTES, STUB_SETTINGS, RunnerHandshake
+from tfmesos.shared import timings, wire
+from tfmesos.shared.address import split_address
+from tfmesos.shared.handshake import NONCE_BYTES, STUB_SETTINGS, RunnerHandshake
 
 Json = dict[str, Any]
 ASK_EVERY = 0.11  # seconds: a little more than ACK_WITHIN of the launcher

@@ -20,8 +20,8 @@ from wsproto.events import BytesMessage, CloseConnection
 from bench.simulated import Json, Runner
 from tfmesos.http.byte_stream import ByteStream
 from tfmesos.http.server import Answer, Request, Server
-from tfmesos.node import timings
-from tfmesos.node.handshake import STUB_SETTINGS
+from tfmesos.shared import timings
+from tfmesos.shared.handshake import STUB_SETTINGS
 
 MAGIC = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # of RFC 6455
 RIGHTS = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}

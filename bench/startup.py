@@ -1,4 +1,4 @@
-"""N short processes: tfrun on the embedded Mesos against a loop, mpirun and torchrun."""
+"""N short processes: tfrun on this machine against a loop, mpirun and torchrun."""
 
 from __future__ import annotations
 

@@ -6,14 +6,12 @@ from pathlib import Path
 from tfmesos.cli.arguments import build_parser
 from tfmesos.config.settings import SETTINGS
 from tfmesos.errors import RUNNER_EXITS
-from tfmesos.local import __main__ as local
 
 
 def write(directory: Path) -> None:
     directory.mkdir(exist_ok=True)
     for name, lines in [
         ("flags", flags()),
-        ("local-flags", local_flags()),
         ("variables", variables()),
         ("settings", settings(are_flags=True)),
         ("settings-of-python", settings(are_flags=False)),
@@ -29,11 +27,6 @@ def flags():
     for group in (*groups, first):
         title = group.title.capitalize()
         yield from ("", title, "-" * len(title), "", *_list(_options(group)))
-
-
-def local_flags():
-    yield from (".. program:: python -m tfmesos.local", "")
-    yield from _list(local.build_parser()._actions)
 
 
 def _options(group):
@@ -71,7 +64,7 @@ def _entry(term, text):
 
 def _names(action):
     value = "" if action.nargs == 0 else f" {action.metavar or action.dest.upper()}"
-    return ", ".join(f"{flag}{value}" for flag in action.option_strings)
+    return ", ".join(f"{flag}{value}" for flag in action.option_strings).replace(" [=", "[=")
 
 
 def _help(action):

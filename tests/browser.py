@@ -74,3 +74,10 @@ def until_text(browser, *texts):
         return text if all(one in text for one in texts) else None
 
     return until(browser, shown)
+
+
+def at_width(browser, width):
+    """The *browser*, with a window of *width* pixels; a narrow one is that of a phone."""
+    metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    return browser

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from tfmesos.config.job import Job
-from tfmesos.mesos.offers import Offer
+from tfmesos.engines.mesos.offers import Offer
 
 
 def workers(num=1, **fields):

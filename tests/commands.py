@@ -27,6 +27,10 @@ needs_tensorboard = pytest.mark.skipif(
 )
 
 
+ROOT = Path(__file__).parent.parent
+EMBEDDED_MESOS = (sys.executable, "-m", "tests.mesos.embedded")  # runs alone, in ROOT
+
+
 def environment(**more):
     clean = {k: v for k, v in os.environ.items() if k not in ("MESOS_MASTER", "DOCKER_IMAGE")}
     return {**clean, **more}
@@ -74,7 +78,8 @@ def running_tfrun(*args, **options):
 def standing_mesos(*flags):
     """The URL of an embedded Mesos that runs alone."""
     master = subprocess.Popen(
-        [sys.executable, "-m", "tfmesos.local", "--port", "0", *flags],
+        [*EMBEDDED_MESOS, "--port", "0", *flags],
+        cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
@@ -112,6 +117,14 @@ def read_until(stream, *wanted):
         lines.append(line.rstrip("\n"))
         missing = [text for text in missing if text not in line]
     return lines
+
+
+def wait_for_output(run_id, *wanted):
+    """Until each of *wanted* is in a line of a run in the background. Its tasks have started before
+    they have got as far as a user would see them: one that is stopped by then sets no trap.
+    """
+    with running_tfrun("logs", run_id, "-f") as following:
+        read_until(following.stdout, *wanted)
 
 
 def without_waits(text):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tfmesos.mesos.api import recordio
+from tfmesos.engines.mesos.api import recordio
 
 TRANSCRIPTS = Path(__file__).parent / "transcripts"
 STREAM_HEAD = (

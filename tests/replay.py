@@ -5,9 +5,9 @@ from tfmesos.core import actions as do
 from tfmesos.core import events as happened
 from tfmesos.core.lifecycle import Lifecycle
 from tfmesos.core.rules import Rules
+from tfmesos.engines.mesos import events as mesos
+from tfmesos.engines.mesos.engine import MesosEngine
 from tfmesos.launcher.deciders import Deciders
-from tfmesos.mesos import events as mesos
-from tfmesos.mesos.engine import MesosEngine
 
 
 class Run:

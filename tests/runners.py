@@ -17,11 +17,13 @@ import pytest
 
 from tfmesos.core import events
 from tfmesos.launcher.links import payload
+from tfmesos.launcher.links.exchange import Limits, Sinks, Supplies
 from tfmesos.launcher.links.listener import Listener
 from tfmesos.launcher.links.usage import Usage
-from tfmesos.node import process
-from tfmesos.node.address import join_address
-from tfmesos.node.handshake import NOBODY, STUB_SETTINGS
+from tfmesos.record import Record
+from tfmesos.shared import process
+from tfmesos.shared.address import join_address
+from tfmesos.shared.handshake import NOBODY, STUB_SETTINGS
 
 from .bounds import HANG
 
@@ -116,13 +118,22 @@ def runner(
         started.close()
 
 
+def _of(part: type[Record], options: dict[str, Any]) -> dict[str, Any]:
+    """The fields of *part*, taken out of *options*."""
+    return {name: options.pop(name) for name in part.__match_args__ if name in options}
+
+
 class Launcher:
     """Everything a rendezvous reports, and a way to wait for it."""
 
     def __init__(self, **options: Any) -> None:
-        told = {"measured": self._measured, "progressed": self._progressed}
+        sinks = {"measured": self._measured, "progressed": self._progressed}
         self.rendezvous = Listener(
-            *(RUN, self._emit, self._output), **{"runners": payload.runners(), **told, **options}
+            RUN,
+            Sinks(self._emit, self._output, **{**sinks, **_of(Sinks, options)}),
+            Supplies(**{"runners": payload.runners(), **_of(Supplies, options)}),
+            Limits(**_of(Limits, options)),
+            **options,
         )
         self.address = ("", 0)
         self.events: list[events.Event] = []

@@ -10,7 +10,7 @@ from xdist.scheduler import LoadScopeScheduling
 TOGETHER = (
     "tests/docker/",  # an engine
     "tests/kubernetes/genuine/",  # a cluster
-    "tests/node/test_secrets.py",  # /dev/shm, where some look for what a killed runner has left
+    "tests/node/task/test_secrets.py",  # /dev/shm, where some look for what killed runners left
     "tests/whole/test_placement.py",  # a Mesos
 )
 GIVEN = "given"  # the master that TFMESOS_TEST_MASTER names, as a parameter

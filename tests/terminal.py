@@ -23,7 +23,7 @@ TFRUN = f"{sys.executable} -m tfmesos"
 class Terminal:
     def __init__(self, socket: Path, columns: int, rows: int) -> None:
         self._tmux = ["tmux", "-S", str(socket), "-f", "/dev/null"]
-        left_out = ("CI", "TMUX", "TERM", "NO_COLOR")
+        left_out = ("CI", "JPY_PARENT_PID", "TMUX", "TERM", "NO_COLOR")
         self._env = {k: v for k, v in environment().items() if k not in left_out}
         size = ("-x", str(columns), "-y", str(rows))
         shell = f"exec env PS1='{PROMPT}' bash --norc --noprofile +o history -i"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
 import pytest
 
+from tests.bounds import HANG
+from tests.clock import put_forward
 from tfmesos import awake_timeout as module
 from tfmesos.awake_timeout import awake_timeout
 
@@ -26,12 +27,13 @@ def test_a_block_that_takes_too_long_is_ended():
         asyncio.run(main())
 
 
-def test_what_comes_after_a_stop_is_still_in_time():
+def test_what_comes_after_a_stop_is_still_in_time(monkeypatch):
+    monkeypatch.setattr(module, "AFTER_STOP", HANG)
+
     async def main():
         came = asyncio.Event()
-        async with awake_timeout(0.05):
-            await asyncio.sleep(0)
-            time.sleep(0.3)  # noqa: ASYNC251
+        async with awake_timeout(2 * HANG):
+            put_forward(3 * HANG)
             asyncio.get_running_loop().call_later(0.01, came.set)
             await came.wait()
 
@@ -40,8 +42,8 @@ def test_what_comes_after_a_stop_is_still_in_time():
 
 def test_what_does_not_come_after_a_stop_either_is_too_late():
     async def main():
-        async with awake_timeout(0.05):
-            time.sleep(0.3)  # noqa: ASYNC251
+        async with awake_timeout(2 * HANG):
+            put_forward(3 * HANG)
             await asyncio.Event().wait()
 
     with pytest.raises(TimeoutError):

@@ -14,7 +14,7 @@ from tfmesos import Job, Outcome, TaskFailed, TFMesosScheduler
 from tfmesos.config.setting import Text
 from tfmesos.config.settings import Settings
 from tfmesos.errors import SpecError
-from tfmesos.launcher.inputs.configuration import POSITIONAL
+from tfmesos.inputs.launch_config import POSITIONAL
 
 
 def test_the_package_shows_its_interface_and_nothing_else():
@@ -41,6 +41,27 @@ def test_an_outcome_says_how_it_ended():
 def test_a_cluster_does_not_show_the_password_of_its_zookeeper():
     scheduler = TFMesosScheduler(workers(1), master="zk://me:hush@zoo:2181/mesos")
     assert "zk://" in repr(scheduler) and "hush" not in repr(scheduler)
+
+
+def test_tasks_can_be_read_as_tfmesos_had_them():
+    scheduler = TFMesosScheduler([workers(2, cpus=2), Job("ps", 3, start=1)])
+    assert not scheduler.started
+    names = ["/job:worker/task:0", "/job:worker/task:1", "/job:ps/task:1", "/job:ps/task:2"]
+    assert list(scheduler.tasks) == names
+    task = scheduler.tasks["/job:worker/task:1"]
+    assert (task.job_name, task.task_index, task.cpus, task.addr) == ("worker", 1, 2, None)
+    scheduler._ready.set_result({"worker": ("h:1", "h:2"), "ps": ("h:3", "h:4")})
+    assert scheduler.started
+    assert [task.addr for task in scheduler.tasks.values()] == ["h:1", "h:2", "h:3", "h:4"]
+    with pytest.raises(AttributeError):
+        scheduler.tasks = {}
+    with pytest.raises(AttributeError):
+        scheduler.started = True
+
+
+def test_an_empty_master_is_that_of_the_environment(monkeypatch):
+    monkeypatch.setenv("MESOS_MASTER", "mesos:5050")
+    assert TFMesosScheduler(workers(1), master="").config.master == "mesos:5050"
 
 
 def test_settings_may_be_given_by_position_as_tfmesos_took_them():

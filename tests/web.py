@@ -43,6 +43,27 @@ def hanging_server():
             is_over.set()
 
 
+@contextmanager
+def dripping_server(answer, every):
+    """The URL of a server that sends *answer*, and then a byte every so many seconds."""
+    is_over = threading.Event()
+
+    class Handler(_Silent):
+        def do_GET(self):
+            self.wfile.write(answer)
+            while not is_over.wait(every):
+                try:
+                    self.wfile.write(b"x")
+                except OSError:
+                    return
+
+    with _serving(Handler) as url:
+        try:
+            yield url
+        finally:
+            is_over.set()
+
+
 class _Silent(BaseHTTPRequestHandler):
     def log_message(self, *args):
         pass

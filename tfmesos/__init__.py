@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from .version import __version__
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .config.job import Job as Job
     from .config.settings import Settings as Settings

@@ -123,7 +123,7 @@ NODE_REFUSED = 217
 CANNOT_UNPACK = 218
 OLD_PYTHON = 219
 
-EVICTED = "was ended by its agent"  # what the runner reports of itself then
+EVICTED = "was ended by its node"  # what the runner reports of itself then
 DRAINED = EVICTED + ", which the operator is draining"
 
 RUNNER_EXITS = {
@@ -132,8 +132,8 @@ RUNNER_EXITS = {
     LAUNCHER_LOST: "lost touch with the launcher and stopped",
     BAD_SETTINGS: "was started with settings its runner does not understand",
     PORT_TAKEN: "could not have its port: another program on the node uses it",
-    RUNNER_BROKEN: "was ended by a fault in the tfmesos runner; its sandbox has the traceback",
-    NODE_REFUSED: "was refused by its node what its runner needs; its sandbox says what",
+    RUNNER_BROKEN: "was ended by a fault in the tfmesos runner; its stderr has the traceback",
+    NODE_REFUSED: "was refused by its node what its runner needs; its stderr says what",
     CANNOT_UNPACK: "could not unpack the files that were sent to it",
     OLD_PYTHON: "was given a Python older than 3.8",
 }

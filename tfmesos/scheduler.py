@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import atexit
 import logging
-import sys
 import threading
 from collections.abc import Iterator
 from concurrent import futures
 from concurrent.futures import Future
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
 from .config.job import Job
@@ -20,16 +18,18 @@ from .config.secret import without_password
 from .core.actions import ClusterSpec
 from .core.outcome import Outcome
 from .errors import Interrupted, TFMesosError
+from .inputs.launch_config import by_name
+from .inputs.resolve import config_of_call
 from .launcher.caller.coordinator import give_up
+from .launcher.caller.old_names import OldNames
 from .launcher.caller.release import Caller, is_of_tensorflow
 from .launcher.caller.resolver import OwnAddress, resolver
-from .launcher.inputs.configuration import by_name
-from .launcher.inputs.job_file import config_from
 from .launcher.run import Run
 from .launcher.screen.console import STALLED, Console
 from .launcher.screen.standard_streams import Screen
-from .node.command import by_index, members
+from .runs.about import program
 from .runs.recording import Recording
+from .shared.task_variables import by_index, members
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from .config.setting import Text
     from .config.settings import Settings
-    from .launcher.inputs.job_file import Asked
+    from .inputs.resolve import Asked
 
 logging.getLogger("tfmesos").addHandler(logging.NullHandler())  # the program decides
 
@@ -48,7 +48,7 @@ GIVEN_UP_WITHIN = 10.0  # by TensorFlow, of a cluster that is to stop
 __all__ = ["Job", "Outcome", "TFMesosScheduler", "cluster"]
 
 
-class TFMesosScheduler:
+class TFMesosScheduler(OldNames):
     """A cluster with the interface of TFMesos: ``start()``, use ``targets``, ``stop()``.
 
     It may be used from a notebook, from any thread, beside a running event loop, and several
@@ -83,7 +83,7 @@ class TFMesosScheduler:
         Give the settings by name; TFMesos took some by position: role, master, name, quiet ...
         """
         given = by_name(positional, settings)
-        self.config: LaunchConfig = config_from(task_spec, given)
+        self.config: LaunchConfig = config_of_call(task_spec, given)
         self._quiet = bool(given.get("quiet"))
         self._ready: Future[ClusterSpec] = Future()
         self._ended: Future[Outcome] = Future()
@@ -268,7 +268,7 @@ class TFMesosScheduler:
             console.close(STALLED if self._run and self._run.is_stopped else None)
 
     def _recorded(self, console: Console) -> Outcome:
-        with Recording(self.config, sys.argv, console) as recording:
+        with Recording(self.config, program(), console) as recording:
             outcome = asyncio.run(self._go(console, recording))
             recording.ended(outcome)
             return outcome
@@ -279,7 +279,7 @@ class TFMesosScheduler:
             console,
             recording.id,
             on_ready=self._announce,
-            on_failure=partial(self._break_news, console),
+            on_failure=lambda outcome: self._break_news(console, outcome),
             observer=recording.observer,
             bring_to=recording.brought,
         )

@@ -15,6 +15,11 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
+def agreeing(number: int, one: str, many: str) -> str:
+    """The form of a verb or a pronoun for so many."""
+    return one if number == 1 else many
+
+
 def size_text(number: int) -> str:
     """So many bytes, in units of 1024."""
     amount, units = float(number), ["bytes", "KB", "MB", "GB", "TB"]

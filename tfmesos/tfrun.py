@@ -7,47 +7,39 @@ there is only what Python itself has loaded.
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    import signal
     from asyncio import AbstractEventLoop
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from typing import NoReturn
 
     from .config.launch import LaunchConfig
     from .core.outcome import Outcome
-    from .launcher.inputs.job_file import JobFile
+    from .inputs.resolve import Inputs
     from .launcher.run import Run
     from .launcher.screen.console import Console
+    from .runs.detaching import Handover
     from .runs.recording import Recording
-else:
-    import _signal as signal  # without the enums
 
 _STOP_SIGNALS = {signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
 _EX_SOFTWARE = 70
 _EX_OSERR = 71
-_COMMANDS = (
-    *("list", "status", "logs", "attach", "wait", "stop", "restart", "replace", "prune"),
-    *("ui", "open"),
-)
 _LEVELS = ("notice", "info", "debug")  # without -v, with it, with -vv
 
 
-def main(argv: Sequence[str] | None = None, *, is_program: bool = False) -> int:
-    """Run tfrun; returns its exit code.
-
-    Unless it *is* the *program* it leaves the modules of Python as it found them.
-    """
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run tfrun; returns its exit code."""
     from .errors import Interrupted, SpecError, TFMesosError
 
     _open_standard_streams()
     try:
         from .cli import arguments
 
-        return _do(sys.argv[1:] if argv is None else argv, is_program)
+        return _do(sys.argv[1:] if argv is None else argv)
     except SpecError as error:
         return _complain(arguments.in_flags(error), error.exit_code)
     except TFMesosError as error:
@@ -55,7 +47,7 @@ def main(argv: Sequence[str] | None = None, *, is_program: bool = False) -> int:
     except KeyboardInterrupt:
         return _complain("interrupted", Interrupted.exit_code)
     except Exception as error:
-        from .node import process
+        from .shared import process
 
         if process.is_limit(error):
             return _complain(process.AT_LIMIT, _EX_OSERR)
@@ -67,11 +59,7 @@ def script() -> NoReturn:
     """What the command ``tfrun`` calls: comes up and leaves as fast as it can."""
     if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
         signal.signal(signal.SIGINT, _end_at_once)
-    import gc
-
-    gc.disable()  # there is no garbage in imports, and looking for it takes a tenth of them
-    gc.set_threshold(10_000)  # a run keeps nearly all that it makes
-    code = main(is_program=True)
+    code = main()
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -88,12 +76,12 @@ def _end_at_once(*_: object) -> NoReturn:
         os._exit(128 + signal.SIGINT)
 
 
-def _do(argv: Sequence[str], is_program: bool) -> int:
+def _do(argv: Sequence[str]) -> int:
     from .cli.arguments import parse
     from .command_line import Answer
 
     try:
-        if argv and argv[0] in _COMMANDS:
+        if argv and _is_about_runs(argv[0]):
             return _look(argv)
         if argv and argv[0] == "rerun":
             from .cli.rerun import rerun_arguments
@@ -103,26 +91,34 @@ def _do(argv: Sequence[str], is_program: bool) -> int:
         args.argv = argv
     except Answer as answer:
         return _show(str(answer))
-    return _run(args, is_program)
+    return _run(args)
+
+
+def _is_about_runs(word: str) -> bool:
+    if word.startswith("-"):
+        return False
+    from .cli.commands.table import KNOWN
+
+    return word in KNOWN
 
 
 def _look(argv: Sequence[str]) -> int:
     """A command about runs, old and new."""
-    from .cli import commands
+    from .cli.commands import table
 
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    return commands.run(argv)
+    return table.run(argv)
 
 
-def _run(args: argparse.Namespace, is_program: bool) -> int:
-    from .cli.configuration import config_of, job_file_of
+def _run(args: argparse.Namespace) -> int:
+    from .cli.flag_inputs import inputs_of
 
-    file = job_file_of(args)
-    config = config_of(args, file)
-    if is_program and not config.may_use_tls:
-        _leave_out_tls()
+    inputs = inputs_of(args)
+    if args.dry_run == "tfjob" and (text := inputs.as_tfjob()) is not None:
+        return _show(text)
+    config = inputs.config()
     if args.dry_run:
-        return _dry_run(config, args, file)
+        return _dry_run(config, args, inputs)
     if args.detach:
         return _detach(config, args)
     return _launch(config, args)
@@ -138,9 +134,9 @@ def _detach(config: LaunchConfig, args: argparse.Namespace) -> int:
             raise SpecError(None, field, "cannot be combined with --detach")
     handover = Handover()
     if handover.has_the_run:
-        return _launch(config.but(logs=NO_TASK), args, handover.ready)
-    found = handover.wait()
-    return found if isinstance(found, int) else _show(f"{found}\n")
+        return _launch(config.but(logs=NO_TASK), args, handover)
+    run_id, code = handover.wait()
+    return (_show(f"{run_id}\n") if run_id else 0) or code
 
 
 def _open_standard_streams() -> None:
@@ -153,14 +149,6 @@ def _open_standard_streams() -> None:
             os.fstat(fd)
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # the lowest number that is free: this one
-
-
-def _leave_out_tls() -> None:
-    """Importing ssl, and with it all certificates of the machine, takes as long as a Python takes
-    to start five times. A run on this machine only does not need it, and asyncio gets along with
-    a Python that has none.
-    """
-    sys.modules.setdefault("ssl", None)  # type: ignore[arg-type]
 
 
 def _named(error: BaseException) -> str:
@@ -180,17 +168,16 @@ def _complain(text: str, code: int) -> int:
     return code
 
 
-def _dry_run(config: LaunchConfig, args: argparse.Namespace, file: JobFile | None) -> int:
-    from .cli.configuration import asked_for, located
+def _dry_run(config: LaunchConfig, args: argparse.Namespace, inputs: Inputs) -> int:
     from .cli.dry_run import shown
     from .errors import SpecError
 
     for warning in config.warnings:
         _complain(warning, 0)
     try:
-        text = shown(args.dry_run, config, asked_for(args, file))
+        text = shown(args.dry_run, config, inputs.document)
     except SpecError as error:  # this format has no word for it
-        raise located(error, args, file) from None
+        raise inputs.located(error) from None
     return _show(text)
 
 
@@ -210,19 +197,24 @@ def _show(text: str) -> int:
 def _launch(
     config: LaunchConfig,
     args: argparse.Namespace,
-    tell_ready: Callable[[str], object] = lambda run_id: None,
+    handover: Handover | None = None,
 ) -> int:
     import asyncio
     import gc
 
     from .cli.arguments import flag_of
+    from .errors import SpecError
     from .launcher.run import Run
     from .launcher.screen.console import STALLED, Console, log_to
-    from .launcher.screen.standard_streams import Screen, unread_input, unwritten
+    from .launcher.screen.standard_streams import (
+        Screen,
+        is_inherited_input,
+        unread_input,
+        unwritten,
+    )
     from .runs.recording import Recording
 
     gc.freeze()
-    gc.enable()
     level = _LEVELS[min(args.verbose or 0, 2)]
     screen = Screen.of_this_process()
     if args.detach:
@@ -231,23 +223,37 @@ def _launch(
     log_to(console, level)
 
     def on_ready(_: object) -> None:
-        tell_ready(recording.id)
+        if handover:
+            handover.ready()
         if not config.local_chief and unread_input():
-            console.say("standard input goes to no task: only a --local-chief reads it")
+            level = "info" if is_inherited_input() else "notice"
+            console.say("standard input goes to no task: only a --local-chief reads it", level)
 
     try:
-        with Recording(config, ["tfrun", *args.argv], console, args.argv) as recording:
-            if args.detach:
-                recording.require()
+        command = ["tfrun", *args.argv]
+        with Recording(
+            config,
+            command,
+            console,
+            args.argv,
+            shown=args.cmd or args.argv,
+            needed_by="--detach" if args.detach else "",
+        ) as recording:
+            if handover:
+                handover.named(recording.id)
             observer, run_id = recording.observer, recording.id
             run = Run(
-                *(config, console, run_id),
+                config,
+                console,
+                run_id,
                 on_ready=on_ready,
                 observer=observer,
                 bring_to=recording.brought,
             )
             outcome = asyncio.run(_go(run, console, recording))
-    except BaseException:
+    except BaseException as error:
+        if handover and isinstance(error, SpecError):
+            handover.discarded()
         console.close(STALLED)
         raise
     if outcome.ok and console.failure is not None:  # it came too late to end the run

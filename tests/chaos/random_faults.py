@@ -29,7 +29,7 @@ import psutil
 from tests.bounds import HANG
 from tests.commands import environment
 from tests.conftest import describe, is_alive, living_children, reap
-from tfmesos.local.workdir import remove_abandoned
+from tfmesos.engines.local.scratch_directory import remove_abandoned
 
 Launcher = subprocess.Popen[bytes]
 
@@ -48,8 +48,8 @@ COMMAND = (
 # Phase -> who lives in it, and the seconds after its beginning in which a fault falls.
 PHASES = {
     "set-up": (["launcher"], 0.5),
-    "starting": (["launcher", "runner", "guard"], 0.1),
-    "running": (["launcher", "runner", "guard", "command"], 0.15),
+    "starting": (["launcher", "parent", "runner", "guard"], 0.1),
+    "running": (["launcher", "parent", "runner", "guard", "command"], 0.15),
     "stopping": (["launcher", "runner", "guard"], 0.01),
 }
 LEFT_OUT = re.compile(r"\[worker:(\d)\] \((\d+) lines? ")
@@ -173,17 +173,35 @@ def _has_begun(phase: str, launcher: Launcher, place: Path) -> Sequence[Any]:
 def _those_of(part: str, launcher: psutil.Process) -> list[psutil.Process]:
     if part == "launcher":
         return [launcher]
-    runners = [child for child in launcher.children() if _worker(child) is not None]
-    return runners if part == "runner" else [p for r in runners for p in _children(part, r)]
+    below = _below(launcher)
+    # What it has forked has its command line, too.
+    parents = [child for child, of in below if of == launcher.pid and _forks_runners(child)]
+    if part == "parent":
+        return parents
+    above = {launcher.pid, *(parent.pid for parent in parents)}
+    runners = [child for child, of in below if of in above and _worker(child) is not None]
+    if part == "runner":
+        return runners
+    # The guard is there before any command, and both are forks of the runner at first.
+    is_guard = part == "guard"
+    families = [[child for child, of in below if of == runner.pid] for runner in runners]
+    return [p for family in families for p in (family[:1] if is_guard else family[1:])]
 
 
-def _children(part: str, runner: psutil.Process) -> list[psutil.Process]:
-    """The guard is there before any command, and both are forks of the runner at first."""
+def _below(launcher: psutil.Process) -> list[tuple[psutil.Process, int]]:
+    """All processes beneath it, the oldest first, and their parents; by one look, which is slow."""
+    found = []
+    for process in launcher.children(recursive=True):
+        with suppress(psutil.Error):  # it has ended
+            found.append((process.create_time(), process.pid, process, process.ppid()))
+    return [(process, parent) for _, _, process, parent in sorted(found, key=lambda it: it[:2])]
+
+
+def _forks_runners(process: psutil.Process) -> bool:
     try:
-        children = sorted(runner.children(), key=lambda child: (child.create_time(), child.pid))
-    except psutil.NoSuchProcess:
-        return []
-    return children[:1] if part == "guard" else children[1:]
+        return any(".forks" in word for word in process.cmdline())
+    except psutil.Error:
+        return False
 
 
 def _worker(process: psutil.Process) -> int | None:
@@ -192,7 +210,7 @@ def _worker(process: psutil.Process) -> int | None:
     A fork that has executed nothing yet holds the launcher up: nobody stops that for good.
     """
     try:
-        task = process.environ().get("MESOS_TASK_ID", "")
+        task = process.environ().get("MESOS_SANDBOX", "")
     except psutil.Error:
         return None
     found = re.search(r"-worker-(\d+)-", task)
@@ -233,7 +251,7 @@ def _wrong_code(run: Run) -> list[str]:
     plan, succeeded = run.plan, list(run.done.values()).count(0) == run.plan.workers
     if run.code == 0 and not succeeded:
         return [f"it exited with 0, but these workers were done: {run.done}"]
-    is_harmless = run.hit is None or plan.fault == "pause" or (run.hit, plan.fault) == _NO_HARM
+    is_harmless = run.hit is None or plan.fault == "pause" or (run.hit, plan.fault) in _NO_HARM
     expected = FAILS_WITH if plan.fails else 0
     if is_harmless and run.code != expected:
         return [f"it exited with {run.code} and not with {expected} although nothing was harmed"]
@@ -242,7 +260,7 @@ def _wrong_code(run: Run) -> list[str]:
     return []
 
 
-_NO_HARM = ("guard", "kill")
+_NO_HARM = [("guard", "kill"), ("parent", "kill")]
 
 
 def _wrong_lines(run: Run) -> list[str]:

@@ -16,9 +16,9 @@ from contextlib import (
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tests.local.wire import Scheduler, framework
-from tfmesos.local import AgentConfig, LocalMesos
-from tfmesos.node.handshake import STUB_SETTINGS
+from tests.mesos.embedded import AgentConfig, LocalMesos
+from tests.mesos.embedded.tests.wire import Scheduler, framework
+from tfmesos.shared.handshake import STUB_SETTINGS
 
 T = TypeVar("T")
 SMALL = "cpus:2;mem:2048"

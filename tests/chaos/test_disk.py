@@ -11,7 +11,7 @@ import pytest
 
 from tests.commands import tfrun, without_waits
 from tests.packs import write
-from tfmesos.errors import CANNOT_UNPACK
+from tfmesos.errors import NODE_REFUSED
 
 from .stage import Mesos, background
 
@@ -81,7 +81,7 @@ def test_a_node_without_room_for_what_is_shipped_is_named_and_nothing_is_left_th
         flags = ("-m", mesos.url, "--ship", "--restarts", 0, "-w", 1)
         done = tfrun(*flags, "--", "echo began", cwd=project, timeout=bound.left)
         copies = list((tiny_disk / "work").glob("**/ship"))
-    assert (done.returncode, done.stdout, copies) == (CANNOT_UNPACK, "", [])
+    assert (done.returncode, done.stdout, copies) == (NODE_REFUSED, "", [])
     first = without_waits(done.stderr).splitlines()[0]
     failed = "tfrun: worker:0 could not unpack the files that were sent to it"
     assert re.fullmatch(rf"{failed}: {why} on node-1", first), done.stderr

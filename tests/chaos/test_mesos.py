@@ -20,15 +20,15 @@ from tests.fake_masters import (
     ServerThatIsNotMesos,
 )
 from tests.runners import Proxy
-from tfmesos.node.address import split_address
+from tfmesos.shared.address import split_address
 
 from .stage import Mesos, background
 
 # A launcher is looked for for a second, not for half a minute, and a master for two, not for eight.
 IMPATIENT = (
-    "import sys, tfmesos.launcher.engines.mesos, tfmesos.node.timings\n"
-    "tfmesos.node.timings.RECONNECT_TIMEOUT = 1.0\n"
-    "tfmesos.launcher.engines.mesos.FIND_MASTER_WITHIN = 2.0\n"
+    "import sys, tfmesos.engines.mesos.setup, tfmesos.shared.timings\n"
+    "tfmesos.shared.timings.RECONNECT_TIMEOUT = 1.0\n"
+    "tfmesos.engines.mesos.setup.FIND_MASTER_WITHIN = 2.0\n"
     "from tfmesos.tfrun import main\n"
     "sys.exit(main())"
 )

@@ -77,7 +77,7 @@ def test_a_seed_always_makes_the_same_plan_and_seeds_make_all_of_them():
     faults = {(plan.part, plan.fault) for plan in plans}
     others = {
         (part, fault)
-        for part in ("runner", "guard", "command")
+        for part in ("parent", "runner", "guard", "command")
         for fault in ("kill", "pause", "stop")
     }
     assert faults == others | {("launcher", "kill"), ("launcher", "pause")}

@@ -15,19 +15,19 @@ from typing import Any
 from uuid import UUID
 
 from tests.builders import workers
+from tests.mesos.embedded import Timing, resources
+from tests.mesos.embedded.effects import End, Kill, Launch, Send
+from tests.mesos.embedded.state import MasterState
 from tfmesos.config.launch import LaunchConfig
 from tfmesos.core import actions as do
 from tfmesos.core import events as happened
 from tfmesos.core.lifecycle import Lifecycle
 from tfmesos.core.outcome import Outcome
+from tfmesos.engines.mesos import actions as calls
+from tfmesos.engines.mesos.decode import translate
+from tfmesos.engines.mesos.engine import MesosEngine
+from tfmesos.engines.mesos.task_info import command_info, framework_info, task_info
 from tfmesos.launcher.deciders import Deciders
-from tfmesos.local import Timing, resources
-from tfmesos.local.effects import End, Kill, Launch, Send
-from tfmesos.local.state import MasterState
-from tfmesos.mesos import actions as calls
-from tfmesos.mesos.decode import translate
-from tfmesos.mesos.engine import MesosEngine
-from tfmesos.mesos.task_info import command_info, framework_info, task_info
 
 INFO = {"id": "M", "port": 5050, "address": {"hostname": "h", "ip": "127.0.0.1", "port": 5050}}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tfmesos.cli.arguments import FLAGS, build_parser, in_flags, parse, settings_of
-from tfmesos.cli.configuration import config_of
+from tfmesos.cli.flag_inputs import inputs_of
 from tfmesos.command_line import Answer
 from tfmesos.config.job import Job
 from tfmesos.config.settings import SETTINGS
@@ -50,8 +50,8 @@ def test_a_word_near_a_command_is_one_line_with_that_command(argv, right, capsys
     with pytest.raises(SystemExit) as caught:
         parse(argv)
     assert caught.value.code == 2
-    said = f"tfrun: {argv[0]} is no command of tfrun: did you mean {right}? (see tfrun --help)\n"
-    assert capsys.readouterr().err == said
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and argv[0] in said and f"did you mean {right}?" in said
 
 
 def test_the_word_help_asks_for_it():
@@ -93,17 +93,84 @@ def test_a_flag_that_may_go_without_a_value_has_it_after_a_sign_only(argv, ship,
     assert (args.ship, args.cmd) == (ship, cmd)
 
 
-def test_a_directory_behind_ship_is_no_command(tmp_path):
-    args = parse(["--ship", str(tmp_path), "-w", "2", "--", "run"])
+@pytest.mark.parametrize(
+    "argv, right",
+    [
+        (["--ship", "src", "-w", "2", "--", "run"], "--ship=src"),
+        (["-w", "2", "--ship", "src", "no-such-program"], "--ship=src"),
+        (["-w", "2", "--ship", "sh", "--", "sh", "x.sh"], "--ship=sh"),  # a directory, too
+        (["-w", "2", "--ship", "code.zip", "--", "run"], "--ship=code.zip"),
+        (["-w", "2", "--ship", "https://example.org/a.zip", "--", "x"], "--ship=https://"),
+        (["-w", "2", "--dry-run", "tfjob", "--", "run"], "--dry-run=tfjob"),
+        (["job.yaml", "--dry-run", "kubernetes"], "--dry-run=kubernetes"),
+    ],
+)
+def test_a_value_behind_a_blank_is_refused_where_it_needs_an_equals_sign(here, argv, right):
     with pytest.raises(SpecError) as caught:
-        settings_of(args)
-    assert in_flags(caught.value) == f"--ship has its value after a =: --ship={tmp_path}"
+        parse(argv)
+    assert in_flags(caught.value).startswith(f"{right.partition('=')[0]} takes its value after =: ")
+    assert right in in_flags(caught.value)
+
+
+@pytest.mark.parametrize(
+    "argv, cmd",
+    [
+        (["-w", "2", "--ship", "--", "src"], ["src"]),
+        (["-w", "2", "--ship", "--", "sh", "train.sh"], ["sh", "train.sh"]),
+        (["-w", "2", "--ship", "sh", "train.sh"], ["sh", "train.sh"]),
+        (["-w", "2", "--ship", "--", "sh", "-c", "true", "--"], ["sh", "-c", "true", "--"]),
+        (["-w", "2", "--ship", "-v", "sh", "--", "x"], ["sh", "--", "x"]),
+        (["-w", "2", "--dry-run", "--", "yaml"], ["yaml"]),
+        (["--dry-run", "-w", "1", "yaml"], ["yaml"]),
+    ],
+)
+def test_a_command_is_no_value_though_a_directory_or_format_has_its_name(here, argv, cmd):
+    assert parse(argv).cmd == cmd
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A directory with those of the names of a command and of a source."""
+    (tmp_path / "sh").mkdir()
+    (tmp_path / "src").mkdir()
+    (tmp_path / "code.zip").touch()
+    monkeypatch.chdir(tmp_path)
+
+
+def test_flags_that_switch_something_off_say_so():
+    negative = [flag for flag in FLAGS if flag.flags and flag.kind is bool and flag.default]
+    assert {flag.name for flag in negative} >= {"--no-record", "--no-reserve-port"}
+    for action in build_parser()._actions:
+        if action.dest in {flag.field for flag in negative}:
+            assert action.help.startswith("do not ") and "default" not in action.help
+    for flag in negative:
+        assert not flag.help.startswith("do not ")  # of the setting, whose value may be True
+
+
+def test_help_writes_a_value_that_may_be_left_out_behind_its_equals_sign():
+    shown = build_parser().format_help()
+    assert "  --ship[=DIR] " in shown and "  --dry-run[=FORMAT] " in shown
+
+
+def test_help_names_every_format_of_a_dry_run():
+    (action,) = [one for one in build_parser()._actions if one.dest == "dry_run"]
+    for form in ("yaml", "tfjob", "marathon", "mesos", "kubernetes"):
+        assert f"({form})" in action.help
 
 
 @pytest.mark.parametrize("spelling", ["-C", "--containerizer-type", "--containerizer_type"])
 def test_the_containerizer_is_named_as_tfmesos_had_it(spelling):
     args = parse([spelling, "DOCKER", "-w", "1", "--", "true"])
     assert settings_of(args)["containerizer_type"] == "DOCKER"
+
+
+@pytest.mark.parametrize("words", [["-C", "-w", "1"], ["-w", "1", "-C"]])
+def test_a_containerizer_without_a_type_is_the_usual_one(words):
+    for end in (["--", "true"], ["--dry-run"]):
+        args = parse([*words, *end])
+        assert (settings_of(args)["containerizer_type"], args.worker_num) == (None, 1)
+    assert parse(["-w", "1", "--", "x", "-C", "-w"]).cmd == ["x", "-C", "-w"]
+    assert settings_of(parse(["-C", "docker", "--", "x"]))["containerizer_type"] == "docker"
 
 
 def test_flags_become_settings_and_what_is_not_given_is_none():
@@ -124,7 +191,7 @@ def test_every_setting_with_a_flag_comes_from_the_command_line():
 def test_flags_become_jobs_and_the_chief_is_like_a_worker_unless_told_otherwise():
     flags = ["-w", "2", "-s", "1", "-Cw", "2", "-Gw", "1", "-Ms", "64", "--chief", "--evaluator"]
     args = parse([*flags, "--chief-cpus", "4", "--serve", "ps", "--", "a", "b"])
-    assert [repr(job) for job in config_of(args, None).jobs] == [
+    assert [repr(job) for job in inputs_of(args).config().jobs] == [
         "Job('ps', 1, mem=64.0)",
         "Job('worker', 2, cpus=2.0, gpus=1, cmd=('a', 'b'))",
         "Job('chief', 1, cpus=4.0, gpus=1, cmd=('a', 'b'))",
@@ -147,7 +214,7 @@ def test_a_job_of_any_name_has_a_number_and_resources():
     args = parse(
         ["-w", "1", "--job", "board=1", "--job", "gpu=2:gpus=1,mem=2G,cpus=0.5", "--", "x"]
     )
-    assert [repr(job) for job in config_of(args, None).jobs] == [
+    assert [repr(job) for job in inputs_of(args).config().jobs] == [
         "Job('worker', 1, cmd='x')",
         "Job('board', 1, cmd='x')",
         "Job('gpu', 2, cpus=0.5, mem=2048.0, gpus=1, cmd='x')",
@@ -156,7 +223,7 @@ def test_a_job_of_any_name_has_a_number_and_resources():
 
 def test_a_job_by_name_changes_one_of_the_usual_flags():
     args = parse(["-Cw", "2", "--job", "worker=3:mem=64", "--", "x"])
-    assert config_of(args, None).jobs == (Job("worker", 3, cpus=2, mem=64, cmd="x"),)
+    assert inputs_of(args).config().jobs == (Job("worker", 3, cpus=2, mem=64, cmd="x"),)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +242,7 @@ def test_a_job_by_name_changes_one_of_the_usual_flags():
 def test_a_wrong_job_is_named(text, problem):
     args = parse(["--job", text, "--", "x"])
     with pytest.raises(SpecError) as caught:
-        config_of(args, None)
+        inputs_of(args).config()
     assert in_flags(caught.value).startswith(f"--job {problem}")
 
 
@@ -190,27 +257,51 @@ def test_a_wrong_job_is_named(text, problem):
 )
 def test_nothing_is_said_twice_of_a_job(argv, problem):
     with pytest.raises(SpecError) as caught:
-        config_of(parse([*argv, "--", "x"]), None)
+        inputs_of(parse([*argv, "--", "x"])).config()
     assert in_flags(caught.value).startswith(f"--job {problem}")
 
 
 @pytest.mark.parametrize("field, flag", [("context", "--context"), ("extra_config", "-e")])
-def test_no_more_of_a_file_is_read_than_could_be_used(field, flag):
+def test_no_more_of_a_file_is_read_than_could_be_used(field, flag, tmp_path):
+    with open(tmp_path / "endless", "wb") as file:
+        file.truncate(2**40)  # and takes no room
     with pytest.raises(SpecError) as caught:
-        settings_of(parse([flag, "/dev/zero", "-w", "1", "--", "x"]))
-    assert str(caught.value) == f"{field} is longer than 1,048,576 bytes: /dev/zero"
+        settings_of(parse([flag, str(tmp_path / "endless"), "-w", "1", "--", "x"]))
+    assert str(caught.value) == f"{field} is longer than 1,048,576 bytes: {tmp_path}/endless"
 
 
 def test_a_wrong_name_of_a_job_is_told_from_the_name_of_the_run():
     args = parse(["-n", "mine", "--job", "worker-0=1", "--job", "worker=1", "--", "x"])
     with pytest.raises(SpecError) as caught:
-        config_of(args, None)
+        inputs_of(args).config()
     assert in_flags(caught.value) == "--job 'worker-0' must be letters, digits and _ only"
 
 
 def test_a_dry_run_has_a_format_only_after_an_equals_sign():
     assert parse(["-w", "1", "--dry-run", "--", "x"]).dry_run == "words"
-    assert parse(["--dry-run", "-w", "1", "yaml"]).cmd == ["yaml"]
     assert parse(["--dry-run=yaml", "-w", "1", "x", "--dry-run"]).cmd == ["x", "--dry-run"]
     with pytest.raises(SpecError, match=r"^dry_run must be one of words, yaml, mesos, \w+"):
         parse(["--dry-run=foo", "-w", "1", "x"])
+
+
+@pytest.mark.parametrize(
+    "argv, said",
+    [
+        (["lisst"], "did you mean list?"),
+        (["worker-mem"], "--worker-mem"),
+        (["xyzzy", "-v"], "neither a command of tfrun nor a file"),
+        (["-np", "4", "--", "true"], "-w N"),
+        (["--nproc-per-node", "4", "--", "true"], "-w N"),
+        (["--nnodes=2", "--", "true"], "-w N"),
+        (["-n", "4", "--", "true"], "-w 4 starts 4 workers"),
+    ],
+)
+def test_what_other_tools_call_it_is_answered_with_our_word(capsys, argv, said):
+    with pytest.raises(SystemExit) as stop:
+        parse(argv)
+    error = capsys.readouterr().err
+    assert stop.value.code == 2 and said in error and error.count("\n") == 1
+
+
+def test_a_number_is_a_name_if_there_are_tasks():
+    assert parse(["-n", "4", "-w", "2", "--", "true"]).name == "4"

@@ -7,11 +7,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tfmesos.cli.arguments import parse
-from tfmesos.cli.configuration import asked_for, config_of
 from tfmesos.cli.dry_run import shown
+from tfmesos.cli.flag_inputs import inputs_of
+from tfmesos.inputs.launch_config import make_config
 from tfmesos.jobfiles.native import checked, jobs_and_settings
 from tfmesos.jobfiles.reading import read
-from tfmesos.launcher.inputs.configuration import make_config
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=8)
 TRICKY = ["no", "1e3", "010", "12:30", "null", "~", "=5", "<<", "# x", "a: b", "- a", "2026-01-31"]
@@ -82,7 +82,8 @@ def test_the_document_of_a_run_means_the_same_run(no_environment, document):
 
 def dry(form, *argv):
     args = parse([*argv])
-    return shown(form, config_of(args, None), asked_for(args, None))
+    inputs = inputs_of(args)
+    return shown(form, inputs.config(), inputs.document)
 
 
 def test_the_flags_of_a_command_line_become_a_job_file(no_environment):
@@ -93,11 +94,16 @@ def test_the_flags_of_a_command_line_become_a_job_file(no_environment):
     )
 
 
+def test_the_words_name_kubernetes(no_environment):
+    words = dry("words", "-w", "1", "-m", "k8s://lab/ml", "--image", "tf", "--", "true")
+    assert "# 1 task on Kubernetes at k8s://lab/ml\n" in words
+
+
 def test_the_words_say_who_runs_what_where_and_with_what(no_environment):
     flags = ("-w", "2", "--job", "board=1", "--env", "A=b c", "--cwd", "/data", "--chief")
     words = dry("words", *flags, "--serve", "board", "-m", "mesos:5050", "--", "python", "x y.py")
     assert [line[2:] for line in words.splitlines() if line.startswith("#")] == [
-        "4 tasks on the Mesos of mesos:5050",
+        "4 tasks on Mesos at mesos:5050",
         "worker:0 to worker:1, each with cpus 1, mem 1024",
         "    runs python 'x y.py'",
         "    in /data",

@@ -10,10 +10,10 @@ import pytest
 from tests.builders import workers
 from tfmesos import TFMesosScheduler
 from tfmesos.cli.arguments import in_flags, parse
-from tfmesos.cli.configuration import config_of, job_file_of
+from tfmesos.cli.flag_inputs import inputs_of
 from tfmesos.config.job import Job
 from tfmesos.errors import CannotRead, SpecError
-from tfmesos.launcher.inputs.job_file import config_from
+from tfmesos.inputs.resolve import config_of_call
 
 FILE = """\
 name: mnist
@@ -39,7 +39,7 @@ def job_yaml(tmp_path, monkeypatch):
 
 def config(*argv):
     args = parse([str(arg) for arg in argv])
-    return config_of(args, job_file_of(args))
+    return inputs_of(args).config()
 
 
 def said(*argv):
@@ -113,10 +113,19 @@ def test_a_file_that_a_job_file_names_and_that_is_not_there_has_the_same_exit_co
 
 
 def test_a_command_that_no_job_of_the_file_would_run_is_refused(job_yaml):
-    job_yaml.write_text("jobs: {worker: {cmd: x}, ps: {serve: true}}")
-    assert said(job_yaml, "--", "y").startswith(
-        "the command is run by no job: each one in the file"
+    job_yaml.write_text("jobs: {worker: {serve: true}, tensorboard: {cmd: x}}")
+    assert said(job_yaml, "--", "y").startswith("the command is run by no job")
+
+
+def test_a_command_beside_the_file_is_that_of_every_job_that_runs_one(job_yaml):
+    job_yaml.write_text(
+        "cmd: x\njobs: {chief: {}, worker: {cmd: [a, b], args: [--c]}, ps: {serve: true},"
+        " tensorboard: {cmd: tensorboard --logdir /l}}"
     )
+    jobs = {job.name: job.cmd for job in config(job_yaml, "--", "python", "{task_index}").jobs}
+    board = "tensorboard --logdir /l"
+    own = ("python", "{task_index}")
+    assert jobs == {"chief": own, "worker": (*own, "--c"), "ps": None, "tensorboard": board}
 
 
 @pytest.mark.parametrize("name", ["missing.yaml", "missing.json", "."])
@@ -137,9 +146,9 @@ def test_python_takes_a_job_file_and_changes_of_it(job_yaml):
 def test_an_error_from_python_names_the_line_or_the_setting(job_yaml):
     job_yaml.write_text(FILE + "hang_timeout: -1\n")
     with pytest.raises(SpecError, match=rf"^{job_yaml}:10: hang_timeout must be above 0, got -1$"):
-        config_from(job_yaml, {})
+        config_of_call(job_yaml, {})
     with pytest.raises(SpecError, match=r"^hang_timeout must be above 0, got -2$"):
-        config_from(job_yaml, {"hang_timeout": -2})
+        config_of_call(job_yaml, {"hang_timeout": -2})
 
 
 def test_a_function_of_the_flags_takes_the_place_of_the_command_in_the_file(job_yaml):
@@ -149,8 +158,10 @@ def test_a_function_of_the_flags_takes_the_place_of_the_command_in_the_file(job_
 
 def test_a_command_takes_the_place_of_the_function_in_the_file(tmp_path):
     path = tmp_path / "entry.yaml"
-    path.write_text("entry: train:main\nlog_dir: /logs\ncontext: {a: 1}\njobs: {worker: {}}")
+    path.write_text(
+        "entry: train:main\nlog_dir: /logs\ncontext: {a: 1}\njobs: {worker: {}, ps: {}}"
+    )
     made = config(path)
     assert made.jobs[0].cmd[-1] == "train:main"
     assert (made.env["TFMESOS_LOG_DIR"], made.env["TFMESOS_CONTEXT"]) == ("/logs", '{"a": 1}')
-    assert config(path, "--", "true").jobs == (workers(1, cmd="true"),)
+    assert config(path, "--", "true").jobs == (workers(1, cmd="true"), Job("ps", 1))

@@ -7,7 +7,7 @@ import pytest
 from tests.builders import servers, workers
 from tfmesos.config.restarts import RestartPolicy, parse_codes
 from tfmesos.errors import SpecError
-from tfmesos.launcher.inputs.configuration import make_config
+from tfmesos.inputs.launch_config import make_config
 
 
 @pytest.mark.parametrize(

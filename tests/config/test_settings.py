@@ -12,7 +12,7 @@ from tfmesos.config.job import Job
 from tfmesos.config.launch import LaunchConfig
 from tfmesos.config.settings import SETTINGS, Settings, merge
 from tfmesos.errors import SpecError
-from tfmesos.launcher.inputs.configuration import make_config
+from tfmesos.inputs.launch_config import make_config
 
 # A value of each setting that is not its default.
 OTHERS = {
@@ -56,6 +56,7 @@ OTHERS = {
     "krb5_conf": "FILE",  # with both
     "user": "nobody",  # with an image
     "pod_template": "TEMPLATE",
+    "namespace": "training",
     "claims": ["data:/data"],
     "shm": "1G",
     "gpu_resource": "amd.com/gpu",
@@ -81,7 +82,9 @@ OTHERS = {
 }
 _KUBERNETES = {"master": "k8s://", "image": "me/train"}
 COMPANIONS = {
-    **dict.fromkeys(("pod_template", "claims", "shm", "gpu_resource", "gang_hold"), _KUBERNETES),
+    **dict.fromkeys(
+        ("pod_template", "namespace", "claims", "shm", "gpu_resource", "gang_hold"), _KUBERNETES
+    ),
     "context": {"entry": "train:main"},
     "log_dir": {"entry": "train:main"},
     "principal": {"secret_file": "FILE"},

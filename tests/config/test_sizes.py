@@ -13,9 +13,9 @@ from tests.builders import workers
 from tfmesos.config.job import Job
 from tfmesos.config.sizes import MAX_ENVIRONMENT, MAX_STRING
 from tfmesos.errors import SpecError
-from tfmesos.launcher.inputs.configuration import make_config
+from tfmesos.inputs.launch_config import make_config
 from tfmesos.launcher.links.messages import MAX_COMMAND, runner_command, stub_settings
-from tfmesos.node.address import join_address
+from tfmesos.shared.address import join_address
 
 LONGEST = "x" * (MAX_STRING - len("BIG="))
 

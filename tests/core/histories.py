@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from tests.builders import an_offer
 from tests.replay import only
 from tfmesos.core import events as happened
-from tfmesos.mesos import actions as calls
-from tfmesos.mesos import events as mesos
+from tfmesos.engines.mesos import actions as calls
+from tfmesos.engines.mesos import events as mesos
 
 
 def launched(run):

@@ -9,7 +9,7 @@ from tests.replay import Run, only
 from tfmesos.config.job import Job
 from tfmesos.core import events as happened
 from tfmesos.core.phases import Phase
-from tfmesos.mesos import actions as calls
+from tfmesos.engines.mesos import actions as calls
 
 from .histories import any_event
 

@@ -56,10 +56,25 @@ def test_it_is_started_again_a_few_times_and_then_the_run_goes_on_without_it():
     assert run.outcome.ok
 
 
+def test_its_last_line_is_said_once_as_long_as_it_is_the_same():
+    run = with_tensorboard(start_timeout=1000.0).up()
+    for shown in (" (last words);", " 1;"):
+        (text,) = said(run.exit("tensorboard:0", 1))
+        assert text.startswith(
+            f"tensorboard:0 on host-of-o1 exited with 1{shown.removeprefix(' 1')}"
+        )
+        run.wait(LONGEST_PAUSE)
+        run.offer()
+        run.register("tensorboard:0"), run.ready("tensorboard:0")
+    exited = happened.TaskExited(run.id("tensorboard:0"), 1, "exited with 1", ("no space",))
+    assert "exited with 1 (no space); restarting it" in said(run(exited))[0]
+
+
 def test_one_that_is_not_installed_is_not_started_again():
     run = with_tensorboard().up()
     (text,) = said(run.exit("tensorboard:0", 127))
-    assert text == "tensorboard:0 on host-of-o1 exited with 127 (last words); going on without it"
+    assert "tensorboard:0 on host-of-o1 exited with 127 (last words); going on without it" in text
+    assert "pip install tensorboard" in text
     assert run.wait(LONGEST_PAUSE) == [] and run.state.phase is Phase.RUNNING
 
 
@@ -106,6 +121,18 @@ def test_it_stays_until_somebody_ends_it_and_the_outcome_is_that_of_the_run(code
     assert stop.task_id == run.id("tensorboard:0")
     run.exit("tensorboard:0", 143)
     assert run.outcome.exit_code == code
+
+
+def test_one_that_does_not_answer_yet_stays_too_and_is_announced_when_it_does():
+    run = with_tensorboard(tensorboard_stays=True)
+    run.subscribe(), run.offer(), run.register(), run.ready("worker:0", "ps:0")
+    assert not any("TensorBoard" in text for text in said(run.log))
+    run.now = 60.0
+    run.exit("worker:0"), run.wait(MIN_LIFE)
+    (text,) = said(run.exit("ps:0", 143))
+    assert "TensorBoard is starting and stays" in text and WHERE not in text
+    assert run.state.phase is Phase.STAYING
+    assert said(run.ready("tensorboard:0")) == [f"TensorBoard is at {WHERE}"]
 
 
 def test_one_that_ends_while_it_stays_ends_the_run():

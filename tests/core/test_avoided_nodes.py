@@ -5,7 +5,7 @@ import pytest
 from tests.builders import an_offer, workers
 from tests.replay import Run, only
 from tfmesos.core.avoided_nodes import AVOIDED_FOR, AvoidedNodes
-from tfmesos.mesos import actions as calls
+from tfmesos.engines.mesos import actions as calls
 
 from .restart_policies import said
 

@@ -8,10 +8,13 @@ from tfmesos.config.job import Job
 from tfmesos.config.restarts import RestartPolicy
 from tfmesos.core import actions as do
 from tfmesos.core import events as happened
-from tfmesos.core.endings import SECOND_REPORT, UNREACHABLE_GRACE
+from tfmesos.core.endings import EVICTION_REASON, UNREACHABLE_GRACE
+from tfmesos.core.stopping import KILL_GRACE, STOP_MARGIN
+from tfmesos.engines.mesos import actions as calls
+from tfmesos.engines.mesos.task_reasons import DRAINING
 from tfmesos.errors import EVICTED
-from tfmesos.mesos import actions as calls
-from tfmesos.mesos.task_states import DRAINING
+
+STOPPING = KILL_GRACE + STOP_MARGIN
 
 
 def test_the_first_failure_is_the_cause_and_the_others_are_stopped():
@@ -34,11 +37,11 @@ def test_tasks_that_we_stopped_ourselves_did_not_fail_after_the_cause():
     run(stopped.but(task_id=run.id("ps:0"), code=7, reason="exited with 7"))
     run.exit("worker:2", 1)
     run.update("ps:1", "TASK_KILLED", "Command terminated with signal Killed")
-    run.wait(SECOND_REPORT)
+    run.wait(STOPPING)
     assert [ending.task.name for ending in run.outcome.others] == ["worker:2"]
 
 
-DRAINED = "worker:0 was ended by its agent, which the operator is draining on host-of-o1"
+DRAINED = "worker:0 was ended by its node, which the operator is draining on host-of-o1"
 
 
 def test_a_drained_agent_is_named_before_its_runner_has_told_of_the_end():
@@ -61,8 +64,8 @@ def test_a_drained_agent_is_named_although_its_runner_was_faster_to_tell():
 def test_a_task_that_its_agent_ended_is_told_of_even_if_mesos_says_nothing():
     run = Run(workers(1)).up()
     run.exit("worker:0", 143, f"{EVICTED}: it was killed by SIGTERM (signal 15)")
-    run.wait(SECOND_REPORT)
-    assert str(run.outcome.error).startswith("worker:0 was ended by its agent: it was killed by")
+    run.wait(EVICTION_REASON)
+    assert str(run.outcome.error).startswith("worker:0 was ended by its node: it was killed by")
 
 
 def test_a_task_of_a_drained_agent_is_worth_a_restart_elsewhere():
@@ -135,7 +138,8 @@ def test_a_task_that_mesos_ends_before_the_start_is_launched_again(state):
 
 def test_the_runners_own_report_is_preferred_to_that_of_mesos():
     run = Run(workers(1)).up()
-    assert run.update("worker:0", "TASK_FAILED", "Command exited with status 3") == []
+    run.update("worker:0", "TASK_FAILED", "Command exited with status 3")
+    assert run.outcome is None
     run.exit("worker:0", 3)
     assert run.outcome.cause.tail == ("last words",)
 
@@ -143,7 +147,7 @@ def test_the_runners_own_report_is_preferred_to_that_of_mesos():
 def test_without_a_word_of_the_runner_mesos_is_believed_after_a_moment():
     run = Run(workers(1)).up()
     run.update("worker:0", "TASK_FAILED", "Command terminated with signal Killed")
-    run.wait(SECOND_REPORT)
+    run.wait(STOPPING)
     assert str(run.outcome.error) == "worker:0 was killed by SIGKILL (signal 9) on host-of-o1"
     assert run.outcome.exit_code == 137
 
@@ -152,7 +156,7 @@ def test_without_a_word_of_the_runner_mesos_is_believed_after_a_moment():
 def test_a_status_that_no_process_can_have_never_ends_a_run_well(status):
     run = Run(workers(1)).up()
     run.update("worker:0", "TASK_FINISHED", f"Command exited with status {status}")
-    run.wait(SECOND_REPORT)
+    run.wait(STOPPING)
     assert run.outcome.exit_code == 1
     words = f"worker:0 ended (Command exited with status {status}) on host-of-o1"
     assert str(run.outcome.error) == words
@@ -162,7 +166,7 @@ def test_a_runner_that_is_lost_is_killed_and_fails_the_run():
     run = Run(workers(1)).up()
     todo = run(happened.RunnerLost(run.id("worker:0"), "connection reset"))
     assert only(calls.KillTask, todo)
-    run.wait(SECOND_REPORT)
+    run.wait(STOPPING)
     text = "worker:0 lost touch with the launcher (connection reset) on host-of-o1"
     assert str(run.outcome.error) == text
 

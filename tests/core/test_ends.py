@@ -4,13 +4,31 @@ import pytest
 
 from tests.builders import servers, workers
 from tfmesos.core import events as happened
-from tfmesos.core.actions import Kill, Say
-from tfmesos.core.endings import OUT_OF_TOUCH, SECOND_REPORT, UNREACHABLE_GRACE, Endings
+from tfmesos.core.actions import Kill, Say, StopRunner
+from tfmesos.core.endings import (
+    ENDED_FOR_ENGINE,
+    EVICTION_REASON,
+    OUT_OF_TOUCH,
+    SECOND_REPORT,
+    UNREACHABLE_GRACE,
+    Endings,
+)
+from tfmesos.core.stopping import KILL_GRACE, STOP_MARGIN, Stopping
 from tfmesos.core.tasks import Stage, Tasks
-from tfmesos.errors import DRAINED, EVICTED, LAUNCHER_LOST, PORT_TAKEN, RUNNER_EXITS
+from tfmesos.errors import (
+    CANNOT_UNPACK,
+    DRAINED,
+    EVICTED,
+    LAUNCHER_LOST,
+    NODE_REFUSED,
+    OLD_PYTHON,
+    PORT_TAKEN,
+    RUNNER_EXITS,
+)
 
 NOTHING = (None, [])
 FIRST, SECOND = "run-worker-0-1", "run-worker-1-1"
+STOPPING = KILL_GRACE + STOP_MARGIN
 
 
 class Story:
@@ -23,7 +41,8 @@ class Story:
         for number, member in enumerate(self.members):
             self.members.launch(happened.Placed(member.task_id, f"n{number}", f"host-{number}"))
             self.members.move(member, stage)
-        self.endings = Endings(self.members, nodes_alike)
+        self.stopping = Stopping(self.members, 0.0)
+        self.endings = Endings(self.members, self.stopping, nodes_alike)
 
     def hears(self, event, now=0.0):
         return self.endings.handle(event, now)
@@ -60,10 +79,11 @@ def test_what_is_for_the_report_has_all_that_is_known():
 
 def test_the_engine_is_believed_when_the_runner_says_nothing_for_a_while():
     story = Story()
-    assert story.hears(ended(is_lost=True, is_passing=True), 5.0) == NOTHING
-    assert story.endings.deadline == 5.0 + SECOND_REPORT
-    assert story.endings.due(5.0 + SECOND_REPORT - 0.1) == []
-    (end,) = story.endings.due(5.0 + SECOND_REPORT)
+    told = StopRunner(FIRST, KILL_GRACE, ENDED_FOR_ENGINE)
+    assert story.hears(ended(is_lost=True, is_passing=True), 5.0) == (None, [told])
+    assert story.endings.deadline == 5.0 + STOPPING
+    assert story.endings.due(5.0 + STOPPING - 0.1) == []
+    (end,) = story.endings.due(5.0 + STOPPING)
     assert (end.code, end.reason, end.at, end.is_reported) == (1, "failed", 5.0, False)
     assert (end.is_lost, end.is_passing, end.was_stopped) == (True, True, False)
     assert story.endings.deadline is None
@@ -76,7 +96,7 @@ def test_a_runner_that_reports_after_the_engine_knows_better_but_not_when():
     assert (end.code, end.at, end.is_reported) == (3, 5.0, True)
 
 
-@pytest.mark.parametrize("code", [126, 127])
+@pytest.mark.parametrize("code", [126, 127, OLD_PYTHON])
 @pytest.mark.parametrize("nodes_alike", [False, True])
 def test_a_missing_interpreter_is_hopeless_where_all_nodes_are_alike(code, nodes_alike):
     end = Story(Stage.LAUNCHED, nodes_alike).ends(ended(code))
@@ -84,7 +104,7 @@ def test_a_missing_interpreter_is_hopeless_where_all_nodes_are_alike(code, nodes
     assert not Story(Stage.LAUNCHED, nodes_alike).ends(ended(125)).is_hopeless
     with_runner = Story(Stage.READY, nodes_alike)
     with_runner.hears(ended(code))
-    assert not with_runner.endings.due(SECOND_REPORT)[0].is_hopeless
+    assert not with_runner.endings.due(STOPPING)[0].is_hopeless
 
 
 def test_the_codes_of_the_runner_are_explained():
@@ -100,6 +120,8 @@ def test_the_codes_of_the_runner_are_explained():
     [
         (Stage.REGISTERED, 1, True),
         (Stage.REGISTERED, PORT_TAKEN, False),
+        (Stage.LAUNCHED, CANNOT_UNPACK, True),
+        (Stage.LAUNCHED, NODE_REFUSED, False),  # another node may have room
         (Stage.STARTED, 1, False),
         (Stage.READY, 1, False),
     ],
@@ -144,7 +166,7 @@ def test_a_report_is_not_taken_back_by_a_task_that_is_seen():
     story = Story()
     story.hears(ended(), 5.0)
     assert story.hears(happened.TaskSeen(FIRST)) == NOTHING
-    assert story.endings.deadline == 5.0 + SECOND_REPORT
+    assert story.endings.deadline == 5.0 + STOPPING
 
 
 def test_a_task_out_of_reach_is_lost_after_a_while_unless_its_runner_answers():
@@ -212,7 +234,7 @@ def evicted(**more):
 def test_an_eviction_waits_for_the_operator_to_be_named():
     story = Story()
     assert story.hears(evicted(), 5.0) == NOTHING
-    assert story.endings.deadline == 5.0 + SECOND_REPORT
+    assert story.endings.deadline == 5.0 + EVICTION_REASON
     story.hears(happened.NodeDrained(FIRST))
     end = story.ends(ended(was_killed=True), 6.0)
     assert (end.reason, end.is_lost, end.code) == (DRAINED, True, 143)
@@ -220,6 +242,17 @@ def test_an_eviction_waits_for_the_operator_to_be_named():
     unnamed.hears(evicted(), 5.0)
     end = unnamed.ends(ended(was_killed=True), 6.0)
     assert end.reason.startswith(EVICTED) and not end.is_lost
+
+
+@pytest.mark.parametrize("is_engine_first", [False, True])
+def test_an_eviction_from_a_node_that_is_lost_is_told_alike_in_whatever_order(is_engine_first):
+    events = [evicted(), ended(1, "is gone with its agent", is_lost=True)]
+    story = Story()
+    first, second = events[::-1] if is_engine_first else events
+    assert story.hears(first, 5.0)[0] is None
+    end = story.ends(second, 6.0)
+    assert (end.code, end.reason, end.is_lost) == (1, "is gone with its agent", True)
+    assert (end.tail, end.is_reported) == (("last",), True)
 
 
 def test_on_a_drained_node_an_eviction_needs_no_second_word():
@@ -305,7 +338,7 @@ def test_a_runner_that_is_back_was_never_away():
     story.hears(happened.RunnerOutOfTouch(FIRST), 3.0)
     story.hears(happened.RunnerBack(FIRST), 4.0)
     story.hears(ended(), 5.0)
-    assert [end.at for end in story.endings.due(9.0)] == [5.0]
+    assert [end.at for end in story.endings.due(5.0 + STOPPING)] == [5.0]
 
 
 def test_a_runner_behind_a_lost_network_may_be_out_of_touch():
@@ -323,7 +356,7 @@ def test_the_earliest_end_comes_first_and_those_that_have_ended_meanwhile_not_at
     story.hears(ended(task=SECOND), 6.0)
     story.hears(ended(), 5.0)
     story.hears(ended(task="run-ps-0-1"), 5.5)
-    assert story.endings.deadline == 5.0 + SECOND_REPORT
+    assert story.endings.deadline == 5.0 + STOPPING
     story.members.move(story.members.live("run-ps-0-1"), Stage.ENDED)
     assert [end.at for end in story.endings.due(20.0)] == [5.0, 6.0]
     assert story.endings.due(20.0) == []

@@ -6,8 +6,8 @@ from tfmesos.core import events as happened
 from tfmesos.core.endings import OUT_OF_TOUCH, SECOND_REPORT
 from tfmesos.core.phases import Phase
 from tfmesos.core.stopping import KILL_GRACE, STOP_MARGIN
+from tfmesos.engines.mesos import actions as calls
 from tfmesos.errors import LAUNCHER_LOST
-from tfmesos.mesos import actions as calls
 
 from .restart_policies import ALL, KILLED, said
 
@@ -15,6 +15,7 @@ from .restart_policies import ALL, KILLED, said
 def test_an_end_that_mesos_told_first_stays_the_cause_although_others_fell_meanwhile():
     run = Run(workers(2)).up()
     run.update("worker:1", "TASK_FAILED", "Command terminated with signal Killed")
+    run(happened.RunnerOutOfTouch(run.id("worker:1")))
     run.now += 1
     run.exit("worker:0", 1)
     assert run.outcome.cause.task.name == "worker:1" and run.outcome.exit_code == KILLED

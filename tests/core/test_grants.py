@@ -44,6 +44,16 @@ def test_once_started_nothing_is_passing():
     assert Restarts(RestartPolicy(1, "never")).grant(an_end(is_passing=True), True) is None
 
 
+def test_a_saved_checkpoint_of_tensorflow_is_worth_a_restart_where_the_policy_restarts():
+    granted = {policy: _granted(42, policy) for policy in ("never", "task", "all")}
+    assert granted == {"never": False, "task": True, "all": True}
+    assert not _granted(41, "task")
+
+
+def _granted(code, policy):
+    return Restarts(RestartPolicy(8, policy)).grant(an_end(code=code), True) is not None
+
+
 def test_pauses_double_up_to_the_longest():
     ends = [an_end() for _ in range(9)]
     started = Restarts(RestartPolicy(8, "task"))

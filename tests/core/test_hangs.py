@@ -92,7 +92,7 @@ def test_one_task_that_is_silent_for_too_long_is_enough_if_that_is_wanted():
     silent(run, "worker:1", 60.0)
     assert run.deciders.deadline == run.now + 40.0
     todo = run.wait(40)
-    assert said(todo) == ["no output of worker:1 for 100 s; what they are doing:"]
+    assert said(todo) == ["no output of worker:1 for 100 s; what it is doing:"]
     assert all(stop.examine for stop in only(do.StopRunner, todo))
     for name in ("worker:0", "worker:1", "worker:2", "ps:0"):
         run.exit(name, 143)

@@ -3,8 +3,8 @@
 from tests.builders import servers, workers
 from tests.replay import Run, only
 from tfmesos.core import actions as do
-from tfmesos.mesos import actions as calls
-from tfmesos.mesos import events as mesos
+from tfmesos.engines.mesos import actions as calls
+from tfmesos.engines.mesos import events as mesos
 
 
 def test_everybody_is_told_of_everybody_when_the_last_one_has_registered():

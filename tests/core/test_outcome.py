@@ -1,5 +1,7 @@
 """What a run tells of itself when it is over: its error, its code, its times."""
 
+import pytest
+
 from tests.builders import workers
 from tests.replay import only
 from tfmesos.config.restarts import RestartPolicy
@@ -12,6 +14,23 @@ from tfmesos.core.timings import Stopwatch
 from tfmesos.errors import Interrupted
 
 from .life import FIRST, SECOND, Life, exited
+
+
+@pytest.mark.parametrize(
+    "reason, words",
+    [
+        ("exited with 3", "exited with 3 on vm"),
+        ("ended: a fault; its sandbox has it", "ended: a fault on vm; its sandbox has it"),
+        ("failed (gone; REASON_X)", "failed (gone; REASON_X) on vm"),
+        ("failed (gone; X); try again", "failed (gone; X) on vm; try again"),
+        ("is odd (and; open", "is odd (and; open on vm"),
+    ],
+)
+def test_the_host_is_named_before_what_else_is_said(reason, words):
+    (task,) = workers(1).tasks
+    ending = Ending(task, "vm", 1, reason, (), 0.0, "t")
+    assert str(Outcome.of_failure(ending).error) == f"worker:0 {words}"
+    assert str(Outcome.of_failure(ending.but(hostname="")).error) == f"worker:0 {reason}"
 
 
 def test_a_run_that_is_stopped_says_by_whom():

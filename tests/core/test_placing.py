@@ -4,9 +4,9 @@ from tests.builders import an_offer, servers, workers
 from tests.replay import Run, only
 from tfmesos.core import actions as do
 from tfmesos.core.tasks import Stage, Tasks
-from tfmesos.mesos import actions as calls
-from tfmesos.mesos import events as mesos
-from tfmesos.mesos.gang import HOLD
+from tfmesos.engines.mesos import actions as calls
+from tfmesos.engines.mesos import events as mesos
+from tfmesos.engines.mesos.gang import HOLD
 
 
 def test_the_whole_gang_is_launched_at_once_and_offers_are_suppressed_then():
@@ -59,6 +59,14 @@ def test_a_node_that_is_soon_taken_down_is_used_if_there_is_nothing_else_and_tha
         "host-of-o1 is to be taken down for maintenance in 10 min; worker:1 goes there all the "
         "same, for nothing else is free"
     )
+
+
+def test_several_tasks_go_where_nothing_else_is_free():
+    run = Run(workers(2, cpus=1))
+    run.subscribe()
+    run.offer(an_offer("o1", down_in=600))
+    (said,) = [s.text for s in only(do.Say, run.wait(max(HOLD))) if s.level == "warning"]
+    assert "worker:0, worker:1 go there all the same" in said
 
 
 def test_a_useless_offer_is_declined_at_once_for_long():

@@ -2,9 +2,9 @@
 
 from tests.builders import workers
 from tests.replay import Run, only
-from tfmesos.mesos import actions as calls
-from tfmesos.mesos import events as mesos
-from tfmesos.mesos.reconciliation import AFTER_LAUNCH
+from tfmesos.engines.mesos import actions as calls
+from tfmesos.engines.mesos import events as mesos
+from tfmesos.engines.mesos.reconciliation import AFTER_LAUNCH
 
 
 def test_after_a_new_subscription_every_live_task_is_asked_for():

@@ -6,8 +6,8 @@ from tests.builders import an_offer, workers
 from tests.replay import Run, only
 from tfmesos.core import actions as do
 from tfmesos.core import events as happened
-from tfmesos.mesos import actions as calls
-from tfmesos.mesos import events as mesos
+from tfmesos.engines.mesos import actions as calls
+from tfmesos.engines.mesos import events as mesos
 
 from .histories import launched
 

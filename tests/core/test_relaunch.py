@@ -6,9 +6,9 @@ from tfmesos.config.job import Job
 from tfmesos.config.restarts import RestartPolicy
 from tfmesos.core import actions as do
 from tfmesos.core import events as happened
+from tfmesos.engines.mesos import actions as calls
+from tfmesos.engines.mesos import events as mesos
 from tfmesos.errors import CANNOT_REACH_LAUNCHER, PORT_TAKEN
-from tfmesos.mesos import actions as calls
-from tfmesos.mesos import events as mesos
 
 
 def test_a_task_launched_again_does_not_keep_its_old_address():

@@ -7,7 +7,7 @@ from tests.replay import Run, only
 from tfmesos.core import actions as do
 from tfmesos.core import events as happened
 from tfmesos.core.phases import Phase
-from tfmesos.mesos import actions as calls
+from tfmesos.engines.mesos import actions as calls
 
 from .restart_policies import said
 

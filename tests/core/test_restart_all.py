@@ -6,7 +6,7 @@ from tfmesos.core import actions as do
 from tfmesos.core import events as happened
 from tfmesos.core.phases import Phase
 from tfmesos.core.stopping import KILL_GRACE
-from tfmesos.mesos import actions as calls
+from tfmesos.engines.mesos import actions as calls
 
 from .restart_policies import ALL, KILLED, said
 

@@ -14,8 +14,8 @@ from tfmesos.core import actions as do
 from tfmesos.core import events as happened
 from tfmesos.core.phases import Phase
 from tfmesos.core.restarts import OLD_PLACE_ONLY, PASSING_FOR
-from tfmesos.mesos import actions as calls
-from tfmesos.mesos import events as mesos
+from tfmesos.engines.mesos import actions as calls
+from tfmesos.engines.mesos import events as mesos
 
 from .restart_policies import ALL, KILLED, said
 

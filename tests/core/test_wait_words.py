@@ -55,6 +55,14 @@ def test_a_pause_is_summed_up():
     assert life.state.summary() == pausing
 
 
+def test_a_pause_of_several_is_summed_up():
+    life = Life(restarts=RestartPolicy(3, "task"))
+    life.up()
+    for task_id in (FIRST, SECOND):
+        life(exited(task_id, 137))
+    assert life.state.summary().endswith("before worker:0, worker:1 are launched again")
+
+
 def test_a_wait_is_told_of_soon_then_when_it_changes_and_seldom_when_it_does_not():
     _, wait = waiting()
     first = 10.0 + FIRST_NOTICE

@@ -10,10 +10,10 @@ from tfmesos.core import actions as do
 from tfmesos.core.waiting import FIRST_NOTICE as FIRST_REPORT
 from tfmesos.core.waiting import NOTICE_EVERY as EVERY
 from tfmesos.core.waiting import REPEAT_AFTER as REPEAT
-from tfmesos.mesos import actions as calls
-from tfmesos.mesos import events as mesos
-from tfmesos.mesos.feasibility import ASK_AFTER, ASK_EVERY, Holder, KnownAgent
-from tfmesos.mesos.gang import HOLD, MEMORY
+from tfmesos.engines.mesos import actions as calls
+from tfmesos.engines.mesos import events as mesos
+from tfmesos.engines.mesos.feasibility import ASK_AFTER, ASK_EVERY, Holder, KnownAgent
+from tfmesos.engines.mesos.gang import HOLD, MEMORY
 
 
 def test_a_wait_says_what_it_is_for():
@@ -149,7 +149,7 @@ def test_a_wait_says_who_holds_what_and_for_how_long():
     (said,) = only(do.Say, run.wait(FIRST_REPORT))
     assert said.text == (
         "0 of 1 task placed; worker:0 needs cpus 4, mem 1024; no offer seen that is big enough, "
-        "though 1 of 2 agents have that much: others use it now; held by "
+        "though 1 of 2 agents has that much: others use it now; held by "
         "'job 0' of alice (cpus 2, mem 64, for 40 s), "
         "'job 1' of alice (cpus 1, mem 64, for 12 min), "
         "'job 2' of alice (cpus 0.5, mem 64, for 3 h) and 1 more"

@@ -7,5 +7,10 @@ import pytest
 TYPES = pytest.mark.parametrize("type", ["MESOS", "DOCKER"])
 
 
-def running(docker):
-    return docker("ps", "--quiet").stdout.split()
+def existing(docker):
+    """The ids of all containers.
+
+    Those that run are no answer: a container is listed as such only some time after its first
+    process has spoken, and a dead one is left as well. From the time it is made it is in this list.
+    """
+    return docker("ps", "--all", "--quiet").stdout.split()

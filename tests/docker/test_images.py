@@ -71,7 +71,7 @@ def test_a_pull_can_be_interrupted(base, deaf_registry):
     with running_tfrun("-w", 1, "--image", deaf_registry, "--", "true") as process:
         read_until(process.stderr, "pulling")
         process.send_signal(signal.SIGINT)
-        finish(process, 10)
+        finish(process)
     assert process.returncode == 130
 
 
@@ -83,7 +83,7 @@ def test_an_engine_that_never_answers_does_not_hold_an_interrupt_up(tmp_path, mo
         with running_tfrun("-w", 1, "--image", "some/image", "--", "true") as process:
             with listener.accept()[0]:
                 process.send_signal(signal.SIGINT)
-                finish(process, 10)
+                finish(process)
     assert process.returncode == 130
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.local.player import Scenario, play
+from tests.mesos.embedded.tests.player import Scenario, play
 
 VOLUME = Path("/srv/mesos-volume")
 

@@ -12,9 +12,10 @@ from urllib.parse import urlencode, urlsplit
 
 from hypothesis import strategies as st
 
+from tests.bounds import HANG
 from tests.chaos.stage import Background, background
-from tests.local.wire import framework, task
-from tfmesos.local import AgentConfig, LocalMesos
+from tests.mesos.embedded import AgentConfig, LocalMesos
+from tests.mesos.embedded.tests.wire import framework, task
 
 from .strategies import JSON, nearly
 from .targets import Target
@@ -143,7 +144,7 @@ class Client:
         self._is_well()
 
     def _connect(self) -> http.client.HTTPConnection:
-        return http.client.HTTPConnection(self._host, self._port, timeout=10)
+        return http.client.HTTPConnection(self._host, self._port, timeout=HANG)
 
     def _send(
         self, connection: http.client.HTTPConnection, request: Request, headers: dict[str, str]

@@ -9,16 +9,16 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.kubernetes.api.test_kubeconfig import HIDDEN, document
-from tests.kubernetes.servers import frame, recorded
+from tests.engines.kubernetes.api.test_kubeconfig import HIDDEN, document
+from tests.engines.kubernetes.servers import frame, recorded
 from tfmesos.config.secret import Secret
+from tfmesos.engines.kubernetes.api.access import Plugin
+from tfmesos.engines.kubernetes.api.error import ApiError, Question, refusal
+from tfmesos.engines.kubernetes.api.exec_plugin import PluginFailed, _credential
+from tfmesos.engines.kubernetes.api.kubeconfig import access
+from tfmesos.engines.kubernetes.api.port_forward import MAX_ERROR, Channels
+from tfmesos.engines.kubernetes.api.watch_events import Lines, event_of
 from tfmesos.errors import TFMesosError
-from tfmesos.kubernetes.api.access import Plugin
-from tfmesos.kubernetes.api.error import ApiError, Question, refusal
-from tfmesos.kubernetes.api.exec_plugin import PluginFailed, _credential
-from tfmesos.kubernetes.api.kubeconfig import access
-from tfmesos.kubernetes.api.port_forward import MAX_ERROR, Channels
-from tfmesos.kubernetes.api.watch_events import Lines, event_of
 
 from .strategies import nearly
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tfmesos.errors import FrameError
-from tfmesos.node.unpack import Unpacker
+from tfmesos.node.task.unpack import Unpacker
 
 DATA = b"0123456789"
 

@@ -11,6 +11,17 @@ from hypothesis import strategies as st
 from tests.builders import amounts_of, scalar, servers, workers
 from tests.fake_masters import transcript
 from tfmesos.core.lifecycle import Lifecycle
+from tfmesos.engines.mesos import feasibility
+from tfmesos.engines.mesos.api import masters, recordio
+from tfmesos.engines.mesos.api.answers import event_of
+from tfmesos.engines.mesos.api.client import MesosClient
+from tfmesos.engines.mesos.api.json_values import NONSENSE, read_json
+from tfmesos.engines.mesos.api.recordio import RecordDecoder
+from tfmesos.engines.mesos.api.subscription import Subscription
+from tfmesos.engines.mesos.decode import translate
+from tfmesos.engines.mesos.engine import MesosEngine
+from tfmesos.engines.mesos.offers import Offer
+from tfmesos.engines.mesos.placement import place
 from tfmesos.errors import FrameError, HandshakeError, MasterError
 from tfmesos.launcher.deciders import Deciders
 from tfmesos.launcher.links.authentication import LauncherHandshake
@@ -19,21 +30,10 @@ from tfmesos.launcher.links.usage import usage_of
 from tfmesos.launcher.screen.progress_bar import progress_bar
 from tfmesos.launcher.screen.rows import Row
 from tfmesos.launcher.screen.table import Table
-from tfmesos.mesos import feasibility
-from tfmesos.mesos.api import masters, recordio
-from tfmesos.mesos.api.answers import event_of
-from tfmesos.mesos.api.client import MesosClient
-from tfmesos.mesos.api.json_values import NONSENSE, read_json
-from tfmesos.mesos.api.recordio import RecordDecoder
-from tfmesos.mesos.api.subscription import Subscription
-from tfmesos.mesos.decode import translate
-from tfmesos.mesos.engine import MesosEngine
-from tfmesos.mesos.offers import Offer
-from tfmesos.mesos.placement import place
-from tfmesos.node import json_reader, wire
-from tfmesos.node.gpus import parse
-from tfmesos.node.handshake import RunnerHandshake
+from tfmesos.node.process.gpus import parse
 from tfmesos.sanitize import columns_of, plain, tidy
+from tfmesos.shared import json_reader, wire
+from tfmesos.shared.handshake import RunnerHandshake
 
 from . import http, kubernetes, packs
 from .strategies import JSON, nearly, pieces

@@ -8,14 +8,14 @@ import json
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from tests.local.asking import NODE, ask
-from tests.local.wire import Connection, Scheduler, framework, task
+from tests.mesos.embedded import LocalMesos
+from tests.mesos.embedded.tests.asking import NODE, ask
+from tests.mesos.embedded.tests.wire import Connection, Scheduler, framework, task
+from tfmesos.engines.mesos.api.answers import event_of
+from tfmesos.engines.mesos.api.json_values import NONSENSE
+from tfmesos.engines.mesos.decode import translate
+from tfmesos.engines.mesos.offers import Offer
 from tfmesos.errors import FrameError
-from tfmesos.local import LocalMesos
-from tfmesos.mesos.api.answers import event_of
-from tfmesos.mesos.api.json_values import NONSENSE
-from tfmesos.mesos.decode import translate
-from tfmesos.mesos.offers import Offer
 
 from .endpoints import fuzzed_endpoints
 from .targets import EVENTS, OFFERS, TARGETS, check_events

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from tfmesos.errors import SpecError
+from tfmesos.inputs.resolve import config_of_call
 from tfmesos.jobfiles.dcos import is_mine, to_ours
 from tfmesos.jobfiles.formats import translate
 from tfmesos.jobfiles.reading import read
-from tfmesos.jobfiles.translation import JobFileError
+from tfmesos.jobfiles.translation import Beside, JobFileError
 
 PAGE = Path(__file__).parents[2] / "docs" / "dcos.rst"
 SMALL = {"job_name": "train"}
@@ -43,8 +45,8 @@ def test_what_the_file_leaves_out_is_as_on_dcos_but_for_user_and_image():
         "name": "tensorflow",
         "entry": "train:main",
         "jobs": {
-            "worker": {"num": 1, **usual, "port": 2222},
-            "ps": {"num": 1, **usual, "port": 2223},
+            "worker": {"num": 3, **usual, "port": 2222},
+            "ps": {"num": 2, **usual, "port": 2223},
         },
     }
     assert remarks() == []
@@ -53,8 +55,8 @@ def test_what_the_file_leaves_out_is_as_on_dcos_but_for_user_and_image():
 def test_a_whole_file_is_taken_over():
     service = {
         "name": "/dev/mnist",
-        "user": "nobody",
-        "job_url": "https://example.com/demos/archive/master.zip",
+        "user": "trainer",
+        "job_url": " https://example.com/demos/archive/master.zip ",
         "job_path": "demos-master/mnist/",
         "job_name": "mnist",
         "job_context": '{"rate": 0.5, "steps": 100}',
@@ -75,7 +77,7 @@ def test_a_whole_file_is_taken_over():
     board = made["jobs"].pop("tensorboard")
     assert made == {
         "name": "/dev/mnist",
-        "user": "nobody",
+        "user": "trainer",
         "image": "me/tf",
         "ship": "https://example.com/demos/archive/master.zip",
         "entry": "demos-master/mnist/mnist:main",
@@ -167,6 +169,9 @@ def test_kerberos_that_is_not_enabled_asks_for_nothing():
     assert made == ours()
 
 
+PLACED = ["rack:LIKE:a|b", "hostname:MAX_PER:2"]
+
+
 def test_placement_is_a_list_of_constraints():
     text = "hostname:UNIQUE, rack:LIKE:a|b"
     made = ours({**SMALL, "placement_constraint": text}, worker={"placement_constraint": text})
@@ -175,11 +180,64 @@ def test_placement_is_a_list_of_constraints():
 
 
 @pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("[]", None),
+        (' [["hostname", "UNIQUE"]] ', ["hostname:UNIQUE"]),
+        ('[["rack", "LIKE", "a|b"], ["hostname", "MAX_PER", "2"]]', PLACED),
+        ('["rack", "CLUSTER", "a"]', ["rack:CLUSTER:a"]),
+    ],
+)
+def test_placement_may_be_json_as_the_later_packages_write_it(text, expected):
+    made = ours({**SMALL, "placement_constraint": text}, worker={"placement_constraint": text})
+    found = made.get("constraints"), made["jobs"]["worker"].get("constraints")
+    assert found == (expected, expected)
+
+
+def test_kerberos_without_a_primary_is_that_of_the_package():
+    kerberos = {name: value for name, value in KERBEROS.items() if name != "primary"}
+    made = ours({**SMALL, "security": {"kerberos": kerberos}})
+    assert made["krb5_principal"] == "tensorflow@LOCAL"
+
+
+BOARD = {**SMALL, "use_tensorboard": True}
+
+
+@pytest.mark.parametrize("service", [BOARD, {**BOARD, "shared_filesystem": "/of/the/file"}])
+def test_a_log_directory_beside_the_file_is_that_of_tensorboard_too(service):
+    made = to_ours(options(service), Beside(log_dir="/my logs"))
+    assert made.document["jobs"]["tensorboard"]["cmd"].endswith("--logdir '/my logs'")
+    assert made.remarks == ()
+
+
+@pytest.mark.parametrize(
+    "service, sections, key",
+    [
+        ({"hdfs": {"config_uri": "/nowhere"}}, {}, "service.hdfs.config_uri"),
+        ({"job_url": "/nowhere/y.zip"}, {}, "service.job_url"),
+        ({}, {"worker": {"cpu": -1}}, "worker.cpu"),
+        ({}, {"worker": {"port": 99999}}, "worker.port"),
+        ({}, {"worker": {"mem": 1}}, "worker.mem"),
+    ],
+)
+def test_an_error_that_is_found_later_names_the_key_of_the_file(tmp_path, service, sections, key):
+    file = tmp_path / "options.json"
+    file.write_text(json.dumps(options({**SMALL, **service}, **sections), indent=1))
+    with pytest.raises(SpecError) as caught:
+        config_of_call(file, {})
+    assert re.match(rf"{re.escape(str(file))}:\d+: {re.escape(key)} ", str(caught.value))
+
+
+@pytest.mark.parametrize(
     "service, words",
     [
-        (
-            {"user": "root"},
-            "service.user root is not taken over: the tasks run as you; see the setting user",
+        *(
+            (
+                {"user": user},
+                f"service.user {user} is not taken over: the tasks run as you; "
+                "see the setting user",
+            )
+            for user in ("root", "nobody")
         ),
         (
             {"tf_image": "mesosphere/dcos-tensorflow:v1.3"},
@@ -257,6 +315,18 @@ def test_what_is_wrong_is_one_line_with_its_key(service, words):
         ({"tensorboard": {"hots": 1}}, "tensorboard.hots is unknown here"),
         ({"workers": {}}, "workers is unknown here: did you mean worker?"),
         ({"worker": {"cpu": 1, "cpus": 1}}, "worker.cpu and cpus are the same: give one of them"),
+        (
+            {"worker": {"placement_constraint": "hostname:UNIK"}},
+            "worker.placement_constraint knows no operator 'UNIK'",
+        ),
+        (
+            {"worker": {"placement_constraint": '[["hostname", 5]]'}},
+            "worker.placement_constraint must be hostname:UNIQUE or ",
+        ),
+        (
+            {"worker": {"placement_constraint": '[["hostname'}},
+            "worker.placement_constraint must be hostname:UNIQUE or ",
+        ),
         ({"worker": 5}, "worker must be keys with values, got 5"),
     ],
 )

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfmesos.config.settings import DEFAULTS
+from tfmesos.inputs.launch_config import make_config
 from tfmesos.jobfiles.marathon import group as marathon
 from tfmesos.jobfiles.native import checked, jobs_and_settings
 from tfmesos.jobfiles.tfjob import document as tfjob
 from tfmesos.jobfiles.translation import JobFileError
-from tfmesos.launcher.inputs.configuration import make_config
 
 TASK = {"restart_policy": "task"}
 EVERY = {**TASK, "retry_codes": "1-255", "restarts": "unlimited"}

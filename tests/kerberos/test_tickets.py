@@ -12,7 +12,7 @@ import pytest
 
 from tests.commands import finish, lines, read_until, running_tfrun, tfrun, without_waits
 from tests.mesos.genuine.conftest import unavailable
-from tfmesos.node import kerberos
+from tfmesos.node.task import kerberos
 
 from .realm import REALM
 
@@ -108,8 +108,7 @@ def test_a_node_without_kinit_says_what_it_needs(realm, user, tmp_path):
     wrapper.chmod(0o755)
     done = tfrun("-w", 1, "--restarts", 0, "--python", wrapper, *flags(realm, user), "--", "true")
     assert done.returncode == 127
-    expected = "kinit could not be started: no such command: kinit; its node needs the package krb5"
-    assert expected in done.stderr
+    assert "no such command: kinit" in done.stderr and "the package krb5" in done.stderr
 
 
 @pytest.mark.parametrize("where", [(), ("--local-chief",)], ids=["on a node", "right here"])

@@ -18,7 +18,10 @@ class distribute:
     class Server:
         def __init__(self, *args, **more): self.made = [args, more]
         @classmethod
-        def create_local_server(cls): return cls("alone")
+        def create_local_server(cls, **more): return cls("alone", **more)
+class compat:
+    class v1:
+        ConfigProto = dict
 """
 TRAIN = """
 import argparse, sys
@@ -31,6 +34,7 @@ def few(server, log_dir): pass
 def more(server, log_dir, context, steps): pass
 number = 1
 """
+DEVICES = {"device_count": {"CPU": 2, "GPU": 1}}
 CLUSTER = {"worker": ["h1:1", "h2:2"], "ps": ["h3:3"]}
 
 
@@ -41,6 +45,7 @@ def call(tmp_path, target, job="worker", index=1, **variables):
     argv = with_text([sys.executable, "-m", "tfmesos.node.entry", target])
     config = json.dumps({"cluster": CLUSTER, "task": {"type": job, "index": index}})
     usual = {"TFMESOS_CONTEXT": "{}", "TFMESOS_LOG_DIR": "", "TFMESOS_PROTOCOL": "grpc"}
+    usual |= {"TFMESOS_CPUS": "2.5", "TFMESOS_GPUS": "1"}
     env = {"PATH": os.environ["PATH"], "TF_CONFIG": config, **usual, **variables}
     return subprocess.run(
         argv, cwd=tmp_path, env=env, capture_output=True, text=True, stdin=subprocess.DEVNULL
@@ -53,7 +58,7 @@ def test_the_function_gets_the_server_the_log_dir_and_the_context(tmp_path):
     done = call(tmp_path, "train:main", TFMESOS_LOG_DIR=str(logs), TFMESOS_CONTEXT=context)
     assert (done.returncode, done.stderr) == (0, "")
     cluster = {"worker": {0: "h1:1", 1: "h2:2"}, "ps": {0: "h3:3"}}
-    task = {"job_name": "worker", "task_index": 1, "protocol": "grpc", "config": None}
+    task = {"job_name": "worker", "task_index": 1, "protocol": "grpc", "config": DEVICES}
     told = {"steps": 3, "out": [f"{logs}/x", {"y": f"{logs}/y"}]}
     assert done.stdout == f"{[(cluster,), task]} {logs} {told} ['train']\n"
     assert logs.is_dir()
@@ -61,7 +66,7 @@ def test_the_function_gets_the_server_the_log_dir_and_the_context(tmp_path):
 
 def test_an_evaluator_has_a_server_alone_for_it_is_in_no_cluster(tmp_path):
     done = call(tmp_path, "train:main", job="evaluator", index=0, MESOS_SANDBOX=str(tmp_path))
-    assert done.stdout == f"[('alone',), {{}}] {tmp_path}/logs {{}} ['train']\n"
+    assert done.stdout == f"[('alone',), {{'config': {DEVICES}}}] {tmp_path}/logs {{}} ['train']\n"
 
 
 def test_a_module_may_lie_in_a_directory_and_a_url_is_not_made(tmp_path):

@@ -33,8 +33,8 @@ from tfmesos.errors import (
     LAUNCHER_LOST,
 )
 from tfmesos.launcher.missing_output import unpack
-from tfmesos.node import scratch, undelivered
-from tfmesos.node.address import join_address
+from tfmesos.shared import scratch, undelivered
+from tfmesos.shared.address import join_address
 
 
 def test_a_launcher_that_cannot_be_reached_is_one_clear_line(tmp_path):

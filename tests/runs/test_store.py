@@ -10,7 +10,7 @@ from tfmesos.runs.control import NoAnswer, ask
 from tfmesos.runs.launcher_process import LauncherProcess, this_process
 from tfmesos.runs.listing import as_json, list_of, status_of
 from tfmesos.runs.prune import KEEP_FOR, prune, prune_when_due
-from tfmesos.runs.store import NoSuchRun, Store, place
+from tfmesos.runs.store import NoSuchRun, Store, Unsafe, place
 from tfmesos.runs.values import to_json
 
 DEAD = this_process().but(started=1)
@@ -72,13 +72,16 @@ def test_an_id_that_is_taken_is_not_given_again(store):
 
 
 def test_the_directory_is_for_its_owner_alone(store):
+    deep = Store(store.root / "tfmesos" / "runs")
     before = os.umask(0)
     try:
-        run = store.create(lambda: "aaaa")
+        run = deep.create(lambda: "aaaa")
     finally:
         os.umask(before)
     assert run.path.stat().st_mode & 0o777 == 0o700
-    assert store.root.stat().st_mode & 0o777 == 0o700
+    assert [path.stat().st_mode & 0o777 for path in (deep.root, *deep.root.parents[:2])] == [
+        0o700
+    ] * 3
 
 
 def test_runs_lie_in_the_state_directory_of_the_user():
@@ -154,20 +157,41 @@ def test_what_is_no_directory_holds_no_runs(tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can own files as somebody else")
-def test_a_run_of_another_user_is_not_listed_and_named_as_such(store, monkeypatch):
+@pytest.mark.parametrize("what", ["hers", "hers/run.json"])
+def test_a_run_of_another_user_is_not_listed_and_named_as_such(store, what):
     add(store, "mine"), add(store, "hers")
-    os.chown(store.root / "hers", 65534, -1)
-    of_another = PermissionError(13, "Permission denied")
-
-    def is_file(path, is_file=Path.is_file):
-        if "hers" in path.parts:
-            raise of_another
-        return is_file(path)
-
-    monkeypatch.setattr(Path, "is_file", is_file)  # root may read all
+    os.chown(store.root / what, 65534, -1)
     assert ids(store.all()) == ["mine"]
-    with pytest.raises(NoSuchRun, match=r"^run hers is one of another user \(nobody\)$"):
+    assert list(store.scan()[1]) == ["hers"]
+    with pytest.raises(NoSuchRun, match=r"^run hers .*another user \(nobody\)$"):
         store.find("hers")
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o707, 0o1777])
+@pytest.mark.parametrize("what", ["open", "open/run.json"])
+def test_a_run_that_others_can_write_is_not_listed(store, what, mode):
+    add(store, "mine"), add(store, "open")
+    (store.root / what).chmod(mode)
+    assert ids(store.all()) == ["mine"]
+    with pytest.raises(NoSuchRun, match=r"^run open .*chmod go-w"):
+        store.find("open")
+
+
+def test_a_link_is_no_run(store, tmp_path):
+    add(Store(tmp_path / "elsewhere"), "real")
+    add(store, "mine")
+    (store.root / "link").symlink_to(tmp_path / "elsewhere" / "real")
+    assert ids(store.all()) == ["mine"]
+
+
+def test_runs_in_a_directory_where_others_can_put_some_are_not_used(store):
+    add(store, "mine")
+    store.root.parent.chmod(0o777)
+    for use in (store.all, lambda: store.find("mine"), lambda: prune(store, 1e12, keep=0)):
+        with pytest.raises(Unsafe, match=str(store.root.parent)):
+            use()
+    store.root.parent.chmod(0o1777)
+    assert ids(store.all()) == ["mine"]
 
 
 def test_a_launcher_on_another_machine_is_named_to_whom_would_control_it(store):

@@ -8,8 +8,8 @@ from hypothesis import given
 from tests.core.histories import any_event
 from tfmesos.config.secret import Secret
 from tfmesos.core import events as happened
+from tfmesos.engines.mesos import events as mesos
 from tfmesos.errors import Interrupted, MasterError, TaskFailed
-from tfmesos.mesos import events as mesos
 from tfmesos.runs.values import from_json, to_json
 
 

@@ -66,9 +66,7 @@ def test_what_cannot_be_brought_is_refused(flags, words):
 def test_what_cannot_be_recorded_cannot_be_brought():
     done = tfrun("-w", 1, "--bring", "x", "--", "true", env={"XDG_STATE_HOME": "/proc"})
     assert done.returncode == 74
-    assert done.stderr.splitlines()[-1] == (
-        "tfrun: files that are brought home are part of the record: there is none"
-    )
+    assert "--bring" in done.stderr and "/proc/tfmesos: No such file" in done.stderr
 
 
 def test_job_files_and_python_bring_as_well(tmp_path, monkeypatch):

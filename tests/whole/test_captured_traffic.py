@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.commands import environment
+from tests.commands import EMBEDDED_MESOS, ROOT, environment
 from tests.namespaces import HERE, THERE, cable, overheard, streams
 
 HUSH = "hush-59f0c4d1e7"
@@ -19,9 +19,10 @@ HUSH = "hush-59f0c4d1e7"
 @contextmanager
 def mesos_at(end):
     """The URL of an embedded Mesos that runs alone at that end of the cable."""
-    command = [sys.executable, "-m", "tfmesos.local", "--port", "0", "--host", THERE]
+    command = [*EMBEDDED_MESOS, "--port", "0", "--host", THERE]
     with subprocess.Popen(
         [*end, *command],
+        cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,

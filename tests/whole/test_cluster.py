@@ -80,10 +80,13 @@ def test_a_failure_interrupts_the_main_thread_in_the_block(busy):
     assert raised.value.__cause__ is None
 
 
-def test_a_failure_of_the_outer_of_two_clusters_is_raised_through_the_inner():
+def test_a_failure_of_the_outer_of_two_clusters_is_raised_through_the_inner(tmp_path):
+    go = tmp_path / "go"
+    fails = f"until [ -e {go} ]; do sleep 0.05; done; exit 7"
     with pytest.raises(TaskFailed, match="worker:0 exited with 7"):
-        with cluster(Job("worker", 1, cmd="sleep 1; exit 7"), quiet=True):
-            with cluster(Job("worker", 1, cmd="sleep 60"), quiet=True):
+        with cluster(Job("worker", 1, cmd=fails), quiet=True):
+            with cluster(Job("worker", 1, cmd="sleep 600"), quiet=True):
+                go.touch()
                 time.sleep(HANG)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
@@ -356,7 +359,7 @@ def test_a_master_whose_name_does_not_exist_ends_the_run_at_once(
     monkeypatch, unknown, master, advertise
 ):
     """Not after 8 seconds, and even less after these."""
-    monkeypatch.setattr("tfmesos.launcher.engines.mesos.FIND_MASTER_WITHIN", 300.0)
+    monkeypatch.setattr("tfmesos.engines.mesos.setup.FIND_MASTER_WITHIN", 300.0)
     began = time.monotonic()
     with pytest.raises(MasterError, match=f"{unknown}.*: Name or service not known"):
         with cluster(

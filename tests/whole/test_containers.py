@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.commands import tfrun
-from tests.mesos.test_containers import IN_THE_IMAGE, assert_golden, in_short
+from tests.engines.mesos.test_containers import IN_THE_IMAGE, assert_golden, in_short
 
 REPLICA = (
     *("--", "python", "mnist_replica.py", "--ps_hosts", "{ps_hosts}"),

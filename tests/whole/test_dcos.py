@@ -122,7 +122,14 @@ def test_a_tensorboard_runs_beside_the_workers_and_ends_with_them(jobs, url, tmp
 
 
 # A TensorFlow that takes no time, for what happens around it.
-TENSORFLOW = "class distribute:\n    class Server:\n        def __init__(self, *a, **b): pass\n"
+TENSORFLOW = """
+class distribute:
+    class Server:
+        def __init__(self, *a, **b): pass
+class compat:
+    class v1:
+        ConfigProto = dict
+"""
 SHOW = """
 import os
 def main(server, log_dir, context):
@@ -139,7 +146,7 @@ def test_a_tensorboard_that_fails_does_not_decide(tmp_path):
     waiting = Path(__file__).parents[1] / "dcos_jobs" / "waiting" / "waiting.py"
     (code / "waiting.py").write_text(waiting.read_text())
     service = {"job_name": "waiting", "job_url": str(code), "shared_filesystem": str(shared)}
-    size = {"mem": 64, "disk": 1}
+    size = {"count": 1, "mem": 64, "disk": 1}
     options = {
         "service": {**service, "use_tensorboard": True},
         "worker": size,
@@ -165,7 +172,7 @@ def test_the_files_of_hadoop_reach_every_task(tmp_path):
     pages = {"/core-site.xml": b"<core/>", "/hdfs-site.xml": b"<hdfs/>", "/x": content.getvalue()}
     with web_server(pages) as url:
         service = {"job_name": "show", "job_url": f"{url}/x", "hdfs": {"config_uri": url}}
-        size = {"mem": 64, "disk": 1}
+        size = {"count": 1, "mem": 64, "disk": 1}
         options = {"service": service, "worker": size, "parameter_server": {**size, "count": 0}}
         (tmp_path / "o.json").write_text(json.dumps(options))
         done = tfrun("o.json", cwd=tmp_path)

@@ -172,7 +172,7 @@ def test_a_narrow_terminal_shows_each_run_and_each_task_in_one_line(tmp_path, en
     with terminal(60) as shell:
         shell.type(f"{command(tmp_path, end, job='-w 2')} --and some more words")
         shell.until_prompt()
-        shell.type(f"clear; {TFRUN} list; {TFRUN} status; echo END")
+        shell.type(f"clear; {TFRUN} list; {TFRUN} status 2> /dev/null; echo END")
         screen = shell.until(lambda screen: "\nEND" in screen)
         rows = screen.splitlines()
         assert rows[0].startswith("ID ") and " succeeded " in rows[1]
@@ -310,3 +310,14 @@ while not os.path.exists(sys.argv[1]):
         shell.type(command(tmp_path, end, *flags, code=code, job="-w 2"))
         left = shell.until_prompt()
         assert "worker:1" in left and "exited with 3" in left and "TASK " not in left
+
+
+def test_a_small_terminal_still_shows_what_failed_below_its_long_last_lines(tmp_path):
+    code = "for n in range(20): print(str(n) * 150)\nraise SystemExit(3)"
+    with terminal(80, 24) as shell:
+        (tmp_path / "fail.py").write_text(code)
+        shell.type(f"cd {tmp_path}; {TFRUN} -w 1 -- {sys.executable} fail.py")
+        shell.until_prompt()
+        seen = " ".join(shell.screen().split())
+        assert "worker:0 exited with 3" in seen
+        assert re.search(r"run (\w{4}); tfrun logs \1 worker:0 shows more", seen)

@@ -69,7 +69,7 @@ def test_a_signal_ends_the_run_in_good_order(number, code):
     with running_tfrun("-w", 2, "--", "sh", "-c", script) as run:
         read_until(run.stdout, "[worker:0] up", "[worker:1] up")
         run.send_signal(number)
-        out, err = finish(run, 20)
+        out, err = finish(run)
     assert run.returncode == code
     assert lines(out) == ["[worker:0] cleaning", "[worker:1] cleaning"]
     assert "tfrun: " in err
@@ -96,6 +96,19 @@ def test_dry_run_prints_the_objects_of_a_kubernetes_and_keeps_the_secret():
     assert [item["kind"] for item in items] == ["ConfigMap", "Secret", "Pod", "Pod"]
     assert items[1]["stringData"]["worker-0"] == "(256 random bits)"
     assert items[2]["spec"]["containers"][0]["image"] == "i"
+
+
+@pytest.mark.parametrize(
+    ("flags", "links", "address"),
+    [((), "port-forward", ":28922"), (("--advertise", "1.2.3.4:5000"), "dial", "1.2.3.4:5000")],
+)
+def test_dry_run_shows_who_would_connect_to_whom(flags, links, address):
+    where = ("-m", "k8s://", "--image", "i", "--dry-run=kubernetes")
+    done = tfrun("-w", 1, *where, *flags, "--", "true")
+    owner, secret, pod = json.loads(done.stdout)["items"]
+    assert owner["data"]["links"] == links
+    assert f" {address} " in f" {json.dumps(pod)} ".replace('"', " ")
+    assert ("listen" in secret["stringData"]["stub"]) == (links == "port-forward")
 
 
 @pytest.mark.parametrize(("form", "master"), [("mesos", "k8s://"), ("kubernetes", "mesos:5050")])

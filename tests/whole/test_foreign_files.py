@@ -79,7 +79,7 @@ def test_tensorboard_runs_beside_a_tf_job(job_file, tmp_path):
 @pytest.mark.parametrize(
     "job, code, said",
     [
-        (tfjobs.azure_job(), 2, "spec.tensorboard.volumes[0].azureFile cannot be had on a Mesos"),
+        (tfjobs.azure_job(), 2, "spec.tensorboard.volumes[0].azureFile is a volume of Kubernetes"),
         (tfjobs.gpu_job(), 75, "the tasks ask for 1 gpus, this machine has 0"),
     ],
 )

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from tests.commands import tfrun
+from tests.commands import finish, read_until, running_tfrun, tfrun
 
 HANGS = """
 import socket, sys, time
@@ -17,17 +17,19 @@ listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 if sys.argv[2] == "0":
     listener.bind((host, int(port)))
     listener.listen()
+open(sys.argv[3], "w").close()
 wait_for_godot()
 """
+# Something is written until it hangs, however long that takes.
+BUSY = "until [ -e {0} ]; do echo starting; sleep 0.1; done & exec {1} {2} ${{hosts%%,*}} {3} {0}"
 
 
 @pytest.mark.parametrize("logs", ["all", "none"])
 def test_a_hung_run_shows_where_its_code_stands_and_whom_it_reaches(tmp_path, logs):
     (tmp_path / "hangs.py").write_text(HANGS)
-    command = (
-        f"hosts={{worker_hosts}}; exec {sys.executable} {tmp_path}/hangs.py "
-        "${hosts%%,*} {task_index}"
-    )
+    begun, program = f"{tmp_path}/begun-{{task_index}}", tmp_path / "hangs.py"
+    busy = BUSY.format(begun, sys.executable, program, "{task_index}")
+    command = f"hosts={{worker_hosts}}; {busy}"
     done = tfrun("-w", 2, "--logs", logs, "--hang-timeout", 1, "--", command)
     assert done.returncode == 124
     assert re.search(r"^\[worker:1\] tfmesos: reaches worker:0 at 127", done.stderr, re.M)
@@ -59,12 +61,17 @@ def test_a_wrong_hang_timeout_is_refused(value):
     assert done.stderr.endswith(f"got {value!r}\n")
 
 
-def test_the_run_ends_after_its_evaluator_or_says_that_it_had_to_be_stopped():
+def test_the_run_ends_after_its_evaluator_or_says_that_it_had_to_be_stopped(tmp_path):
+    go = tmp_path / "go"
     flags = ("-w", 1, "--evaluator")
-    script = "[ {job_name} = worker ] || { sleep 2; echo measured; }"
-    done = tfrun(*flags, "--", script)
-    assert (done.returncode, done.stdout) == (0, "[evaluator:0] measured\n")
-    assert "all others have finished; waiting up to 60 s for evaluator:0\n" in done.stderr
+    wait = f"until [ -e {go} ]; do sleep 0.05; done; echo measured"
+    script = f"[ {{job_name}} = worker ] || {{ {wait}; }}"
+    with running_tfrun(*flags, "--evaluator-grace", "1h", "--", script) as run:
+        (*_, said) = read_until(run.stderr, "all others have finished; waiting up to ")
+        assert said.endswith(" for evaluator:0")
+        go.touch()
+        out, err = finish(run)
+    assert (run.returncode, out) == (0, "[evaluator:0] measured\n"), err
     script = "[ {job_name} = worker ] || exec sleep 600"
     done = tfrun(*flags, "--evaluator-grace", "1s", "--", script)
     assert done.returncode == 0

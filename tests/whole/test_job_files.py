@@ -1,6 +1,7 @@
 """Whole runs of job files."""
 
 import json
+import os
 import socketserver
 import sys
 
@@ -84,6 +85,7 @@ def test_a_port_that_is_insisted_on_and_taken_fails_the_run_with_the_reason(tmp_
         done = tfrun(file)
     assert done.returncode != 0
     assert f"could not have port {port}: Address already in use" in done.stderr
+    assert f"pid {os.getpid()} (" in done.stderr and "LightGBM" not in done.stderr
 
 
 @pytest.mark.parametrize(

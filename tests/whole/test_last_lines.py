@@ -7,8 +7,8 @@ import pytest
 
 from tests.bounds import HANG
 from tests.commands import environment
+from tests.engines.mesos.api.test_sandbox import AgentThatAnswers, window
 from tests.fake_masters import MasterWhoseTasksFail
-from tests.mesos.api.test_sandbox import AgentThatAnswers, window
 from tests.tls import server_context
 
 

@@ -16,9 +16,9 @@ from selenium.webdriver.support.ui import Select
 
 from tests.bounds import HANG
 from tests.browser import chromium, until, until_text
-from tests.commands import finish, read_until, running_tfrun, tfrun
+from tests.commands import finish, read_until, running_tfrun, tfrun, wait_for_output
 
-UNTIL_STOPPED = "echo begun; trap 'echo stopped; exit 0' TERM; sleep 600 & wait"
+UNTIL_STOPPED = "trap 'echo stopped; exit 0' TERM; echo begun; sleep 600 & wait"
 EVIL = '<img src=x onerror="document.title=1"><script>document.title=1</script>'
 
 WIDTH = "return document.documentElement.scrollWidth"
@@ -37,6 +37,7 @@ def page():
 def detached():
     """The id of a run of two workers that goes on until it is stopped."""
     run_id = tfrun("--detach", "-w", 2, "--", UNTIL_STOPPED).stdout.strip()
+    wait_for_output(run_id, "[worker:0] begun", "[worker:1] begun")
     yield run_id
     tfrun("stop", run_id)
 
@@ -89,6 +90,8 @@ def test_a_task_is_restarted_and_the_run_stopped_from_the_page(page, browser, de
     until(
         browser, lambda: browser.find_element(By.XPATH, "//tr[th='worker:1']").text.count("running")
     )
+    begun = "begun\nstopped\nbegun\n"  # its trap is set
+    until(browser, lambda: tfrun("logs", detached, "worker:1").stdout == begun)
     button(browser, "Stop the run").click()
     confirm(browser)
     until_text(browser, "stopped (130)", "stopped by its owner")

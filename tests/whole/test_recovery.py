@@ -16,7 +16,7 @@ from tests.commands import (
     running_tfrun,
     tfrun,
 )
-from tfmesos.local.cluster import AgentConfig, LocalMesos
+from tests.mesos.embedded.cluster import AgentConfig, LocalMesos
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DIES_ONCE = """

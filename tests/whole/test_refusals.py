@@ -3,7 +3,7 @@
 import pytest
 
 from tests.commands import tfrun
-from tests.mesos.api.test_auth import SECRET_FLAGS
+from tests.engines.mesos.api.test_auth import SECRET_FLAGS
 
 
 @pytest.mark.parametrize("field", SECRET_FLAGS)

@@ -16,7 +16,7 @@ from tests.bounds import HANG
 from tests.commands import environment, standing_mesos, tfrun
 from tests.fake_masters import GoodMaster
 from tfmesos.config.secret import Secret
-from tfmesos.mesos.api import sandbox
+from tfmesos.engines.mesos.api import sandbox
 
 MASTERS_SECRET = "hush-6f1d"
 BASIC = base64.b64encode(f"me:{MASTERS_SECRET}".encode()).decode()
@@ -95,7 +95,7 @@ def test_the_password_of_a_zookeeper_is_in_no_request_and_no_dry_run():
 FAULT = """
 import json, sys
 from tfmesos import tfrun
-from tfmesos.mesos.api import call_json
+from tfmesos.engines.mesos.api import call_json
 
 def secrets_of(value):
     if isinstance(value, dict | list):
@@ -117,12 +117,13 @@ sys.exit(tfrun.main(sys.argv[2:]))
 @pytest.mark.parametrize("verbosity", ["-v", "-vv"])
 def test_the_report_of_a_fault_does_not_show_the_secrets_of_the_run(tmp_path, verbosity):
     told = tmp_path / "told"
-    done = subprocess.run(
-        [sys.executable, "-c", FAULT, told, verbosity, "-w", "2", "--", "true"],
-        capture_output=True,
-        text=True,
-        env=environment(),
-    )
+    with standing_mesos() as url:
+        done = subprocess.run(
+            [sys.executable, "-c", FAULT, told, verbosity, "-m", url, "-w", "2", "--", "true"],
+            capture_output=True,
+            text=True,
+            env=environment(),
+        )
     assert done.returncode == 70
     secrets = json.loads(told.read_text())
     assert len(secrets) == 2 and all(re.fullmatch("[0-9a-f]{64}", it) for it in secrets)

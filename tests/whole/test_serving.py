@@ -48,8 +48,11 @@ def no_master_in_the_environment(monkeypatch):
 @pytest.mark.parametrize(
     "kind, words",
     [
-        ("broken", "TensorFlow cannot be imported by .* (libcudart.so.1 is missing): install it"),
-        ("old", "TensorFlow 1.0 of .* is too old: it has no tf.distribute.Server; install 2.x"),
+        ("broken", "TensorFlow cannot be imported by .* (libcudart.so.1 is missing) on "),
+        (
+            "old",
+            "TensorFlow 1.0 of .* is too old: it has no tf.distribute.Server on .*; install 2.x",
+        ),
         ("unable", r"no TensorFlow server at 127.0.0.1:\d+ over grpc: Address already in use"),
         ("crashing", "was killed by SIGABRT"),
     ],

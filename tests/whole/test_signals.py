@@ -17,12 +17,12 @@ from tests.commands import (
 
 def test_a_second_interrupt_ends_it_at_once():
     script = 'trap "echo I will not" TERM; echo up; while :; do sleep 0.05; done'
-    with running_tfrun("-w", 1, "--", "sh", "-c", script) as run:
+    with running_tfrun("-w", 1, "--stop-grace", "1h", "--", "sh", "-c", script) as run:
         read_until(run.stdout, "[worker:0] up")
         run.send_signal(signal.SIGINT)
         read_until(run.stdout, "[worker:0] I will not")
         run.send_signal(signal.SIGINT)
-        _, err = finish(run, 20)
+        _, err = finish(run)
     assert run.returncode == 130 and "ended without waiting for worker:0" in err
 
 

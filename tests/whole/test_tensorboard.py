@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import sys
+import time
 from urllib.error import URLError
 from urllib.request import urlopen
 
@@ -12,7 +13,7 @@ import pytest
 
 from tests.bounds import HANG
 from tests.browser import until, until_text
-from tests.commands import lines, needs_tensorflow, read_until, running_tfrun, tfrun
+from tests.commands import finish, lines, needs_tensorflow, read_until, running_tfrun, tfrun
 
 TRAIN = """
 import tensorflow as tf
@@ -30,17 +31,74 @@ def test_the_loss_of_a_training_is_on_it_and_it_stays_until_ctrl_c(tmp_path, bro
     (tmp_path / "train.py").write_text(TRAIN)
     flags = ("-w", 1, "--tensorboard", "events", "--tensorboard-stays", "--logs", "none")
     with running_tfrun(*flags, "--", sys.executable, "train.py", cwd=tmp_path) as run:
-        (*_, last) = read_until(run.stderr, "TensorBoard stays at ")
-        assert "tfrun: the run has succeeded; TensorBoard stays at http://127.0.0.1:" in last
+        (*_, last) = read_until(run.stderr, "TensorBoard is at ")
         address = re.search(r"http://\S+", last)[0]
+        urlopen(address).close()  # it answers when that is said
         assert status()["tensorboard"] == [address]
-        until(browser, lambda: status()["jobs"]["worker"]["succeeded"] == 1)  # it is written later
+        until(browser, lambda: status()["jobs"]["worker"]["succeeded"] == 1)
         until(browser, lambda: has_read_the_loss(address))
         browser.get(f"{address}/#timeseries")  # which asks once for what there is
         until_text(browser, "epoch_loss")
         run.send_signal(signal.SIGINT)
         assert run.wait(HANG) == 0
     assert tfrun("status").stdout.splitlines()[0].split()[1] == "succeeded"
+
+
+BOARD = """import http.server, os, time
+while not os.path.exists("go"):
+    time.sleep(0.05)
+where = (os.environ["TFMESOS_HOST"], int(os.environ["TFMESOS_PORT"]))
+with http.server.HTTPServer(where, http.server.SimpleHTTPRequestHandler) as server:
+    server.timeout = 0.05
+    while not os.path.exists("end"):
+        server.handle_request()
+"""
+JOB = """tensorboard_stays: {stays}
+stop_grace: 600
+jobs:
+  worker: {{num: 1, cmd: "until [ -e done ]; do sleep 0.05; done"}}
+  tensorboard: {{num: 1, cmd: "{trap} exec {python} board.py"}}
+"""
+
+
+def write_job(place, *, stays, trap=""):
+    (place / "board.py").write_text(BOARD)
+    (place / "job.yaml").write_text(JOB.format(stays=stays, trap=trap, python=sys.executable))
+
+
+def test_it_is_announced_when_it_answers_and_what_stays_is_said_by_status_and_wait(tmp_path):
+    write_job(tmp_path, stays="true")
+    with running_tfrun("job.yaml", cwd=tmp_path) as run:
+        (tmp_path / "done").touch()
+        before = read_until(run.stderr, "TensorBoard is starting and stays")
+        assert not any("http://" in line for line in before) and status()["tensorboard"] == []
+        (tmp_path / "go").touch()
+        (*_, last) = read_until(run.stderr, "TensorBoard is at ")
+        address = re.search(r"http://\S+", last)[0]
+        urlopen(address).close()
+        run_id = status()["id"]
+        with running_tfrun("wait", run_id) as waiting:
+            (*_, kept) = read_until(waiting.stderr, "TensorBoard stays at ")
+            assert address in kept and "all other tasks have ended" in kept
+            assert kept.partition(": ")[2].partition(": ")[2] in tfrun("status").stdout
+            assert status()["phase"] == "running"
+            assert tfrun("stop", run_id).returncode == 0
+            assert waiting.wait(HANG) == 0
+
+
+def test_one_that_is_slow_to_end_does_not_keep_a_finished_run_running(tmp_path):
+    write_job(tmp_path, stays="false", trap="trap '' TERM;")
+    with running_tfrun("job.yaml", cwd=tmp_path) as run:
+        (tmp_path / "go").touch()
+        read_until(run.stderr, "TensorBoard is at ")
+        (tmp_path / "done").touch()
+        end = time.monotonic() + HANG
+        while status()["phase"] == "running" and time.monotonic() < end:
+            time.sleep(0.1)
+        found = status()
+        assert (found["phase"], found["why"]) == ("stopping", "all other tasks have ended")
+        (tmp_path / "end").touch()
+        assert run.wait(HANG) == 0
 
 
 def status():
@@ -60,17 +118,23 @@ def test_it_is_in_no_tf_config_and_its_output_is_only_shown_when_asked_for(tmp_p
     show = 'echo "$TF_CONFIG"'
     done = tfrun("-w", 2, "--tensorboard", tmp_path, "--", show, cwd=tmp_path)
     assert done.returncode == 0
-    assert re.search(r"^tfrun: TensorBoard is at http://127.0.0.1:\d+$", done.stderr, re.M)
+    assert "[tensorboard:0]" not in done.stdout + done.stderr
     found = [json.loads(line.partition(" ")[2]) for line in done.stdout.splitlines()]
     assert [list(config["cluster"]) for config in found] == [["worker"]] * 2
 
 
-def test_a_run_goes_on_without_one_that_is_not_installed(tmp_path):
+def test_a_run_goes_on_without_one_that_is_not_installed(tmp_path, monkeypatch):
+    go = tmp_path / "go"
     flags = ("-w", 1, "--python", "/usr/bin/python3", "--tensorboard", tmp_path)
-    done = tfrun(*flags, "--", "sleep 12; echo trained", env={"PATH": "/usr/bin:/bin"})
-    assert (done.returncode, done.stdout) == (0, "[worker:0] trained\n"), done.stderr
-    assert "tensorboard:0 on " in done.stderr
-    assert re.search(r"exited with 127.*; going on without it$", done.stderr, re.M)
+    train = f"until [ -e {go} ]; do sleep 0.05; done; echo trained"
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    with running_tfrun(*flags, "--", train) as run:
+        (*_, last) = read_until(run.stderr, "; going on without it")
+        go.touch()
+        out, err = finish(run)
+    assert (run.returncode, out) == (0, "[worker:0] trained\n"), err
+    assert "tensorboard:0 on " in last and "exited with 127" in last
+    assert "pip install tensorboard" in last
 
 
 def test_a_job_file_has_a_word_for_it(tmp_path):

@@ -9,6 +9,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from shutil import which
 from types import UnionType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -21,6 +22,7 @@ from ..jobfiles.translation import JobFileError
 from ..text import suggestion
 from ..version import __version__
 from .jobs import JOB_FLAGS, destination
+from .optional_values import HelpFormatter, with_implied
 
 if TYPE_CHECKING:
     from ..config.settings import Settings
@@ -45,16 +47,16 @@ examples:
     tfrun --chief -w 3 --logs chief -- python train.py
 
 commands about runs, old and new; each has a --help:
-  tfrun list, status, logs, attach, wait, stop, restart, replace, rerun, prune, ui, open
+  tfrun list, status, logs, attach, wait, stop, restart, replace, rerun, rm, prune, ui, open
 """
 
 _FORMAT = Setting(
-    "start nothing, and print what would run: in words and as a job file, or as the latter alone "
+    "start nothing, and print what would run: in words and as a job file, or as a job file alone "
     "(yaml), a TFJob of Kubeflow (tfjob), a Marathon group (marathon), or what would be sent to "
-    "Mesos (mesos)",
+    "Mesos (mesos) or Kubernetes (kubernetes)",
     ("--dry-run",),
     SCREEN,
-    "FORMAT",
+    "[=FORMAT]",
     implied="words",
     check=one_of("words", "yaml", "mesos", "kubernetes", *WRITTEN),
     field="dry_run",
@@ -95,6 +97,16 @@ _OWN_FLAGS = (
     ),
 )
 
+_AS_FLAG = {"help": "--help", "version": "--version"}
+_OF_OTHER_LAUNCHERS = {
+    "-np": "mpirun",
+    "--np": "mpirun",
+    "--nproc-per-node": "torchrun",
+    "--nproc_per_node": "torchrun",
+    "--nnodes": "torchrun",
+    "--ntasks": "srun",
+}
+
 _LARGEST_JSON = 1024 * 1024  # bytes
 
 FLAGS = (*JOB_FLAGS, *(setting for setting in SETTINGS if setting.flags), *_OWN_FLAGS)
@@ -108,7 +120,7 @@ def build_parser() -> argparse.ArgumentParser:
         usage=USAGE.splitlines()[0].removeprefix("usage: "),
         description=DESCRIPTION,
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
     titles = [title for title in GROUPS if any(flag.group == title for flag in FLAGS)]
@@ -128,6 +140,8 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def _help(flag: Setting) -> str:
+    if flag.negation:
+        return flag.negation
     default = f" (default: {flag.default_text})" if flag.default_text else ""
     often = "; may be given several times" if flag.is_repeatable and flag.kind is not bool else ""
     return f"{flag.help}{default}{often}".replace("%", "%%")
@@ -150,47 +164,46 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     if not argv:
         sys.stderr.write(f"{USAGE}tfrun -h explains every option.\n")
         sys.exit(SpecError.exit_code)
-    if list(argv) == ["help"]:
-        argv = ["--help"]
+    if len(argv) == 1:
+        argv = [_AS_FLAG.get(argv[0], argv[0])]
     if argv[0].endswith(ENDINGS):
         argv = ["--job-file", *argv]
     parser = build_parser()
-    if near := _near_command(argv[0]):
-        parser.error(f"{argv[0]} is no command of tfrun{near}")
-    args, unknown = parser.parse_known_args(_with_implied(argv))
+    if problem := _problem_of_first(argv):
+        parser.error(problem)
+    args, unknown = parser.parse_known_args(with_implied(argv, FLAGS))
     if unknown:
         parser.error(_unknown(unknown[0].partition("=")[0]))
     if args.cmd[:1] == ["--"]:
         del args.cmd[0]
     _FORMAT.verify(args.dry_run)
+    if (args.name or "").isdecimal() and not _has_jobs(args):
+        parser.error(f"-n is the name of the run: -w {args.name} starts {args.name} workers")
     return args
 
 
-def _with_implied(argv: Sequence[str]) -> list[str]:
-    """Give each flag its value that may go without: the next word is none of it.
-
-    Only as far as the flags go; what follows is the command, which may have flags like ours.
-    """
-    flags = {one: flag for flag in FLAGS for one in flag.flags}
-    words, at = list(argv), 0
-    while at < len(words) and words[at].startswith("-") and words[at] != "--":
-        flag = flags.get(words[at])
-        if flag and flag.implied:
-            words[at] += f"={flag.implied}"
-        at += 2 if flag and flag.kind is not bool and not flag.implied else 1
-    return words
-
-
-def _near_command(word: str) -> str:
+def _problem_of_first(argv: Sequence[str]) -> str:
     """Before the command of a run there are flags: at least how many tasks there are."""
-    if word.startswith("-"):
+    word = argv[0]
+    if word in _OF_OTHER_LAUNCHERS:
+        return _unknown(word)
+    if word.startswith("-") or "--" in argv or os.path.exists(word) or which(word):
         return ""
-    from .commands import COMMANDS
+    from .commands.table import KNOWN
 
-    return suggestion(word, [*COMMANDS, "rerun"])
+    flags = {one.lstrip("-"): flag.name for flag in FLAGS for one in flag.flags if "--" in one}
+    near = suggestion(word, [*KNOWN, "rerun"]) or suggestion(word, flags, flags.__getitem__)
+    return f"{word} is neither a command of tfrun nor a file{near}"
+
+
+def _has_jobs(args: argparse.Namespace) -> bool:
+    numbers = {destination(flag) for flag in JOB_FLAGS if flag.field == "num"}
+    return any(getattr(args, one) for one in (*numbers, "job", "job_file"))
 
 
 def _unknown(word: str) -> str:
+    if other := _OF_OTHER_LAUNCHERS.get(word):
+        return f"{word} is a flag of {other}: -w N starts N workers, each on a node of its own"
     names = {one: flag.name for flag in FLAGS for one in flag.flags}
     return f"{word} is no flag of tfrun{suggestion(word, names, names.__getitem__)}"
 
@@ -222,8 +235,6 @@ def settings_of(args: argparse.Namespace) -> Settings:
     given["extra_config"] = _json_file("extra_config", args.extra_config)
     given["context"] = _context(args.context)
     given["logs"] = _logs(args)
-    if args.ship and args.cmd and os.path.isdir(args.cmd[0]):  # which nobody can run
-        raise SpecError(None, "ship", f"has its value after a =: --ship={args.cmd[0]}")
     return cast("Settings", given)
 
 
@@ -262,7 +273,7 @@ def _is_json(text: str) -> bool:
 def _json_file(field: str, path: str | None) -> Any:
     if path is None:
         return None
-    from ..launcher.inputs.named_file import content_of
+    from ..inputs.named_file import content_of
 
     content = content_of(field, path, _LARGEST_JSON + 1)
     if len(content) > _LARGEST_JSON:
@@ -271,7 +282,7 @@ def _json_file(field: str, path: str | None) -> Any:
 
 
 def _object(field: str, content: bytes, problem: str) -> Any:
-    from ..node import json_reader
+    from ..shared import json_reader
 
     try:
         found = json_reader.read(content)

@@ -8,14 +8,15 @@ from collections.abc import Iterator
 from ..config.job import Job
 from ..config.launch import LaunchConfig
 from ..config.secret import without_password
-from ..node.command import tf_config
 from ..sanitize import plain_all
+from ..shared.task_variables import tf_config
 from ..text import count
 
 
 def description(config: LaunchConfig) -> Iterator[str]:
     master = without_password(config.master)
-    where = "on this machine" if config.is_local else f"on the Mesos of {master}"
+    cluster = f"on Kubernetes at {master}" if config.is_kubernetes else f"on Mesos at {master}"
+    where = "on this machine" if config.is_local else cluster
     yield f"{count(config.size, 'task')} {where}"
     for job in config.jobs:
         if job.size:
@@ -42,10 +43,12 @@ def _command(job: Job) -> str:
 
 
 def _directory(config: LaunchConfig, job: Job) -> str:
-    cwd, is_given = job.cwd or config.cwd, bool(job.cwd) or config.cwd_is_given
+    cwd, is_given = config.directory_of(job), bool(job.cwd) or config.cwd_is_given
     if config.ship is not None:
         return f"{cwd if is_given else '.'} of what is shipped"
-    return f"{cwd}" if is_given else f"{cwd} where the node has it, else in its sandbox"
+    if cwd is None:
+        return "its sandbox, or in the working directory of its container"
+    return cwd if is_given else f"{cwd} where the node has it, else in its sandbox"
 
 
 def _tf_config(config: LaunchConfig, task_type: str, number: int) -> str | None:

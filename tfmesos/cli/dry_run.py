@@ -8,16 +8,17 @@ import socket
 from collections.abc import Iterator
 
 from ..config.job import Resources
+from ..config.kubernetes_settings import SCHEME
 from ..config.launch import LaunchConfig
 from ..config.secret import without_password
 from ..config.settings import DEFAULTS, SETTINGS
+from ..engines.mesos.offers import Seat
+from ..engines.mesos.task_info import framework_info, task_info
 from ..errors import SpecError
 from ..jobfiles import WRITTEN
 from ..jobfiles.translation import Document, JobFileError
 from ..json_types import Json
 from ..launcher.links.messages import runner_command, stub_settings
-from ..mesos.offers import Seat
-from ..mesos.task_info import framework_info, task_info
 from .description import description
 
 ENGINES = ("mesos", "kubernetes")
@@ -63,6 +64,8 @@ def _written(document: Document, format: str) -> str:
     """The run in a foreign format; what that has no word for is named by its flag."""
     from ..jobfiles import formats
 
+    if format == "tfjob" and str(document.get("master") or "").startswith(SCHEME):
+        document = {field: value for field, value in document.items() if field != "master"}
     try:
         return formats.written(document, format)
     except JobFileError as error:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from ..config.launch import LaunchConfig
 from ..config.secret import Secret
+from ..engines.kubernetes import objects
+from ..engines.kubernetes.api.kubeconfig import access
+from ..engines.kubernetes.attempts import Attempts
+from ..engines.kubernetes.objects import Owner
+from ..engines.kubernetes.to_runners import LINK_PORT
+from ..errors import TFMesosError
 from ..json_types import Json
-from ..kubernetes import objects
-from ..kubernetes.attempts import Attempts
-from ..kubernetes.objects import Owner
 from ..launcher.links import payload
 from ..launcher.links.messages import stub_settings
+from ..shared.address import join_address
 
 RUN = "tfmesos-run"  # in place of the id
 SECRET = "(256 random bits)"
@@ -21,9 +25,26 @@ def pods(config: LaunchConfig, hostname: str) -> Json:
     new = [attempts.add(f"{RUN}-{t.job.name}-{t.index}-1", t) for t in config.tasks]
     name = objects.pod_name(owner, "secret-1")
     proofs = {pod.name: Secret(SECRET) for pod in new}
-    made = [objects.owner(config, owner.name, hostname)]
-    made.append(objects.secret(config, owner, name, payload.listening_stub(), proofs))
+    address = _launcher_address(config)
+    links, stub = (
+        (objects.DIAL, payload.stub())
+        if address
+        else (objects.PORT_FORWARD, payload.listening_stub())
+    )
+    made = [objects.owner(config, owner.name, hostname, links)]
+    made.append(objects.secret(config, owner, name, stub, proofs))
     for pod in new:
-        settings = stub_settings(RUN, "LAUNCHER:PORT", pod.task_id, None)
+        settings = stub_settings(RUN, address or f":{LINK_PORT}", pod.task_id, None)
         made.append(objects.pod(config, owner, pod, settings, name))
     return {"apiVersion": "v1", "kind": "List", "items": made}
+
+
+def _launcher_address(config: LaunchConfig) -> str:
+    """Where the tasks find the launcher; empty if it comes to them through the API server."""
+    if config.advertise is not None:
+        return join_address(*config.advertise)
+    try:
+        is_in_pod = not access(config.master).context
+    except TFMesosError:  # there need not be a cluster yet
+        is_in_pod = False
+    return "LAUNCHER:PORT" if is_in_pod else ""

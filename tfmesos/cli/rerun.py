@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from ..command_line import Answer
 from ..errors import CannotRead, SpecError, TFMesosError
+from ..inputs.job_file import STANDARD_INPUT
 from ..jobfiles import ENDINGS
-from ..launcher.inputs.job_file import STANDARD_INPUT
 from ..runs.directory import RunDirectory
 from ..runs.store import Store, place
 from .arguments import parse

@@ -62,6 +62,11 @@ def entry_command(entry: str) -> tuple[str, ...]:
     return ("python3", "-m", WRAPPER, entry)  # the runner takes its own Python
 
 
+def is_entry(job: Job) -> bool:
+    """Do its tasks call the function?"""
+    return not isinstance(job.cmd, str | None) and WRAPPER in job.cmd
+
+
 def with_entry(jobs: Sequence[Job], given: Mapping[str, Any]) -> Sequence[Job]:
     """The jobs, with the function of the settings *given* for those that have no command.
 

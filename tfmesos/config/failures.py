@@ -22,7 +22,8 @@ DEFAULT_POLICY = "never"
 DEFAULT_GRACE = 5.0  # seconds
 DEFAULT_EVALUATOR_GRACE = 60.0  # seconds
 OF_ANY = "any:"  # before a time without output: that of any task, not of all
-DEFAULT_CODES = (130, 137, 143)  # ended by SIGINT, SIGKILL, SIGTERM: from outside
+# Ended by SIGINT, SIGKILL, SIGTERM, or by TensorFlow's PreemptionCheckpointHandler: from outside.
+DEFAULT_CODES = (42, 130, 137, 143)
 policy_word = one_of("never", "task", "all")
 
 

@@ -30,6 +30,10 @@ class KubernetesSettings(TypedDict, total=False):
             "FILE",
         ),
     ]
+    namespace: Annotated[
+        Text,
+        Setting("the namespace of the run, unless the master names one"),
+    ]
     claims: Annotated[
         Iterable[str] | None,
         Setting(
@@ -89,6 +93,7 @@ class PodSettings(Record):
     """What only the pods of a Kubernetes are made of."""
 
     pod_template: Mapping[str, Any] = NOTHING  # what lies under them
+    namespace: str | None = None  # unless the master names one
     claims: tuple[Claim, ...] = ()
     shm: float | None = None  # MiB of /dev/shm
     gpu_resource: str = USUAL_GPU

@@ -15,6 +15,7 @@ from .failures import DEFAULT_GRACE
 from .job import Job, Task
 from .jobs import tasks_of
 from .kubernetes_settings import SCHEME, PodSettings
+from .mounts import is_mounted
 from .restarts import USUAL_RESTARTS, RestartPolicy
 from .secret import Secret, TaskSecrets
 from .settings import DEFAULTS
@@ -210,17 +211,6 @@ class LaunchConfig(Record):
             return "link_tls"
         return "" if _is_loopback(host) else self.secrets.given_by
 
-    @property
-    def may_use_link_tls(self) -> bool:
-        """On this machine they find us at a loopback address, unless it is said otherwise."""
-        return self.link_tls or self.advertise is not None or not self.is_local
-
-    @property
-    def may_use_tls(self) -> bool:
-        """With the runners, with a master, or with a server from which something is fetched."""
-        fetches = self.ship is not None and bool(self.ship.addresses)
-        return self.may_use_link_tls or self.access != Access() or fetches
-
     def image_of(self, job: Job) -> str | None:
         """That of the job, or else of the run; an empty one stands for none."""
         return (self.image if job.image is None else job.image) or None
@@ -237,6 +227,16 @@ class LaunchConfig(Record):
     def python_of(self, job: Job) -> str:
         """The interpreter of its tasks."""
         return self.python or ("python3" if self.image_of(job) else self.own_python)
+
+    def directory_of(self, job: Job) -> str | None:
+        """Where its command is to run; the launcher's own directory, if the container has that.
+
+        An image may have one of the same name; that one is another.
+        """
+        if job.cwd or self.cwd_is_given or self.cwd is None or self.image_of(job) is None:
+            return job.cwd or self.cwd
+        is_here = is_mounted(self.cwd, job, self.volumes, self.pods)
+        return self.cwd if is_here else None
 
     def env_of(self, job: Job) -> dict[str, str]:
         """What the user sets for its tasks."""

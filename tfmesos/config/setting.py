@@ -57,6 +57,7 @@ class Setting:
         default_words: str = "",  # where the default depends on the rest, or has to be explained
         check: Callable[[Any], str] | None = None,  # what is wrong with a value, or nothing
         is_repeatable: bool = False,
+        negation: str = "",  # the help of a flag that sets it to False
         implied: str = "",  # the value of a flag without one; it has one only after a =
         field: str = "",
         kind: Any = Text,
@@ -65,6 +66,7 @@ class Setting:
         self.help, self.flags, self.group, self.metavar = help, flags, group, metavar
         self.variable, self.default, self.default_words = variable, default, default_words
         self.check, self.is_repeatable, self.implied = check, is_repeatable, implied
+        self.negation = negation
         self.field, self.kind, self.job = field, kind, job
 
     @property

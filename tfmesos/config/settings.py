@@ -61,8 +61,8 @@ class Settings(
         Text,
         Setting(
             "Mesos master: HOST, HOST:PORT, http(s)://HOST:PORT, a comma-separated list, "
-            "zk://HOSTS/PATH; k8s://[CONTEXT][/NAMESPACE]: a Kubernetes; or local: an embedded "
-            "Mesos on this machine",
+            "zk://HOSTS/PATH; k8s://[CONTEXT][/NAMESPACE]: a Kubernetes; or local: this "
+            "machine",
             ("-m", "--master"),
             PLACE,
             variable="MESOS_MASTER",
@@ -95,7 +95,7 @@ class Settings(
     constraints: Annotated[
         Iterable[str] | None,
         Setting(
-            "which agents to use, by hostname or an attribute: UNIQUE, CLUSTER[:VALUE], "
+            "which nodes to use, by hostname or an attribute: UNIQUE, CLUSTER[:VALUE], "
             "GROUP_BY[:N], MAX_PER:N, IS:VALUE, LIKE:REGEX, UNLIKE:REGEX, for each job or for JOB "
             "alone",
             ("--constraint",),
@@ -248,11 +248,13 @@ class Settings(
     reserve_port: Annotated[
         bool,
         Setting(
-            "do not hold a task's port while its command runs, for programs that bind it without "
+            "hold a task's port while its command runs; not for programs that bind it without "
             "SO_REUSEADDR, such as LightGBM",
             ("--no-reserve-port",),
             CONTAINER,
             default=True,
+            negation="do not hold a task's port while its command runs, for programs that bind it "
+            "without SO_REUSEADDR, such as LightGBM",
         ),
     ]
     tf_config: Annotated[
@@ -300,10 +302,11 @@ class Settings(
     record: Annotated[
         bool,
         Setting(
-            "keep what the run did and said, for tfrun list, status and logs",
+            "keep a record of the run, for tfrun list, status and logs",
             ("--no-record",),
             SCREEN,
             default=True,
+            negation="do not keep a record of this run, for tfrun list, status and logs",
         ),
     ]
     quiet: Annotated[

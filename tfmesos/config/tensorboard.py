@@ -15,9 +15,10 @@ RESTARTS = 3  # then the run goes on without it
 def command(log_dir: str) -> str:
     """Where the launcher says it is to be found, and not at a port that another one may have.
 
-    It leaves a file in the directory for temporary ones, so that is the sandbox.
+    It leaves a file in the directory for temporary ones, so that is the one of the task.
     """
-    board = 'TMPDIR="$MESOS_SANDBOX" tensorboard --host "${at%:*}" --port "${at##*:}"'
+    temporary = 'TMPDIR="${TFMESOS_TASK_DIR:-$MESOS_SANDBOX}"'
+    board = f'{temporary} tensorboard --host "${{at%:*}}" --port "${{at##*:}}"'
     return f"at={{tensorboard_hosts}}; exec env {board} --logdir {shlex.quote(log_dir)}"
 
 

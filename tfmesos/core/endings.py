@@ -6,18 +6,23 @@ so whoever comes first is believed only after a while.
 
 from __future__ import annotations
 
-from ..errors import EVICTED, LAUNCHER_LOST, RUNNER_EXITS
+from collections.abc import Iterable
+
+from ..errors import CANNOT_UNPACK, EVICTED, LAUNCHER_LOST, OLD_PYTHON, RUNNER_EXITS
 from ..record import Record
-from ..text import shortened, some
+from ..text import agreeing, shortened, some
 from . import events as happened
 from .actions import Action, Kill, Say
 from .outcome import Ending
+from .stopping import Stopping
 from .tasks import Member, Stage, Tasks
 
 SECOND_REPORT = 3.0  # seconds that engine and runner give each other to report an end
+EVICTION_REASON = 10.0  # seconds for the engine to say why a node has ended a task
 NO_SUCH_PROGRAM = (126, 127)  # a shell's codes: here it is the interpreter that is missing
 LONGEST_LAST = 200  # characters of a last line that are shown
 OUT_OF_TOUCH = 60.0  # seconds in which a runner out of touch is surely found or given up
+ENDED_FOR_ENGINE = "it has ended, as its engine says"
 UNREACHABLE_GRACE = 90.0  # seconds before a task behind a lost network counts as lost
 
 
@@ -49,6 +54,14 @@ class End(Record):
         last = f" ({shortened(self.tail[-1], LONGEST_LAST)})" if self.tail else ""
         return f"{self.sentence(had_started)}{last}"
 
+    def with_news(self, had_started: bool, earlier: Iterable[Ending]) -> str:
+        """In words; of an auxiliary task with its last line, unless it ended so *earlier*."""
+        task, last = self.member.task, self.tail[-1:]
+        is_old = any(one.task == task and one.tail[-1:] == last for one in earlier)
+        if not task.is_aside or is_old:
+            return self.sentence(had_started)
+        return self.with_last_line(had_started)
+
     def for_report(self) -> Ending:
         member = self.member
         return Ending(
@@ -75,15 +88,24 @@ class Unconfirmed(Record):
     until: float | None  # None: until the other side reports
     is_partition: bool = False  # the task may be well, only out of reach
     is_held_back: bool = False  # it is sure, but may be the consequence of another's end
+    is_of_engine: bool = False  # the engine has reported it; its runner may live all the same
+    stops_runner: bool = False  # and was stopped for that reason alone
+    is_cut_off: bool = False  # its runner cannot be heard
+
+    @property
+    def is_awaited(self) -> bool:
+        """Is there a runner that has yet to end?"""
+        return self.stops_runner and not self.is_cut_off
 
 
 class Endings:
-    def __init__(self, members: Tasks, nodes_alike: bool) -> None:
-        self._members = members
+    def __init__(self, members: Tasks, stopping: Stopping, nodes_alike: bool = False) -> None:
+        self._members, self._stopping = members, stopping
         self._nodes_alike = nodes_alike  # do all nodes lack what one of them lacks?
         self._unconfirmed: dict[Member, Unconfirmed] = {}
         self._out_of_touch: dict[Member, float] = {}  # and since when
-        self._drained: dict[Member, str] = {}  # those that an operator has ended, and why
+        # Those that an operator has ended, and why:
+        self._drained: dict[Member, happened.NodeDrained] = {}
 
     @property
     def deadline(self) -> float | None:
@@ -97,9 +119,9 @@ class Endings:
                 return None, self._task_seen(task_id)
             case happened.TaskUnreachable(task_id):
                 return None, self._task_unreachable(task_id, now)
-            case happened.NodeDrained(task_id, reason):
+            case happened.NodeDrained(task_id):
                 if member := self._members.live(task_id):
-                    self._drained[member] = reason
+                    self._drained[member] = event
             case happened.TaskEnded():
                 return self._task_ended(event, now)
             case happened.TaskExited():
@@ -120,7 +142,10 @@ class Endings:
     def earlier_than(self, time: float) -> list[End]:
         """Ends that came before and are only waiting to be confirmed, the earliest first."""
         known = self._unconfirmed.items()
-        return self._take([m for m, one in known if not one.is_partition and one.end.at <= time])
+        earlier = [m for m, one in known if not one.is_partition and one.end.at <= time]
+        awaited = [one for one in map(self._unconfirmed.get, earlier) if one and one.is_awaited]
+        self._members.lingering.update(one.end.member.task_id for one in awaited)
+        return self._take(earlier)
 
     def _take(self, members: list[Member]) -> list[End]:
         ends = [self._unconfirmed.pop(member).end for member in members]
@@ -133,8 +158,15 @@ class Endings:
         self._found(member)
 
     def _runner_out_of_touch(self, task_id: str, now: float) -> None:
+        self._members.lingering.discard(task_id)
         member = self._members.live(task_id)
-        if member and not self._is_reported(member):
+        if member is None:
+            return
+        one = self._unconfirmed.get(member)
+        if one and one.is_of_engine and one.until is not None:
+            sooner = min(one.until, now + SECOND_REPORT)
+            self._unconfirmed[member] = one.but(until=sooner, is_cut_off=True)
+        elif not self._is_reported(member):
             self._out_of_touch.setdefault(member, now)
 
     def _runner_back(self, task_id: str) -> None:
@@ -161,7 +193,8 @@ class Endings:
             return None
         self._unconfirmed[member] = Unconfirmed(end, now + OUT_OF_TOUCH, is_held_back=True)
         names = some([f"{m.task.name} on {m.hostname}" for m in missed])
-        text = f"{member.task.name} {end.reason} while {names} is out of touch"
+        are = agreeing(len(missed), "is", "are")
+        text = f"{member.task.name} {end.reason} while {names} {are} out of touch"
         return Say(f"{text}: waiting to see who failed first", "warning")
 
     def runner_registered(self, member: Member) -> None:
@@ -201,23 +234,39 @@ class Endings:
         if member is None:
             return NOTHING
         one = self._unconfirmed.get(member)
+        is_heard = member not in self._out_of_touch
         end = self._end(member, event, self._out_of_touch.get(member, now))
         self._found(member)
-        if one and one.is_held_back:
+        if one and (one.is_held_back or one.is_of_engine):
             return NOTHING
-        if member.has_runner and one is None:
-            # The runner knows more (exit code, last lines) and its report is on its way.
-            self._unconfirmed[member] = Unconfirmed(end, now + SECOND_REPORT)
-            return NOTHING
+        if member.has_runner and (one is None or (one.is_partition and is_heard)):
+            return None, self._await_report(end, is_heard, now)
         if one and (event.was_killed or one.end.is_reported):
-            return self._explained(one.end), []  # we know better why, or the runner does
+            return self._explained(one.end, end), []  # we know better why, or the runner does
         return end, []
 
-    def _explained(self, end: End) -> End:
-        """The end with what the engine alone knows: that an operator is behind it."""
-        if end.member not in self._drained or not end.reason.startswith(EVICTED):
+    def _await_report(self, end: End, is_heard: bool, now: float) -> list[Action]:
+        """The runner knows more (exit code, last lines), and its report may be on its way.
+
+        A runner that lives, because what the engine saw end was its executor, has to be stopped.
+        """
+        member = end.member
+        until = now + (self._stopping.takes if is_heard else SECOND_REPORT)
+        stops = not member.is_told_to_end
+        self._unconfirmed[member] = Unconfirmed(
+            end, until, is_of_engine=True, stops_runner=stops, is_cut_off=not is_heard
+        )
+        return [self._stopping.end_one(member, ENDED_FOR_ENGINE)] if stops else []
+
+    def _explained(self, end: End, of_engine: End) -> End:
+        """The end with what the engine alone knows: who is behind it, or that the node is lost."""
+        if not end.reason.startswith(EVICTED):
             return end
-        return end.but(reason=self._drained[end.member], is_lost=True)
+        if drained := self._drained.get(end.member):
+            return end.but(reason=drained.reason, is_lost=drained.is_lost)
+        if of_engine.is_lost:
+            return of_engine.but(tail=end.tail, is_reported=True)
+        return end
 
     def _end(self, member: Member, event: happened.TaskEnded, at: float) -> End:
         code, reason = event.code, event.reason
@@ -225,14 +274,16 @@ class Endings:
             return End(member, 1, RUNNER_EXITS[code], at, is_lost=True)
         if code in RUNNER_EXITS:
             reason = f"{reason}: {RUNNER_EXITS[code]}"
-        no_program = not member.has_runner and code in NO_SUCH_PROGRAM
+        no_python = not member.has_runner and code in (*NO_SUCH_PROGRAM, OLD_PYTHON)
         return End(
             member,
             code,
             reason,
             at,
             is_lost=event.is_lost,
-            is_hopeless=event.is_hopeless or (self._nodes_alike and no_program),
+            is_hopeless=event.is_hopeless
+            or code == CANNOT_UNPACK
+            or (self._nodes_alike and no_python),
             is_passing=event.is_passing,
             was_stopped=event.was_killed and member not in self._drained,
         )
@@ -240,14 +291,18 @@ class Endings:
     # What the runner says
 
     def _task_exited(self, event: happened.TaskExited, now: float) -> Heard:
+        self._members.lingering.discard(event.task_id)
         member = self._members.live(event.task_id)
         if member is None:
             return NOTHING
         # If the runner did its part and the task cannot, another attempt would end the same.
-        is_hopeless = member.stage < Stage.STARTED and event.code not in RUNNER_EXITS
+        may_pass = event.code in RUNNER_EXITS and event.code != CANNOT_UNPACK
+        is_hopeless = member.stage < Stage.STARTED and not may_pass
         one = self._unconfirmed.get(member)
         at = one.end.at if one and not one.is_partition else now
         self._found(member)
+        if one and one.stops_runner and event.was_stopped:
+            return one.end.but(tail=event.tail, is_reported=True), []  # it ended for that reason
         end = End(
             member,
             event.code,
@@ -259,11 +314,12 @@ class Endings:
             is_reported=True,
         )
         if event.reason.startswith(EVICTED) and one is None and member not in self._drained:
-            self._unconfirmed[member] = Unconfirmed(end, now + SECOND_REPORT)  # it may say why
+            self._unconfirmed[member] = Unconfirmed(end, now + EVICTION_REASON)
             return NOTHING
-        return self._explained(end), []
+        return self._explained(end, one.end if one and one.is_of_engine else end), []
 
     def _runner_lost(self, event: happened.RunnerLost, now: float) -> Heard:
+        self._members.lingering.discard(event.task_id)
         member = self._members.live(event.task_id)
         if member is None:
             return NOTHING

@@ -91,6 +91,7 @@ class NodeDrained(Event):
 
     task_id: str
     reason: str = DRAINED  # the rest of a sentence about the task
+    is_lost: bool = True  # did its node fail it, whatever its command did?
 
 
 class NodeLost(Event):
@@ -114,6 +115,7 @@ class TaskRegistered(Event):
     task_id: str
     address: str  # host:port
     port: int
+    directory: str = ""  # of the task, if it is not the one that its engine gave it
 
 
 class TaskReady(Event):

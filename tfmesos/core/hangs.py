@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..errors import Hung
-from ..text import some
+from ..text import agreeing, some
 from .actions import Say
 from .tasks import Member
 
@@ -64,7 +64,8 @@ class Hangs:
         if not (hung := self._hung(awaited, now)):
             return self._notice(awaited, now), None
         names, how_long = some([member.task.name for member in hung]), f"{self._timeout:g} s"
-        said = Say(f"no output of {names} for {how_long}; what they are doing:", "warning")
+        they_are = agreeing(len(hung), "it is", "they are")
+        said = Say(f"no output of {names} for {how_long}; what {they_are} doing:", "warning")
         who = f"{names} wrote nothing" if self._of_any else "no task wrote anything"
         return [said], Hung(f"{who} for {how_long}: taken for hung, and ended")
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from ..config.job import Task
 from ..errors import Interrupted, ResourcesError, TFMesosError
 from . import actions as do
+from . import aside
 from . import events as happened
 from .actions import Action
 from .avoided_nodes import AvoidedNodes
@@ -46,7 +47,7 @@ class Lifecycle:
         self._cluster = Cluster(self.members)
         stop = (rules.has_finalizer, rules.stop_grace, rules.tensorboard_stays)
         self._stopping = Stopping(self.members, now, *stop)
-        self._endings = Endings(self.members, rules.nodes_alike)
+        self._endings = Endings(self.members, self._stopping, rules.nodes_alike)
         self._restarts = Restarts(rules.restarts)
         self._avoided_nodes = AvoidedNodes()
         self._restarted: list[Ending] = []
@@ -164,9 +165,9 @@ class Lifecycle:
         announced = self._cluster.ready(member, now)
         if announced and self.phase is Phase.RUNNING:
             self._stopwatch.lap("starting the tasks", now)
-        where = f"TensorBoard is at http://{member.address}"
-        said = [do.Say(where, "notice")] if member.task.is_aside else []
-        return [*said, *announced] if self.phase is Phase.RUNNING else []
+        if self.phase not in (Phase.RUNNING, Phase.STAYING):
+            return []
+        return [*aside.announce(member), *announced]
 
     def _wait_deadline(self) -> float | None:
         return self._wait.deadline if self._placing.is_waited_for(self.phase) else None
@@ -181,7 +182,8 @@ class Lifecycle:
     def _heard(self, heard: Heard, now: float) -> list[Action]:
         end, todo = heard
         if end is None:
-            return todo
+            is_stopping = self.phase in (Phase.STOPPING, Phase.RESTARTING)
+            return [*todo, *(self._go_on_when_stopped(now) if is_stopping else [])]
         if self.phase is Phase.RUNNING and (said := self._endings.hold_back(end, now)):
             return [*todo, said]
         return [*todo, *self._end(end, now)]
@@ -200,14 +202,18 @@ class Lifecycle:
         self._hangs.forget(member)
         member.ending = end.for_report()
         self.members.move(member, Stage.ENDED)
-        if self.phase >= Phase.STOPPING:
-            return self._finish_when_stopped(now)
-        if self.phase is Phase.RESTARTING:
-            return self._start_again_when_stopped(now)
+        if self.phase not in (Phase.STARTING, Phase.RUNNING):
+            return self._go_on_when_stopped(now)
         if had_started and end.is_good and not self._restarts.is_requested(member.task_id):
             said = self._success.ended_well(member.task, self.members, now)
             return self._succeed(now) if self._success.is_sure(now) else [*said]
         return self._end_badly(end, had_started, now)
+
+    def _go_on_when_stopped(self, now: float) -> list[Action]:
+        """Nobody is waited for who has ended; the last of them lets the run end or begin anew."""
+        if self.phase is Phase.RESTARTING:
+            return self._start_again_when_stopped(now)
+        return self._finish_when_stopped(now)
 
     def _end_badly(self, end: End, had_started: bool, now: float) -> list[Action]:
         """A task ended that should not have: start again what may be, or end the run."""
@@ -219,8 +225,7 @@ class Lifecycle:
             return todo
         restart = self._restarts.grant(end, had_started)
         if restart is None and end.member.task.is_aside:
-            said = do.Say(f"{end.with_last_line(had_started)}; going on without it", "warning")
-            return [*todo, said, *self._start_when_complete()]
+            return [*todo, aside.give_up(end, had_started), *self._start_when_complete()]
         if restart is None:
             assert end.member.ending is not None
             return [*todo, *self._stop(Outcome.of_failure(end.member.ending), now)]
@@ -232,13 +237,14 @@ class Lifecycle:
         if self.phase is not Phase.RUNNING or self.members.why_not_restart(task_id):
             return []  # it has ended meanwhile
         self._restarts.request(task_id, elsewhere)
-        self.members.want_restart(task_id)
-        return [self._stopping.end_one(task_id, "it is started again")]
+        member = self.members.want_restart(task_id)
+        return [self._stopping.end_one(member, "it is started again")]
 
     def _restart(self, end: End, restart: Restart, had_started: bool, now: float) -> list[Action]:
         member = end.member
         assert member.ending is not None
-        said = do.Say(f"{end.sentence(had_started)}; {restart}", "warning")
+        words = end.with_news(had_started, self._restarted)
+        said = do.Say(f"{words}; {restart}", "warning")
         if had_started:
             self._restarted.append(member.ending)
         if restart.of_all:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from ..config.job import Task
 from ..errors import TaskFailed, TFMesosError
 from ..record import Record
+
+# What happened, and what is said about it behind a semicolon, if that is not within brackets.
+_WITH_REMARK = re.compile(r"((?:[^;()]|\([^()]*\))*)(; .*)", re.S)
 
 
 class Ending(Record):
@@ -21,6 +26,13 @@ class Ending(Record):
     was_stopped: bool = False  # by us
     is_reported: bool = False  # by its runner, with all that it said last
 
+    @property
+    def reason_and_place(self) -> str:
+        """The place behind what happened, and before what else is said about it."""
+        where = f" on {self.hostname}" if self.hostname else ""
+        found = _WITH_REMARK.fullmatch(self.reason)
+        return f"{found[1]}{where}{found[2]}" if found else f"{self.reason}{where}"
+
 
 class Outcome(Record):
     """How a run ended: well, or by ``error``; ``cause`` is the task that failed first."""
@@ -34,8 +46,7 @@ class Outcome(Record):
 
     @classmethod
     def of_failure(cls, cause: Ending) -> Outcome:
-        where = f" on {cause.hostname}" if cause.hostname else ""
-        error = TaskFailed(cause.task.name, f"{cause.reason}{where}", cause.code or 1)
+        error = TaskFailed(cause.task.name, cause.reason_and_place, cause.code or 1)
         return cls(error=error, cause=cause)
 
     def __repr__(self) -> str:

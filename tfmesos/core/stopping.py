@@ -38,7 +38,8 @@ class Stopping:
     def choose_kept(self, outcome: Outcome) -> None:
         """Those that are not ended with the others, but later: once, and not after a Ctrl-C."""
         stays = self._stays and not isinstance(outcome.error, Interrupted)
-        aside = [member for member in self._members.aside if member.stage is Stage.READY]
+        begun = (Stage.STARTED, Stage.READY)
+        aside = [member for member in self._members.aside if member.stage in begun]
         self._kept = aside if stays else []
 
     @property
@@ -48,14 +49,22 @@ class Stopping:
     @property
     def is_awaiting(self) -> bool:
         """Does anybody live that is to end?"""
+        if self._members.lingering:
+            return True
         return self._members.live_count > sum(member.is_live for member in self._kept)
+
+    @property
+    def takes(self) -> float:
+        """Seconds in which a runner that was told to end has ended, and its end is known."""
+        return self._grace * (2 if self._has_finalizer else 1) + STOP_MARGIN
 
     def say_staying(self) -> list[Action]:
         self._stays = False
-        where = some([f"http://{member.address}" for member in self._kept])
+        ready = [member for member in self._kept if member.stage is Stage.READY]
+        where = some([f"http://{member.address}" for member in ready])
         how = self.outcome.error or "the run has succeeded"
-        text = f"{how}; TensorBoard stays at {where} until Ctrl-C or tfrun stop"
-        return [Say(text, "notice")]
+        board = f"TensorBoard stays at {where}" if ready else "TensorBoard is starting and stays"
+        return [Say(f"{how}; {board} until Ctrl-C or tfrun stop", "notice")]
 
     def begin(
         self, reason: str, now: float, *, examine: bool = False, pause: float = 0.0
@@ -65,21 +74,21 @@ class Stopping:
         To *examine* them is to have them tell before what they are doing.
         """
         self._over_from = now + pause
-        takes = self._grace * (2 if self._has_finalizer else 1) + STOP_MARGIN
-        self._given_up_at = now + takes + (HANG_REPORT if examine else 0)
+        self._given_up_at = now + self.takes + (HANG_REPORT if examine else 0)
         todo: list[Action] = [StopPlacing(reason)] if self._members.waiting() else []
         for member in self._members:
             if member in self._kept:
                 continue
             if member.has_runner:
                 look = examine and member.task.job.cmd is not None
-                todo.append(StopRunner(member.task_id, self._grace, reason, look))
+                todo.append(self.end_one(member, reason, look))
             elif member.is_live:
                 todo.append(Kill(member.task_id))
         return todo
 
-    def end_one(self, task_id: str, reason: str) -> StopRunner:
-        return StopRunner(task_id, self._grace, reason)
+    def end_one(self, member: Member, reason: str, examine: bool = False) -> StopRunner:
+        member.is_told_to_end = True
+        return StopRunner(member.task_id, self._grace, reason, examine)
 
     def request(self, exit_code: int, grace: float | None = None) -> list[Action]:
         """Somebody wants the run to end; its owner has no code, and wants it in good order."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from ..config.failures import DEFAULT_EVALUATOR_GRACE
 from ..config.job import DECIDING_TYPES, EVALUATOR, Task
 from ..config.task_choice import TaskChoice
-from ..text import some
+from ..text import agreeing, some
 from .actions import Say
 from .phases import Phase
 from .tasks import Member, Stage
@@ -67,7 +67,7 @@ class Success:
         if not live:
             return []
         when = f"within {self._grace:g} s after all others"
-        text = f"{_names(live)} did not finish {when}: stopping it"
+        text = f"{_names(live)} did not finish {when}: stopping {agreeing(len(live), 'it', 'them')}"
         return [Say(text, "warning")]
 
     def deadline_in(self, phase: Phase) -> float | None:

@@ -45,6 +45,7 @@ class Member:
     told_address: str = ""  # where the others look for it
     near: Near | None = None  # the place to have it there again
     is_to_restart: bool = False  # its owner wants that, and it has not ended yet
+    is_told_to_end: bool = False  # its runner has been
 
     @property
     def is_live(self) -> bool:
@@ -61,6 +62,7 @@ class Tasks:
         self._members = [Member(task, self._task_id(task, 1)) for task in tasks]
         self._by_id = {member.task_id: member for member in self._members}
         self._count = Counter({Stage.WAITING: len(tasks)})
+        self.lingering: set[str] = set()  # attempts that have ended, but whose runner lives
         self.aside = [member for member in self._members if member.task.is_aside]
 
     def __len__(self) -> int:
@@ -109,9 +111,10 @@ class Tasks:
 
     def retry(self, member: Member) -> None:
         """Have *member* wait for a place as another attempt, nothing of the last one left."""
+        self.lingering.discard(member.task_id)
         member.attempt += 1
         member.task_id = self._task_id(member.task, member.attempt)
-        member.ending, member.is_to_restart = None, False
+        member.ending, member.is_to_restart, member.is_told_to_end = None, False, False
         self._by_id[member.task_id] = member
         self.move(member, Stage.WAITING)
 
@@ -148,8 +151,10 @@ class Tasks:
             return "is being started again already"
         return "runs beside the launcher, and is not started again" if member.is_local else ""
 
-    def want_restart(self, task_id: str) -> None:
-        self._by_id[task_id].is_to_restart = True
+    def want_restart(self, task_id: str) -> Member:
+        member = self._by_id[task_id]
+        member.is_to_restart = True
+        return member
 
     def still_running(self) -> str:
         """In words."""

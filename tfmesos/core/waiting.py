@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import EngineError, ResourcesError, StartTimeout, TFMesosError
-from ..text import count, some
+from ..text import agreeing, count, some
 from .actions import Say
 from .tasks import Stage, Tasks
 
@@ -68,7 +68,8 @@ class Wait:
             placed = total - len(waiting) + self.placed
             return f"{placed} of {count(total, 'task')} placed; {self.reason}"
         if pausing := [m.task.name for m in self._members if m.stage is Stage.PAUSING]:
-            return f"waiting a moment before {some(pausing)} is launched again"
+            are = agreeing(len(pausing), "is", "are")
+            return f"waiting a moment before {some(pausing)} {are} launched again"
         launched = [m for m in self._members if m.stage is Stage.LAUNCHED]
         missing = [f"{m.task.name} on {m.hostname}" for m in launched]
         return f"waiting for {some(missing)} to report to the launcher"

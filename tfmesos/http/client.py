@@ -1,7 +1,7 @@
 """Asks servers, and keeps connections for the next question.
 
 A redirect is an answer like any other, cookies are not kept, nothing is unpacked, and nothing of
-the environment is used: no proxy sees the credentials.
+the environment is used. A proxy is used if the caller names one; it sees no credentials.
 """
 
 from __future__ import annotations
@@ -19,7 +19,16 @@ import h11
 from ..record import NOTHING, Record
 from ..version import __version__
 from .byte_stream import ByteStream
-from .connection import Connection, Disconnected, HttpError, TooLarge, read_headers, write_headers
+from .connection import (
+    Connection,
+    Disconnected,
+    Headers,
+    HttpError,
+    TooLarge,
+    read_headers,
+    write_headers,
+)
+from .proxy import Proxy, ProxyFailed, open_tunnel, start_tls
 
 if TYPE_CHECKING:
     import ssl
@@ -50,18 +59,20 @@ class Session:
 
     def __init__(
         self,
-        headers: Mapping[str, str] = NOTHING,
+        headers: Headers = NOTHING,
         tls: ssl.SSLContext | None = None,
         connect_timeout: float = 5.0,
         server_name: str = "",
+        proxy: Proxy | None = None,
     ) -> None:
         """Every question has these *headers*. Without *tls* the machine's certificates count.
 
         *server_name*, if given, is what certificates must be made for, instead of the host.
+        All connections go through *proxy*, if given, whose certificate this machine must trust.
         """
         self._headers = {"User-Agent": f"tfmesos/{__version__}", **headers}
         self._tls, self._server_name = tls, server_name
-        self._connect_timeout = connect_timeout
+        self._connect_timeout, self._proxy = connect_timeout, proxy
         self._open: set[Connection] = set()  # and some that are lost
         self._look_again = 16  # for lost ones, when there are more than so many
         self._kept: dict[_Place, list[tuple[float, Connection]]] = {}
@@ -89,7 +100,7 @@ class Session:
         return all(connection.stream.is_lost for connection in self._open)
 
     async def ask(
-        self, method: str, url: str, body: bytes = b"", headers: Mapping[str, str] = NOTHING
+        self, method: str, url: str, body: bytes = b"", headers: Headers = NOTHING
     ) -> Response:
         """The answer, to be used in an ``async with``.
 
@@ -106,7 +117,7 @@ class Session:
             self._drop(connection)
             raise
 
-    async def upgrade(self, url: str, headers: Mapping[str, str]) -> Upgraded | Response:
+    async def upgrade(self, url: str, headers: Headers) -> Upgraded | Response:
         """Ask for another protocol on a new connection; a Response is a refusal."""
         all_headers = {**headers, "Connection": "Upgrade"}
         request, place = self._request("GET", url, b"", all_headers)
@@ -122,7 +133,7 @@ class Session:
             raise
 
     def _request(
-        self, method: str, url: str, body: bytes, headers: Mapping[str, str]
+        self, method: str, url: str, body: bytes, headers: Headers
     ) -> tuple[h11.Request, _Place]:
         try:
             parts = urlsplit(url)
@@ -151,7 +162,10 @@ class Session:
     async def _connect(self, place: _Place) -> Connection:
         try:
             async with asyncio.timeout(self._connect_timeout):
-                stream = await self._connected(place)
+                if self._proxy is None:
+                    stream = await self._connected(place)
+                else:
+                    stream = await self._through(self._proxy, place)
         except TimeoutError as error:
             raise ConnectTimeout from error
         except UnicodeError as error:  # a label of the name is too long, or empty
@@ -181,6 +195,24 @@ class Session:
         _, stream = await asyncio.get_running_loop().create_connection(
             ByteStream, address, place.port, ssl=tls, server_hostname=name
         )
+        return stream
+
+    async def _through(self, proxy: Proxy, place: _Place) -> ByteStream:
+        """A tunnel to *place*; what is said in it only the server can read."""
+        try:
+            stream = await self._connected(_Place("http", proxy.host, proxy.port))
+        except OSError as error:
+            raise ProxyFailed(f"no connection to the proxy: {_words(error)}") from error
+        try:
+            if proxy.scheme == "https":
+                await _start_tls_with(proxy, stream)
+            await open_tunnel(stream, proxy, place.host, place.port)
+            if place.scheme == "https":
+                tls = self._tls or _machine_context()
+                await start_tls(stream, tls, self._server_name or place.host)
+        except BaseException:
+            stream.abort()
+            raise
         return stream
 
     def done_with(self, place: _Place, connection: Connection) -> None:
@@ -251,6 +283,19 @@ def _machine_context() -> ssl.SSLContext:
     import ssl
 
     return ssl.create_default_context()
+
+
+async def _start_tls_with(proxy: Proxy, stream: ByteStream) -> None:
+    try:
+        await start_tls(stream, _machine_context(), proxy.host)
+    except OSError as error:
+        raise ProxyFailed(f"no TLS with the proxy: {_words(error)}") from error
+
+
+def _words(error: OSError) -> str:
+    """ssl has more words for what it does not trust than for the rest."""
+    is_known = getattr(error, "verify_message", "") or error.strerror
+    return str(is_known or error or "no answer in time")
 
 
 async def _addresses(place: _Place) -> list[str]:

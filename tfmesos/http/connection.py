@@ -8,6 +8,8 @@ import h11
 
 from .byte_stream import ByteStream
 
+Headers = Mapping[str, str | tuple[str, ...]]  # a tuple: the header is sent several times
+
 MAX_HEAD = 64 * 1024  # bytes of a head, or of a line between chunks
 
 
@@ -93,5 +95,9 @@ def read_headers(pairs: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     return headers
 
 
-def write_headers(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
-    return [(name.encode(), value.encode()) for name, value in headers.items()]
+def write_headers(headers: Headers) -> list[tuple[bytes, bytes]]:
+    pairs = []
+    for name, value in headers.items():
+        values = (value,) if isinstance(value, str) else value
+        pairs += [(name.encode(), one.encode()) for one in values]
+    return pairs

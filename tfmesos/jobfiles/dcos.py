@@ -9,17 +9,20 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from ..config.constraints import parse as parse_constraint
+from ..text import shortened
 from . import json_text, tensorboard
+from .exports import at
 from .parts import Part
 from .reading import Unreadable
-from .translation import Document, JobFileError, Key, Translation
+from .translation import NOTHING_BESIDE, Beside, Document, JobFileError, Key, Translation
 
 # Section of theirs -> job of ours, and what a task of it has unless the section says otherwise.
 _USUAL: Document = {"cpus": 1, "mem": 4096, "disk": 4096}
 _SECTIONS: tuple[tuple[str, str, Document], ...] = (
     ("gpu_worker", "gpu_worker", {"num": 0, **_USUAL, "gpus": 1, "task_type": "worker"}),
-    ("worker", "worker", {"num": 1, **_USUAL, "port": 2222}),
-    ("parameter_server", "ps", {"num": 1, **_USUAL, "port": 2223}),
+    ("worker", "worker", {"num": 3, **_USUAL, "port": 2222}),
+    ("parameter_server", "ps", {"num": 2, **_USUAL, "port": 2223}),
 )
 _BOARD: Document = {"cpus": 1, "mem": 4096, "port": 6006}
 _SETTINGS = {  # field of ours -> key of theirs, in ``service``
@@ -34,9 +37,13 @@ _SETTINGS = {  # field of ours -> key of theirs, in ``service``
     "gcs_key": "use_gcs_key_secret",
 }
 _KERBEROS = {"keytab": "keytab_secret", "krb5_principal": "primary"}
+_DEFAULT_USERS = ("nobody", "root")  # of the package, and of the files of its script
+_DEFAULT_PRIMARY = "tensorflow"
+_PLACEMENT = "placement_constraint"
 _OLD_IMAGE = "mesosphere/dcos-tensorflow"
 _GCS_KEY = "gcs_key"  # what the package calls its secret
 _BASE64 = "__dcos_base64__"  # in names of secrets whose content is no text
+_OF_NETWORK = ("virtual_network_name", "virtual_network_plugin_labels")  # go with _enabled
 _HADOOP_FILES = ("core-site.xml", "hdfs-site.xml")
 _HADOOP_DIRECTORY = "hadoop-conf"
 _VARIABLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
@@ -48,16 +55,17 @@ def is_mine(tree: dict[str, Any]) -> bool:
     return isinstance(tree.get("service"), Mapping) and not {"jobs", "cmd", "command"} & tree.keys()
 
 
-def to_ours(tree: dict[str, Any]) -> Translation:
+def to_ours(tree: dict[str, Any], beside: Beside = NOTHING_BESIDE) -> Translation:
     remarks: list[str] = []
     options = Part(tree, (), remarks)
     document, wants_board = _service(options.part("service"), tree["service"])
     origins: dict[Key, Key] = {(ours,): ("service", key) for ours, key in _SETTINGS.items()}
     origins |= {(k,): ("service", "security", "kerberos", v) for k, v in _KERBEROS.items()}
+    origins["ship_files",] = ("service", "hdfs", "config_uri")
     document["jobs"] = _jobs(options, document.pop("gpu_image"), origins)
     board = options.part("tensorboard")
     if wants_board:
-        document["jobs"] |= _board(board, document.get("log_dir"), origins)
+        document["jobs"] |= _board(board, beside.log_dir or document.get("log_dir"), origins)
     else:
         _fields(board, _BOARD, ("tensorboard",), {})  # checked all the same
     options.close()
@@ -72,7 +80,7 @@ def _service(service: Part, values: Mapping[str, Any]) -> tuple[Document, bool]:
     found = {
         "image": _image(service),
         "user": _user(service),
-        "ship": fill.text(service.text("job_url")),
+        "ship": (fill.text(service.text("job_url")) or "").strip(),
         "entry": _entry(service, fill),
         "context": fill.context(_context(service, values.get("job_context"))),
         "log_dir": _log_dir(service, fill),
@@ -127,8 +135,9 @@ def _image(service: Part) -> str | None:
 
 def _user(service: Part) -> str | None:
     user = service.text("user")
-    if user == "root":  # the default of the package, in every file that was made with its script
-        service.remark("user", "root is not taken over: the tasks run as you; see the setting user")
+    if user in _DEFAULT_USERS:
+        reason = f"{user} is not taken over: the tasks run as you; see the setting user"
+        service.remark("user", reason)
         return None
     return user
 
@@ -205,13 +214,13 @@ def _kerberos(kerberos: Part) -> Document:
     is_enabled, kdc = kerberos.flag("enabled"), kerberos.part("kdc")
     host, port = kdc.text("hostname"), kdc.whole("port")
     kdc.close()
-    primary, realm = kerberos.text("primary"), kerberos.text("realm")
+    primary, realm = kerberos.text("primary") or _DEFAULT_PRIMARY, kerberos.text("realm")
     secret = kerberos.text("keytab_secret")
     kerberos.warn(debug="has no meaning here")
     kerberos.close()
     if not is_enabled:
         return {}
-    for name, value in (("primary", primary), ("realm", realm), ("keytab_secret", secret)):
+    for name, value in (("realm", realm), ("keytab_secret", secret)):
         if not value:
             kerberos.fail(name, "is missing: a task needs it for its ticket")
     keytab = str(secret).rpartition("/")[2].removeprefix(_BASE64)
@@ -239,7 +248,7 @@ def _meaningless(service: Part) -> None:
         mesos_api_version="has no meaning here",
         region="has no meaning here: see the setting constraints",
     )
-    service.drop("virtual_network_name", "virtual_network_plugin_labels")  # go with _enabled
+    service.drop(*_OF_NETWORK)
 
 
 def _jobs(options: Part, gpu_image: str | None, origins: dict[Key, Key]) -> Document:
@@ -273,9 +282,10 @@ def _fields(part: Part, usual: Document, ours: Key, origins: dict[Key, Key]) -> 
     """The fields of a job of ours, from a section."""
     if "cpu" in part and "cpus" in part:
         part.fail("cpu", "and cpus are the same: give one of them")
+    cpus = "cpu" if "cpu" in part else "cpus"
     given = {
         "num": part.whole("count"),
-        "cpus": part.number("cpu") if "cpu" in part else part.number("cpus"),
+        "cpus": part.number(cpus),
         "gpus": part.whole("gpus"),
         "mem": part.number("mem"),
         "disk": part.number("disk"),
@@ -287,13 +297,32 @@ def _fields(part: Part, usual: Document, ours: Key, origins: dict[Key, Key]) -> 
         part.remark("disk_type", f"{kind} has no meaning here: disk space is that of the sandbox")
     network = "has no meaning here: tasks use the network of their node"
     part.warn(network=network, virtual_network_enabled=network, vip="has no meaning here")
+    part.drop(*_OF_NETWORK)
     part.close()
-    theirs = {"num": "count"}
+    theirs = {"num": "count", "cpus": cpus, "constraints": _PLACEMENT}
     for field in given:
         origins[*ours, field] = part.key_of(theirs.get(field, field))
     return {**usual, **{field: value for field, value in given.items() if value is not None}}
 
 
 def _constraints(part: Part) -> list[str] | None:
-    text = part.text("placement_constraint")
-    return [one.strip() for one in text.split(",") if one.strip()] if text else None
+    """``hostname:UNIQUE,rack:LIKE:a|b``, or the lists of Marathon in JSON."""
+    text = (part.text(_PLACEMENT) or "").strip()
+    found = _listed(part, text) if text.startswith("[") else text.split(",")
+    texts = [one.strip() for one in found if one.strip()]
+    for one in texts:
+        at(part.key_of(_PLACEMENT), parse_constraint, one)
+    return texts or None
+
+
+def _listed(part: Part, text: str) -> list[str]:
+    try:
+        found, _ = json_text.parse(text)
+    except Unreadable:
+        found = [None]
+    lists = [found] if found and isinstance(found[0], str) else found  # of a single one
+    for words in lists:
+        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+            form = 'hostname:UNIQUE or [["hostname", "UNIQUE"]]'
+            part.fail(_PLACEMENT, f"must be {form}, got {shortened(text, 60)!r}")
+    return [":".join(words) for words in lists]

@@ -11,11 +11,11 @@ from .native import checked
 from .reading import Tree
 from .tfjob import document as tfjob
 from .tfjob import on_kubernetes as tfjob_on_kubernetes
-from .translation import Document, JobFileError, Translation
+from .translation import NOTHING_BESIDE, Beside, Document, JobFileError, Translation
 
 
 class Reader(Protocol):
-    def to_ours(self, tree: dict[str, Any]) -> Translation: ...
+    def to_ours(self, tree: dict[str, Any], beside: Beside) -> Translation: ...
 
 
 class Format(Reader, Protocol):
@@ -39,14 +39,24 @@ def written(document: Document, format: str) -> str:
     return yaml_of(tfjob.from_ours(document))
 
 
-def translate(tree: Tree, for_kubernetes: bool = False) -> Translation:
+def rewritten_tfjob(tree: dict[str, Any], before: Document, after: Document) -> str:
+    """The TFJob *tree*, which means *before*, with what *after* changes of it."""
+    from .tfjob.rewriting import rewritten
+    from .writing import yaml_of
+
+    return yaml_of(rewritten(tree, before, after))
+
+
+def translate(tree: Tree, beside: Beside = NOTHING_BESIDE) -> Translation:
     """The document in our format; JobFileError with file and line if it is wrong."""
     foreign = next((one for one in FOREIGN if one.is_mine(tree.value)), None)
-    reader: Reader | None = tfjob_on_kubernetes if foreign is tfjob and for_kubernetes else foreign
+    reader: Reader | None = foreign
+    if foreign is tfjob and beside.is_kubernetes:
+        reader = tfjob_on_kubernetes
     try:
         if reader is None:
             return Translation(checked(tree.value))
-        found = reader.to_ours(tree.value)
+        found = reader.to_ours(tree.value, beside)
         return found.but(document=checked(found.document))
     except JobFileError as error:
         raise tree.locate(error.key, error.problem) from None

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..config.entry import entry_command
-from ..config.job import Job
+from ..config.job import TENSORBOARD, Job
 from ..config.jobs import FIELDS
 from ..config.settings import DEFAULTS
 from ..errors import SpecError
@@ -77,6 +77,29 @@ def changed(document: Document, changes: Document) -> Document:
         if isinstance(document.get(field), list) and changes.get(field):
             result[field] = [*document[field], *changes[field]]
     return result
+
+
+def without_commands(document: Document) -> Document:
+    """For a command that takes the place of the document's own, or of its function.
+
+    Servers go on serving, and TensorBoard is what it is. SpecError if nobody would run it.
+    """
+    has_entry = bool(document.get("entry"))
+    jobs = {name: _without_command(name, job, has_entry) for name, job in document["jobs"].items()}
+    if jobs and all(job.get("cmd") is not None or job.get("serve") for job in jobs.values()):
+        problem = "is run by no job: those of the file are servers, or TensorBoard"
+        raise SpecError(None, "cmd", problem)
+    gone = ("cmd", "entry", "context", "log_dir")
+    kept = {field: value for field, value in document.items() if field not in gone}
+    return {**kept, "jobs": jobs}
+
+
+def _without_command(name: str, job: Document, has_entry: bool) -> Document:
+    if name == "ps" and has_entry and job.get("cmd") is None:
+        return {**job, "serve": True}  # as it would beside the function
+    if job.get("task_type", name) == TENSORBOARD:
+        return job
+    return {field: value for field, value in job.items() if field != "cmd"}
 
 
 def _without(job: Document, changes: Document) -> Document:

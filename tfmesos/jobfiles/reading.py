@@ -14,6 +14,8 @@ MAX_BYTES = 1024 * 1024
 MAX_VALUES = 100_000  # an anchor may stand for many, and another one for many of these
 MAX_DEPTH = 50
 
+_HELM = "is a Helm template: render it first, with helm template"
+_OF_HELM = re.compile(r"\{\{-?\s*(?:\$?\.(?:Values|Release|Chart)\b|(?:include|if|range)\s)")
 _TOML = re.compile(r"(?:\s|#.*\n)*(?:[\w.\"-]+\s*=|\[\[?[\w.\"-]+\]\]?\s*$)", re.M)
 
 
@@ -23,6 +25,7 @@ class Tree(Record):
     name: str  # of the file
     value: dict[str, Any]
     lines: Mapping[Key, int]
+    left_out: tuple[str, ...] = ()  # other documents of the file
 
     def locate(self, key: Key, problem: str) -> JobFileError:
         """The error of *key*, with the file and the line, of the nearest key that has one."""
@@ -48,18 +51,28 @@ class Twice(Unreadable):
 
 def read(content: bytes, name: str) -> Tree:
     """The document in *content*, whose format its *name* tells; JobFileError if it is none."""
+    text = ""
     try:
         text = _text_of(content)
-        value, lines = _reader_of(name, text)(text)
+        value, lines, *others = _reader_of(name, text)(text)
     except RecursionError:
         raise JobFileError((), f"is nested more than {MAX_DEPTH} deep", name) from None
     except Unreadable as error:
         place = name if error.line is None else f"{name}:{error.line}"
-        raise JobFileError((), error.problem, place) from None
+        problem = _HELM if _is_of_helm(text, error.line) else error.problem
+        raise JobFileError((), problem, place) from None
     if not isinstance(value, dict):
         problem = "is empty" if value is None else "must hold keys with values"
         raise JobFileError((), f"{problem}: a job file begins with jobs, cmd, name ...", name)
-    return Tree(name, value, lines)
+    if "kind" in value and _is_of_helm(text):
+        raise JobFileError((), _HELM, name)
+    return Tree(name, value, lines, tuple(others))
+
+
+def _is_of_helm(text: str, line: int | None = None) -> bool:
+    """Do its braces say so, or those of the *line* that is no YAML?"""
+    here = text.splitlines()[line - 1 : line] if line else []
+    return bool(_OF_HELM.search(text)) or any(": {{" in one for one in here)
 
 
 def _text_of(content: bytes) -> str:

@@ -13,6 +13,8 @@ _NAME = r"(?:[\w-]+|\"[^\"]*\"|'[^']*')"
 _NAMES = rf"{_NAME}(?:\s*\.\s*{_NAME})*"
 _LINE = re.compile(rf"\s*(?:\[\s*({_NAMES})\s*\]|({_NAMES})\s*=)")
 
+_TOO_LONG = "is no TOML: it has a number of more than 64 bits"
+
 
 def parse(text: str) -> tuple[Any, dict[Key, int]]:
     try:
@@ -21,17 +23,21 @@ def parse(text: str) -> tuple[Any, dict[Key, int]]:
         found = re.fullmatch(r"(.*) \(at (?:line (\d+), .*|end of document)\)", str(error), re.S)
         problem, line = (found[1], found[2]) if found else (str(error), None)
         raise Unreadable(f"is no TOML: {problem}", int(line) if line else None) from None
-    _check_depth(value)
+    except ValueError:  # a number of thousands of digits
+        raise Unreadable(_TOO_LONG) from None
+    _check(value)
     return value, _lines(text, value)
 
 
-def _check_depth(value: Any, depth: int = 0) -> None:
+def _check(value: Any, depth: int = 0) -> None:
     if depth > MAX_DEPTH:
         raise Unreadable(f"is nested more than {MAX_DEPTH} deep")
+    if isinstance(value, int) and value.bit_length() > 64:
+        raise Unreadable(_TOO_LONG)
     for one in (
         value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     ):
-        _check_depth(one, depth + 1)
+        _check(one, depth + 1)
 
 
 def _lines(text: str, value: dict[str, Any]) -> dict[Key, int]:

@@ -4,7 +4,7 @@ Our own document is a dict: ``jobs`` (name -> fields of a Job, and ``serve``), `
 jobs without one, and every setting under its field's name. A module of another format has
 
 * ``is_mine(tree)``: does this document look like one of that format?
-* ``to_ours(tree)``: its ``Translation``; JobFileError for what cannot be done here
+* ``to_ours(tree, beside)``: its ``Translation``; JobFileError for what cannot be done here
 * ``from_ours(document)``: the other way round, where there is one; JobFileError with the key of
   our document that the format cannot express
 """
@@ -28,6 +28,17 @@ class Translation(Record):
     document: Document
     remarks: Sequence[str] = ()  # printed as one warning each
     origins: Mapping[Key, Key] = NOTHING  # key of ours -> key of theirs, for the lines of errors
+
+
+class Beside(Record):
+    """What is said beside a file, by flags or keywords, and matters to what the file means."""
+
+    is_kubernetes: bool = False  # where the tasks are to run
+    log_dir: str | None = None
+    mounted: tuple[str, ...] = ()  # paths in containers that have a volume
+
+
+NOTHING_BESIDE = Beside()
 
 
 class JobFileError(SpecError):

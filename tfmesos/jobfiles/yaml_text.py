@@ -52,22 +52,55 @@ _Loader.yaml_implicit_resolvers = {}
 add_words(_Loader)
 
 
-def parse(text: str) -> tuple[Any, dict[Key, int]]:
+def parse(text: str) -> tuple[Any, ...]:
+    """The value, the lines of its keys, and the names of documents that are left out."""
     try:
-        loader = _Loader(text)
+        nodes = [node for node in yaml.compose_all(text, _Loader) if not _is_empty(node)]
+        node, others = _chosen(nodes)
         reader = _Reader()
-        node = loader.get_single_node()
-        return (None if node is None else reader.value(node, ())), reader.lines
+        value = None if node is None else reader.value(node, ())
+        return value, reader.lines, *map(_title, others)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = error.problem or error.context or "is no YAML"
         if "'\\t'" in problem:
             problem = "has a tab before the first word: YAML is indented with spaces"
-        if problem == "but found another document":
-            problem = "a job file holds one document: another one begins here"
         raise Unreadable(problem, mark.line + 1 if mark else None) from None
     except yaml.YAMLError as error:
         raise Unreadable(f"is no YAML: {str(error).splitlines()[0]}") from None
+
+
+def _is_empty(node: Node) -> bool:
+    return isinstance(node, yaml.ScalarNode) and node.tag == _TAG + "null"
+
+
+def _chosen(nodes: list[Node]) -> tuple[Node | None, list[Node]]:
+    """The one document, or the one TFJob among manifests; and the others."""
+    found = [node for node in nodes if _words(node).get("kind", "").lower() == "tfjob"]
+    if len(nodes) < 2:
+        return (nodes[0] if nodes else None), []
+    if len(found) == 1:
+        return found[0], [node for node in nodes if node is not found[0]]
+    second = (found or nodes)[1]
+    problem = "a job file holds one document, or one TFJob: another one begins here"
+    raise Unreadable(problem, _line(second))
+
+
+def _words(node: Node) -> dict[str, str]:
+    """The keys of a mapping whose values are plain, and those of its metadata."""
+    pairs = node.value if isinstance(node, MappingNode) else []
+    return {
+        str(name.value): str(value.value)
+        for name, value in pairs
+        if isinstance(name, yaml.ScalarNode) and isinstance(value, yaml.ScalarNode)
+    }
+
+
+def _title(node: Node) -> str:
+    parts = node.value if isinstance(node, MappingNode) else []
+    about = (_words(value) for name, value in parts if name.value == "metadata")
+    name = next(about, {}).get("name", "")
+    return f"{_words(node).get('kind', 'the document')} {name}".strip()
 
 
 class _Reader:

@@ -3,7 +3,5 @@
 Decides nothing about a run. At the top lies the run itself; it imports the folders, and they do not
 import it. Among the folders imports point one way:
 
-    ship  <-  links  <-  screen  <-  engines
-                         screen  <-  caller
-    ship, links  <-  inputs
+    ship  <-  links  <-  screen  <-  caller
 """

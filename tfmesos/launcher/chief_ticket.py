@@ -1,4 +1,4 @@
-"""Runs kinit for the task of ``--local-chief``, as ``node/ticket.py`` does on a node."""
+"""Runs kinit for the task of ``--local-chief``, as ``node/task/ticket.py`` does on a node."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import time
 from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Callable, Mapping
 
-from ..node import kerberos, process
-from ..node.kerberos import RETRY_AFTER
+from ..node.task import kerberos
+from ..node.task.kerberos import RETRY_AFTER
+from ..shared import process
 
 
 class ChiefTicket:

@@ -12,9 +12,10 @@ from ..core.actions import Request
 from ..core.events import Event, Ticked
 from ..core.lifecycle import Lifecycle
 from ..core.rules import Rules
+from ..engines.api import Decider
+from ..engines.kinds import MESOS, kind_of
 from ..record import Record
-from .engines.choice import MESOS, kind_of, new_decider, rules_of
-from .engines.engine import Decider
+from .engine_choice import new_decider, rules_of
 
 if TYPE_CHECKING:
     from .local_chief import LocalChief
@@ -46,10 +47,10 @@ class Beginning(Record):
             tensorboard_stays=config.tensorboard_stays,
             stop_grace=config.kill_grace,
             has_finalizer=config.finalizer is not None,
-            nodes_alike=config.is_local or config.all_in_images,
+            nodes_alike=kind_of(config).is_here or config.all_in_images,
             local=None if chief is None else (chief.task, chief.task_id, chief.address),
         )
-        engine = kind_of(config), tuple(rules_of(config).items())
+        engine = kind_of(config).name, tuple(rules_of(config).items())
         return cls(run_id, now, config.jobs, rules, seed, *engine)
 
     def lifecycle(self) -> Lifecycle:

@@ -20,12 +20,13 @@ from ..config.launch import LaunchConfig
 from ..core.events import Event, TaskExited, TaskReady
 from ..errors import SpecError
 from ..json_types import Json
-from ..node import guard, process
-from ..node.address import join_address
-from ..node.host import SHIP_DIR
-from ..node.port import Port
-from ..node.secrets import Secrets
-from ..node.steps import Steps
+from ..node.process import guard
+from ..node.task.port import Port, why_refused
+from ..node.task.secrets import Secrets
+from ..node.task.steps import Steps
+from ..node.task.workspace import SHIP_DIR
+from ..shared import process
+from ..shared.address import join_address
 from .chief_ticket import ChiefTicket
 
 _HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -63,7 +64,7 @@ class LocalChief:
         try:
             port = Port(family_of(host), wanted, is_wish)
         except OSError as error:
-            problem = f"{wanted} cannot be had on this machine: {error.strerror}"
+            problem = f"{wanted} is not free on this machine: {why_refused(wanted, error)}"
             raise SpecError(self.task.job.name, "port", problem) from None
         if port.remark:
             self._say(f"{self.task.name} {port.remark}")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Mapping
 
+from ..engines.api import Driver
 from ..errors import FrameError
-from ..node import undelivered, wire
-from .engines.engine import Driver
+from ..shared import undelivered, wire
+from .links.exchange import Output
 from .links.listener import Listener
-from .links.runner_reports import Output
 
 FETCHES = 16  # sandboxes that are read at once, each up to 32 MiB
 
@@ -39,7 +39,9 @@ class MissingOutput:
         async with self._fetching:
             if not await self._fetch(task_id, received, output):
                 what = f"the last output of {self._names[task_id]} may be missing"
-                self._say(f"{what}: its runner could not report", "warning")
+                is_there = self._listener.is_connected(task_id)
+                why = "has not ended in time" if is_there else "could not report"
+                self._say(f"{what}: its runner {why}", "warning")
 
     async def _fetch(self, task_id: str, received: int, output: Output) -> bool:
         """What the runner left in its sandbox; is it all that was missing?"""

@@ -12,6 +12,8 @@ from .links.usage import Usage
 class Observer:
     """This one looks away. None of its methods may wait or raise."""
 
+    wants_progress = False  # if not, the runners need not tell it
+
     def begun(self, beginning: Beginning) -> None:
         """What the deciders start from."""
 
@@ -27,12 +29,16 @@ class Observer:
     def measured(self, task: str, usage: Usage) -> None:
         """What it uses, every few seconds."""
 
+    def progressed(self, task: str, line: str) -> None:
+        """How a line looks that the task rewrites: a progress bar; empty when it has ended."""
+
 
 class Observers(Observer):
     """Several who look on, told one after another."""
 
     def __init__(self, *observers: Observer) -> None:
         self._observers = observers
+        self.wants_progress = any(one.wants_progress for one in observers)
 
     def begun(self, beginning: Beginning) -> None:
         for one in self._observers:
@@ -53,3 +59,7 @@ class Observers(Observer):
     def measured(self, task: str, usage: Usage) -> None:
         for one in self._observers:
             one.measured(task, usage)
+
+    def progressed(self, task: str, line: str) -> None:
+        for one in self._observers:
+            one.progressed(task, line)

@@ -13,6 +13,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .. import daemon_threads
 from ..config.launch import LaunchConfig
 from ..core import actions as do
 from ..core import events as happened
@@ -20,15 +21,17 @@ from ..core.actions import ClusterSpec
 from ..core.lifecycle import Lifecycle
 from ..core.outcome import Outcome
 from ..core.phases import Phase
+from ..engines.api import Context, Decider, Driver, Setup
 from ..errors import Interrupted, SpecError, TFMesosError
-from ..node.address import split_address
 from ..record import Record
+from ..shared.address import split_address
 from .deciders import Beginning, Deciders
-from .engines.choice import new_setup
-from .engines.engine import Decider, Driver, Setup
+from .engine_choice import new_setup
 from .interrupt import StopRequests
 from .links import payload
 from .links.brought import Brought
+from .links.exchange import Limits, Sinks, Supplies
+from .links.last_lines import joined
 from .links.listener import Listener
 from .links.messages import (
     prepare_message,
@@ -71,9 +74,10 @@ class Run:
 
         *bring_to* is where the files go that tasks bring home.
         """
-        self.config = config.but(progress_every=progress_every(config, console))
-        self._console, self._on_ready = console, on_ready
         self._observer = observer or Observer()
+        every = progress_every(config, console, self._observer)
+        self.config = config.but(progress_every=every)
+        self._console, self._on_ready = console, on_ready
         self._on_failure = on_failure if config.has_servers else None
         self.id = f"tfmesos-{run_id}"
         self._view = View(config, console, self._observer)
@@ -140,8 +144,7 @@ class Run:
 
     def interrupt(self) -> None:
         """Ctrl-C. A task in this terminal got it, too, and may go on; pressed twice it is ours."""
-        now = asyncio.get_running_loop().time()
-        is_second = self.stop_requests.is_second_ctrl_c(now)
+        is_second = self.stop_requests.is_second_ctrl_c(asyncio.get_running_loop().time())
         if is_second or self._chief is None or not self._chief.is_running:
             self.request_stop("interrupted", Interrupted.exit_code)
 
@@ -150,6 +153,7 @@ class Run:
 
         Raises SpecError if something was wrong before anything had started.
         """
+        daemon_threads.use()
         began_at = asyncio.get_running_loop().time()
         async with AsyncExitStack() as stack:
             try:
@@ -177,8 +181,10 @@ class Run:
     async def _open(self, stack: AsyncExitStack, began_at: float) -> None:
         stops = self.stop_requests
         await self._shipment.pack(stack, stops.unless_requested)
-        console, named = self._console, self._console.named
-        setup = new_setup(self.config, self.id, console.say, named, stops.unless_requested)
+        console = self._console
+        setup = new_setup(
+            Context(self.config, self.id, console.say, console.named, stops.unless_requested)
+        )
         for text in self.config.warnings:
             console.say(text, "warning")
         await setup.open(stack, began_at, lambda: stops.is_hurried)
@@ -205,17 +211,20 @@ class Run:
     def _new_listener(self) -> Listener:
         return Listener(
             self.id,
-            self._events.put_nowait,
-            self._view.output,
-            measured=self._view.measured,
-            progressed=self._view.progressed,
-            grace=runner_grace(self.config),
-            silent_after=silent_after(self.config),
+            Sinks(
+                emit=self._events.put_nowait,
+                output=self._view.output,
+                measured=self._view.measured,
+                progressed=self._view.progressed,
+                collected=self._brought,
+            ),
+            Supplies(
+                runners=payload.runners(),
+                packs=self._shipment.packs,
+                on_sent=self._shipment.sent,
+            ),
+            Limits(grace=runner_grace(self.config), silent_after=silent_after(self.config)),
             dismisses=self._on_failure is None,
-            runners=payload.runners(),
-            packs=self._shipment.packs,
-            on_sent=self._shipment.sent,
-            brought=self._brought,
         )
 
     def _open_engine(self, setup: Setup, engine: Decider) -> None:
@@ -227,7 +236,11 @@ class Run:
 
     def _new_starts(self, lifecycle: Lifecycle) -> Starts:
         return Starts(
-            *(self.config, self._listener, self._chief, self._events.put_nowait, self._beside),
+            self.config,
+            self._listener,
+            self._chief,
+            self._events.put_nowait,
+            self._beside,
             is_running=lambda: lifecycle.phase is Phase.RUNNING,
         )
 
@@ -301,7 +314,10 @@ class Run:
         """The outcome with the place of the culprit's sandbox, and its end if we had none."""
         if outcome.cause is None:
             return outcome
-        return outcome.but(cause=await self._driver.explain(outcome.cause))
+        cause = await self._driver.explain(outcome.cause)
+        if not cause.is_reported:
+            cause = cause.but(tail=joined(self._listener.last_lines(cause.task_id), cause.tail))
+        return outcome.but(cause=cause)
 
     async def _with_all_output(self, outcome: Outcome) -> Outcome:
         """Show what tasks have written that ended, or say that it is missing."""

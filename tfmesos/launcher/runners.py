@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ..config.job import Task
 from ..config.launch import LaunchConfig
 from ..config.secret import Secret
-from .engines.engine import Setup
+from ..engines.api import Setup
 from .links.listener import Listener
 from .links.messages import runner_settings, stub_settings
 from .shipment import Shipment

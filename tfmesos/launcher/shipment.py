@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, ExitStack
 from typing import TYPE_CHECKING
 
 from ..config.launch import LaunchConfig
 from ..config.secret import without_password
 from ..config.shipping import Ship
+from ..engines.api import UnlessStopped
+from ..engines.kinds import kind_of
 from ..errors import CannotWrite, SpecError
 from ..json_types import Json
-from ..node.files import SHIP
+from ..node.task.files import SHIP
 from ..text import count, size_text
-from .engines.engine import UnlessStopped
 from .screen.console import Console
 from .ship.progress import ShipProgress
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 LARGE = 20 * 1024 * 1024  # bytes; what is shipped then is worth a look
 NAMED = 3  # of the largest files
 SAID_AFTER = 1.0  # seconds
+GIVE_UP = 1.0  # seconds for a thread to notice that nobody wants its work any more
 
 
 class Shipment:
@@ -52,14 +53,13 @@ class Shipment:
         if ship is None:
             return
         fetched = await self._fetch(ship, unless_stopped)
-        say, is_given_up = self._console.say, threading.Event()
-        packing = Packing(ship, fetched, not self._config.is_local, is_given_up.is_set)
+        packing = Packing(ship, fetched, is_deflated=not kind_of(self._config).is_here)
+        say = self._console.say
         soon = asyncio.get_running_loop().call_later(SAID_AFTER, say, "packing the files to ship")
         try:
-            pack = await unless_stopped(asyncio.to_thread(packing.pack))
+            pack = await packing.run(unless_stopped)
         finally:
             soon.cancel()
-            is_given_up.set()
         stack.callback(pack.close)
         say(*packing.summary(pack))
         self.packs = {SHIP: pack}
@@ -90,22 +90,37 @@ class Shipment:
 class Packing:
     """Goes on in a thread, for a disk may be slow."""
 
-    def __init__(
-        self, ship: Ship, fetched: Fetched, is_deflated: bool, is_given_up: Callable[[], bool]
-    ) -> None:
+    def __init__(self, ship: Ship, fetched: Fetched, is_deflated: bool) -> None:
         from .ship.tree import Tree
 
-        self._ship, self._fetched = ship, fetched
-        self._is_deflated, self._is_given_up = is_deflated, is_given_up
-        self._tree = Tree()
+        self._ship, self._fetched, self._is_deflated = ship, fetched, is_deflated
+        self._given_up = threading.Event()
+        self._tree = Tree(self._given_up.is_set)
 
-    def pack(self) -> Pack:
-        """The caller has to close it."""
+    async def run(self, unless_stopped: UnlessStopped) -> Pack:
+        """The caller has to close it. If it is stopped, its thread may go on, but not for long."""
+        import tempfile
+
+        with ExitStack() as stack:
+            place = ""
+            if self._fetched:
+                removed = tempfile.TemporaryDirectory(prefix="tfmesos-", ignore_cleanup_errors=True)
+                place = stack.enter_context(removed)
+            work = asyncio.ensure_future(asyncio.to_thread(self._pack_at, place))
+            try:
+                return await unless_stopped(_result(work))
+            finally:
+                self._given_up.set()
+                if not work.done():
+                    work.add_done_callback(_close_unwanted)
+                    await asyncio.wait({work}, timeout=GIVE_UP)
+
+    def _pack_at(self, place: str) -> Pack:
         if not self._fetched:
             return self._pack(self._ship)
         from .ship.addresses import on_disk
 
-        with on_disk(self._ship, self._fetched) as ship:
+        with on_disk(self._ship, self._fetched, place, self._given_up.is_set) as ship:
             return self._pack(ship)
 
     def _pack(self, ship: Ship) -> Pack:
@@ -120,7 +135,7 @@ class Packing:
             contents = tempfile.TemporaryFile(buffering=0)
         except OSError as error:
             raise CannotWrite(f"no room here for what is shipped: {error.strerror}") from error
-        packer = Packer(contents, ship.limit, self._is_deflated, self._is_given_up)
+        packer = Packer(contents, ship.limit, self._is_deflated, self._given_up.is_set)
         try:
             return packer.pack(self._tree)
         except BaseException as error:
@@ -143,3 +158,13 @@ class Packing:
         if pack.size < LARGE:
             return shipped, "info"
         return f"{shipped} to each task; {self._largest()}", "warning"
+
+
+async def _result(work: asyncio.Future[Pack]) -> Pack:
+    """Whoever waits for it may be cancelled; the thread cannot."""
+    return await asyncio.shield(work)
+
+
+def _close_unwanted(work: asyncio.Future[Pack]) -> None:
+    if not work.cancelled() and work.exception() is None:
+        work.result().close()

@@ -23,14 +23,16 @@ log = logging.getLogger(__name__)
 DRAW_EVERY = 0.1  # seconds between two versions of the table, at least
 CLOCK_EVERY = 1.0  # seconds between two, at most, while times pass
 MOST_TASKS = 100  # more than most terminals have rows for
+NOTE_EVERY = 1.0  # seconds between two looks at a progress bar that only the observer sees
 PROGRESS_OF_ALL = 0.005  # seconds, of the tasks together, between two looks at a progress bar
 LONGEST = 300  # characters of one
 
 
-def progress_every(config: LaunchConfig, console: Console) -> float:
+def progress_every(config: LaunchConfig, console: Console, observer: Observer) -> float:
     """Seconds between two looks at the progress bar of a task: many tell less often. 0: none."""
-    is_seen = console.is_live and not config.local_chief
-    return max(DRAW_EVERY, PROGRESS_OF_ALL * config.size) if is_seen else 0.0
+    if console.is_live and not config.local_chief:
+        return max(DRAW_EVERY, PROGRESS_OF_ALL * config.size)
+    return max(NOTE_EVERY, PROGRESS_OF_ALL * config.size) if observer.wants_progress else 0.0
 
 
 class View:
@@ -56,8 +58,10 @@ class View:
             self._news.set()
 
     def progressed(self, task_id: str, line: str) -> None:
-        self._progress[task_id] = line[:LONGEST]
-        self._news.set()
+        self._observer.progressed(self.names.get(task_id, task_id), line[:LONGEST])
+        if self._console.is_live:
+            self._progress[task_id] = line[:LONGEST]
+            self._news.set()
 
     def changed(self) -> None:
         """Something has happened."""

@@ -9,7 +9,7 @@ import json
 import os
 import sys
 
-from .tf_server import CannotServe, import_tensorflow, start
+from .tf_server import CannotServe, device_counts, import_tensorflow, start
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,9 +90,9 @@ def _check_parameters(function: Callable[..., Any], name: str) -> None:
 
 
 def make_log_dir(environ: Mapping[str, str]) -> str:
-    """What was given, or a directory in the sandbox. It exists then, if it is not a URL."""
-    sandbox = environ.get("MESOS_SANDBOX") or os.getcwd()
-    log_dir = environ.get("TFMESOS_LOG_DIR") or os.path.join(sandbox, "logs")
+    """What was given, or a directory in that of the task. It exists then, if it is not a URL."""
+    own = environ.get("TFMESOS_TASK_DIR") or os.getcwd()
+    log_dir = environ.get("TFMESOS_LOG_DIR") or os.path.join(own, "logs")
     if "://" not in log_dir:
         os.makedirs(log_dir, exist_ok=True)
     return log_dir
@@ -103,11 +103,12 @@ def make_server(environ: Mapping[str, str]) -> Any:
     tf = import_tensorflow()
     config = json.loads(environ["TF_CONFIG"])
     cluster, task = config["cluster"], config["task"]
+    amounts = {"cpus": float(environ["TFMESOS_CPUS"]), "gpus": float(environ["TFMESOS_GPUS"])}
     if task["type"] not in cluster:
-        return tf.distribute.Server.create_local_server()
+        return tf.distribute.Server.create_local_server(config=device_counts(tf, amounts))
     indexed = {name: dict(enumerate(addresses)) for name, addresses in cluster.items()}
     place = {"cluster": indexed, "job": task["type"], "index": task["index"]}
-    return start(tf, {**place, "protocol": environ["TFMESOS_PROTOCOL"]})
+    return start(tf, {**place, **amounts, "protocol": environ["TFMESOS_PROTOCOL"]})
 
 
 def filled(value: Any, log_dir: str) -> Any:

@@ -20,7 +20,10 @@ else:  # what importlib is made of; its own import is not cheap
     from _frozen_importlib import ModuleSpec
 
 TOO_OLD = "Python 3.8 or newer is needed"
-PACKAGES = ("tfmesos", "tfmesos.node")
+PACKAGES = (
+    *("tfmesos", "tfmesos.shared", "tfmesos.node"),
+    *("tfmesos.node.link", "tfmesos.node.process", "tfmesos.node.task"),
+)
 
 
 class Importer:

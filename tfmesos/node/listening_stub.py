@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 
-from .stdlib import socket
+from ..shared.stdlib import socket
 from .stub import Refused, encrypted, leave, receive
 
 TYPE_CHECKING = False

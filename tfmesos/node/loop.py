@@ -8,7 +8,7 @@ from __future__ import annotations
 import select
 import time
 
-from .stdlib import signal, socket
+from ..shared.stdlib import signal, socket
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

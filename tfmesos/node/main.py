@@ -7,7 +7,7 @@ import sys
 
 from ..errors import NODE_REFUSED, RUNNER_BROKEN
 from .loop import Loop
-from .output import complain
+from .process.output import complain
 from .runner import Runner
 from .settings import read_settings
 
@@ -15,11 +15,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .stdlib import socket
+    from ..shared.stdlib import socket
 
 
-def main(stub: Sequence[str], connection: socket.socket) -> int:
-    """The exit code of the task, which *stub* has begun: its settings and its connection."""
+def main(stub: Sequence[str], connection: socket.socket | None = None) -> int:
+    """The exit code of the task: *stub* are the settings of its stub.
+
+    If the stub has reached the launcher, this is the *connection*.
+    """
     try:
         with Loop() as loop:
             return Runner(loop, read_settings(stub, os.environ), connection).run()

@@ -10,34 +10,35 @@ import os
 import sys
 import time
 
-from ..errors import EVICTED, PORT_TAKEN
-from . import host, output, process, scratch
-from .child import Child
-from .files import Files
-from .guard import Guard
-from .link import Link
+from ..errors import EVICTED
+from ..shared import process, scratch
+from ..shared.stdlib import signal
+from ..shared.timings import DEAD_SERVER_TIMEOUT, GOODBYE_TIMEOUT, OUTPUT_PAUSE
+from .link.connection import Link
+from .link.outbox import Outbox
+from .link.pace import Pace
 from .loop import Loop
-from .outbox import Outbox, Pace
-from .output import Output
-from .port import Port
-from .runner_secrets import RunnerSecrets
-from .stdlib import signal
-from .steps import STOPPED, Steps
-from .usage import Usage
+from .process import output
+from .process.child import Child
+from .process.guard import Guard
+from .process.output import Output
+from .process.usage import Usage
+from .task import host, workspace
+from .task.files import Files
+from .task.listening import tell_ready
+from .task.port import Port, refusal
+from .task.runner_secrets import RunnerSecrets
+from .task.steps import STOPPED, Steps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .process import Ending
+    from ..shared.process import Ending
+    from ..shared.stdlib import socket
+    from ..shared.wire import Message
     from .settings import Settings
-    from .stdlib import socket
-    from .tf_process import ServerProcess
-    from .wire import Message
-
-GOODBYE_TIMEOUT = 10.0  # seconds for the launcher to take something more of our last messages
-DEAD_SERVER_TIMEOUT = 60.0  # the same, while we answer for a server that has ended
-OUTPUT_PAUSE = 0.25  # seconds at most that a command waits for the launcher to take its output
+    from .task.start_tf_server import ServerProcess
 
 
 class Runner:
@@ -47,7 +48,7 @@ class Runner:
     looks at next, and stops the process that runs just then.
     """
 
-    def __init__(self, loop: Loop, settings: Settings, connection: socket.socket) -> None:
+    def __init__(self, loop: Loop, settings: Settings, connection: socket.socket | None) -> None:
         self._loop, self._settings, self._connection = loop, settings, connection
         self._outbox = Outbox()
         self._outbox.on_room = self._resume_output
@@ -55,6 +56,7 @@ class Runner:
         self._output = Output(self._outbox)
         self._usage = Usage(loop, settings.task)
         self._link = Link(loop, settings, self._outbox, self._receive, self._stop, self._heartbeat)
+        self._workspace = workspace.Workspace(settings, self._get_guard)
         self._files = Files(loop, self._link, settings)
         self._secrets = RunnerSecrets(loop, settings, self._get_guard, self._output.say)
         self._start: Message = {}
@@ -63,7 +65,8 @@ class Runner:
         self._server: ServerProcess | None = None
         self._not_started: Ending | None = None  # why there is no server
         self._stop_grace: float | None = None  # seconds from SIGTERM to SIGKILL, once stopping
-        self._evicted = False  # was it the agent, and not the launcher, who stopped us?
+        self._evicted = False  # was it the node, and not the launcher, that stopped us?
+        self._was_stopped = False  # by the launcher, when it ended
         self._dismissed = False  # does the launcher know of our end?
         self._gave_up = False  # waiting for that
         self._held: int | None = None  # our hold on the directory of the embedded Mesos
@@ -77,25 +80,23 @@ class Runner:
             code, _ = self._run_task()
         finally:
             self._secrets.remove()
+            self._workspace.remove()
             self._link.close()
             if self._server is not None:
                 self._server.close()
             if self._guard is not None:
                 self._guard.close()
         if not self._dismissed and not self._settings.same_machine:
-            from . import undelivered  # is rarely needed
+            from ..shared import undelivered  # is rarely needed
 
             frames = self._outbox.undelivered()
             undelivered.leave(self._outbox.acked, frames, output.complain)
         if self._link.failure is not None:
             output.complain(self._link.failure[1])
-            self._remove_scratch()
-        return code
-
-    def _remove_scratch(self) -> None:
-        """The embedded Mesos ends with its launcher and leaves its directory to us."""
-        if self._held is not None:
-            scratch.remove_unless_held(self._settings.scratch, self._held)
+            if self._held is not None:  # the embedded Mesos leaves its directory to us
+                scratch.remove_unless_held(self._settings.scratch, self._held)
+        # For the operator a task that its own run has stopped has not failed.
+        return 0 if self._was_stopped and self._dismissed else code
 
     def _run_task(self) -> Ending:
         self._link.open(self._connection)
@@ -105,20 +106,20 @@ class Runner:
         self._outbox.drops = not self._settings.same_machine
         if self._settings.scratch:
             self._held = scratch.hold(self._settings.scratch)
-        problem = self._secrets.bring(lambda: self._stopping)
+        problem = self._workspace.open() or self._secrets.bring(lambda: self._stopping)
         if problem := problem or self._files.fetch(lambda: self._stopping):
             return self._report(problem, [])
         try:
             port = Port(self._link.family, self._settings.port, self._settings.port_is_wish)
         except OSError as error:
-            reason = f"could not have port {self._settings.port}: {error.strerror}"
-            return self._report((PORT_TAKEN, reason), [])
+            return self._report(refusal(self._settings.port, error), [])
         with port:
             return self._run_at(port)
 
     def _run_at(self, port: Port) -> Ending:
         """Register with this port, wait for the start, and run the command or the server."""
-        self._register(port.number)
+        self._port = port.number
+        self._register(self._port)
         self._loop.run_until(lambda: self._start or self._stopping or self._server_failed)
         if self._stopping:
             return self._report(self._stopped("was stopped before it started"), [])
@@ -134,12 +135,12 @@ class Runner:
 
     def _register(self, port: int) -> None:
         python = ".".join(map(str, sys.version_info[:3]))
-        address = {"host": self._link.host, "port": port}
-        self._outbox.add({"type": "register", "pid": os.getpid(), "python": python, **address})
+        where = {"host": self._link.host, "port": port, **self._workspace.remark}
+        self._outbox.add({"type": "register", "pid": os.getpid(), "python": python, **where})
 
     def _run_command(self) -> Ending:
         """The initializer, the command and the finalizer, as far as they are given."""
-        cwd, wanted = host.directory(self._start, self._settings.env)
+        cwd, wanted = workspace.of_command(self._start, self._settings.env)
         if self._start.get("cwd_is_given") and cwd != wanted:
             missing = f"there is no directory {wanted} (its cwd)"
             return self._report((1, f"could not be started: {missing}"), [])
@@ -155,7 +156,7 @@ class Runner:
                 tail = self._output.tail.lines()
         assert steps.ending is not None
         if self._settings.bring:
-            from .bring import Bring  # most tasks bring nothing
+            from .task.bring import Bring  # most tasks bring nothing
 
             bring = Bring(self._loop, self._outbox, self._settings, self._is_cut, self._output.say)
             bring.send(cwd, [steps.filled(glob) for glob in self._settings.bring])
@@ -194,8 +195,8 @@ class Runner:
     def _step_began(self, name: str, child: Child) -> None:
         self._child = child
         if name == "command":
-            self._outbox.add({"type": "ready"})
             self._output.begin()
+            tell_ready(self._loop, self._settings, self._port, child, self._outbox)
         elif name == "finalizer" and self._stop_grace is not None:
             self._loop.after(self._stop_grace, child.kill)
 
@@ -215,7 +216,7 @@ class Runner:
         return self._report_and_answer(reservation, (code, reason))
 
     def _report_and_answer(self, reservation: socket.socket, ending: Ending) -> Ending:
-        from .dead_server import DeadServer  # most tasks have a command
+        from .task.dead_server import DeadServer  # most tasks have a command
 
         dead = DeadServer(self._loop, reservation, f"{self._settings.name} {ending[1]}")
         try:
@@ -225,13 +226,17 @@ class Runner:
 
     def _start_server(self, message: Message) -> None:
         """Start the process of the server now: importing TensorFlow takes it seconds."""
-        from .tf_process import ServerProcess  # most tasks have a command
+        from .task.start_tf_server import ServerProcess  # most tasks have a command
 
         self._output.forward = bool(message.get("forward", True))
         try:
             server = ServerProcess(
-                *(self._loop, self._get_guard(), self._settings, message),
-                *(self._secrets, self._take_output),
+                self._loop,
+                self._get_guard(),
+                self._settings,
+                message,
+                self._secrets,
+                self._take_output,
             )
         except (OSError, ValueError) as error:
             self._not_started = process.could_not_start(sys.executable, error)
@@ -258,13 +263,14 @@ class Runner:
             self._guard.kill_orphans()  # daemons that left the session
         self._files.remove()
         self._secrets.remove()
+        self._workspace.remove()
         if self._output.copy is not None:
             self._output.copy.close()
         code, reason = ending
         if self._evicted:  # a command that ends well then has not done its work all the same
             code, reason = code or STOPPED, f"{EVICTED}: it {reason}"
         text = reason.encode("utf-8", "backslashreplace").decode("utf-8")
-        is_ours = self._stopping and not self._evicted
+        is_ours = self._was_stopped = self._stopping and not self._evicted
         report = {"type": "exit", "code": code, "reason": text, "tail": tail, "stopped": is_ours}
         self._outbox.add(report)
         if not self._settings.same_machine:
@@ -310,7 +316,7 @@ class Runner:
 
     def _report_hang(self, child: Child, grace: float) -> None:
         """Say what the command is doing, and stop it then."""
-        from . import hang_report  # is rarely needed
+        from .process import hang_report  # is rarely needed
 
         self._output.forward = True
         peers = hang_report.peers(self._start, self._settings)

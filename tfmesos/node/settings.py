@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from . import process, timings
-from .address import split_address
-from .handshake import NOBODY, STUB_SETTINGS
+from ..shared import process, timings
+from ..shared.address import split_address
+from ..shared.handshake import NOBODY, STUB_SETTINGS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ class Settings:
         self.bring_limit = int(values.get("bring_limit") or 0)  # bytes
         self.port = int(values.get("port") or 0)  # 0: any free one
         self.port_is_wish = bool(values.get("port_is_wish"))  # may it be another one?
+        self.is_ready_when_it_listens = bool(values.get("is_ready_when_it_listens"))
         self.scratch = str(values.get("scratch") or "")  # to remove if the launcher dies
         # Is the launcher on this machine? Then it is waited for while it is stopped, however long,
         # and so is whoever reads its output.

@@ -42,8 +42,7 @@ def import_tensorflow() -> Any:
         import tensorflow
     except ImportError as error:
         problem = f"TensorFlow cannot be imported by {sys.executable} ({error})"
-        way_out = "install it there, or name another interpreter, or an image that has it"
-        raise CannotServe(f"{problem}: {way_out}") from error
+        raise CannotServe(problem) from error
     if not hasattr(getattr(tensorflow, "distribute", None), "Server"):
         version = getattr(tensorflow, "__version__", "of unknown version")
         problem = f"TensorFlow {version} of {sys.executable} is too old"
@@ -63,7 +62,7 @@ def start(tf: Any, task: dict[str, Any]) -> Any:
             job_name=task["job"],
             task_index=task["index"],
             protocol=task["protocol"],
-            config=_device_counts(tf, task) if "cpus" in task else None,
+            config=device_counts(tf, task),
         )
     except Exception as error:  # TensorFlow has no common base for what can go wrong here
         address = cluster[task["job"]][task["index"]]
@@ -72,7 +71,8 @@ def start(tf: Any, task: dict[str, Any]) -> Any:
         raise CannotServe(f"no TensorFlow server at {where}: {words[0]}") from error
 
 
-def _device_counts(tf: Any, task: dict[str, Any]) -> Any:
+def device_counts(tf: Any, task: dict[str, Any]) -> Any:
+    """Of the resources of *task*, for the sessions of its server."""
     devices = {"CPU": max(1, int(task["cpus"])), "GPU": int(task["gpus"])}
     return tf.compat.v1.ConfigProto(device_count=devices)
 

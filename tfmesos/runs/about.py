@@ -29,11 +29,14 @@ def about(
     arguments: Sequence[str] | None,
     cwd: str,
     began: float,
+    shown: Sequence[str] | None = None,
 ) -> Json:
+    """*shown* is what the list of runs shows of *argv*; None: all."""
     return {
         "id": run_id,
         "began": began,
         "command": list(map(without_password, argv)),
+        "shown": list(map(without_password, argv if shown is None else shown)),
         "arguments": None if arguments is None else list(map(without_password, arguments)),
         "cwd": cwd,
         "name": config.name,
@@ -43,6 +46,13 @@ def about(
         "launcher": to_json(this_process()),
         "versions": {"tfmesos": __version__, "python": ".".join(map(str, sys.version_info[:3]))},
     }
+
+
+def program() -> list[str]:
+    """The command line of a program of the user's, as they would say it."""
+    if "ipykernel" in sys.modules:
+        return ["notebook"]
+    return ["python", *(word for word in sys.argv if word)]
 
 
 def settings_of(config: LaunchConfig) -> Json:

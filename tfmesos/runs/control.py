@@ -17,7 +17,7 @@ from typing import Self
 
 from ..errors import EngineError, TFMesosError
 from ..json_types import Json
-from ..node import json_reader
+from ..shared import json_reader
 from .directory import RunDirectory
 
 LONGEST_PATH = 107  # bytes that Linux has for the path of a socket

@@ -6,6 +6,8 @@ import os
 import signal
 from contextlib import suppress
 
+READY, DISCARDED = "ready", "discarded"  # what is said after the id of the run
+
 
 class Handover:
     """Two processes from here on: one has the terminal and waits, the other has the run.
@@ -23,26 +25,38 @@ class Handover:
             os.setsid()
             _to_nowhere(0, 1)
 
-    def ready(self, run_id: str) -> None:
+    def named(self, run_id: str) -> None:
+        """The run has a record, by which it can be found."""
+        self._tell(f"{run_id}\n")
+
+    def discarded(self) -> None:
+        """It has none after all: nothing was started."""
+        self._tell(f"{DISCARDED}\n")
+
+    def ready(self) -> None:
         """The tasks run: the terminal is needed no longer."""
         if self._link >= 0:
             _to_nowhere(2)
-            with suppress(OSError):  # nobody waits any more
-                os.write(self._link, run_id.encode())
+            self._tell(f"{READY}\n")
             os.close(self._link)
             self._link = -1
 
-    def wait(self) -> str | int:
-        """The id of the run when it is ready; the exit code of one that never was."""
+    def _tell(self, text: str) -> None:
+        with suppress(OSError):  # nobody waits any more
+            os.write(self._link, text.encode())
+
+    def wait(self) -> tuple[str, int]:
+        """The id of the run, if it has one, and 0 when it is ready, or else its exit code."""
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda number, _: os.kill(self._child, number))
         with open(self._link, "rb") as link:
-            run_id = link.read().decode()
-        if run_id:
-            return run_id
+            told = link.read().decode().split()
+        run_id = "" if DISCARDED in told else "".join(told[:1])
+        if READY in told:
+            return run_id, 0
         _, status = os.waitpid(self._child, 0)
         code = os.waitstatus_to_exitcode(status)
-        return code if code >= 0 else 128 - code
+        return run_id, code if code >= 0 else 128 - code
 
 
 def _to_nowhere(*streams: int) -> None:

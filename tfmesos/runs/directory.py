@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ..json_types import Json
-from ..node import json_reader
+from ..record import Record
+from ..shared import json_reader
+from ..text import count, some
 from .launcher_process import LauncherProcess
 from .values import from_json
 
@@ -20,13 +23,28 @@ def log_name(task: str) -> str:
     return f"{task.replace(':', '-')}.log"
 
 
+class Missing(Record):
+    """What is not in the record, and why."""
+
+    why: str
+    lines: dict[str, int]  # by task; of a run that goes on nobody has counted them
+
+    def __str__(self) -> str:
+        tasks = [f"{count(number, 'line')} of {name}" for name, number in self.lines.items()]
+        return f"the record is not complete ({self.why})" + (
+            f": it lacks {some(tasks, most=8)}" if tasks else ""
+        )
+
+
 class RunDirectory:
     def __init__(self, path: Path) -> None:
         self.path, self.id = path, path.name
         self.about_file = path / "run.json"
         self.events_file = path / "events.jsonl"
         self.measurements_file = path / "measurements.jsonl"
+        self.progress_file = path / "progress.jsonl"
         self.outcome_file = path / "outcome.json"
+        self.incomplete_file = path / "incomplete.json"
         self.socket_file = path / "control"
         self.commit_file = path / "commit"
         self.output = path / "output"
@@ -63,6 +81,17 @@ class RunDirectory:
         return _object(self.outcome_file) or None
 
     @property
+    def missing(self) -> Missing | None:
+        """What the disk did not take; None if the record is whole, as far as is known."""
+        found = (self.outcome or {}).get("missing") or _object(self.incomplete_file)
+        if not isinstance(found, dict) or not found:
+            return None
+        lines = found.get("lines")
+        counted = lines.items() if isinstance(lines, dict) else ()
+        known = {name: number for name, number in counted if isinstance(number, int)}
+        return Missing(str(found.get("why", "?")), known)
+
+    @property
     def commit(self) -> str:
         """What git had checked out where the run was started; empty if that is not known."""
         try:
@@ -83,6 +112,16 @@ class RunDirectory:
         return jobs if isinstance(jobs, dict) else {}
 
     @property
+    def shown_command(self) -> str:
+        """What the tasks run, without the flags of tfrun; or the program that started them."""
+        words = self.about.get("shown")
+        if not isinstance(words, list):  # a record of an older version
+            words = self.about.get("command")
+            words = words if isinstance(words, list) else []
+            words = words[words.index("--") + 1 :] if "--" in words else words[1:]
+        return shlex.join(map(str, words))
+
+    @property
     def launcher(self) -> LauncherProcess:
         try:
             found = from_json(self.about.get("launcher"))
@@ -93,6 +132,11 @@ class RunDirectory:
     @property
     def is_over(self) -> bool:
         return self.outcome is not None or self.launcher.is_alive is False
+
+    @property
+    def is_lost(self) -> bool:
+        """Has its launcher died without a last word?"""
+        return self.outcome is None and self.launcher.is_alive is False
 
     def entries(self) -> Iterator[Json]:
         """What is written in the list of events; the last line may be cut in a crash."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import chain, groupby
@@ -55,9 +54,7 @@ def end_of(run: RunDirectory, now: float) -> float:
 
 
 def _command(run: RunDirectory) -> str:
-    words = run.about.get("command", [])
-    after = words[words.index("--") + 1 :] if "--" in words else words[1:]
-    text = shlex.join(after)
+    text = run.shown_command
     return text if len(text) <= LONGEST_COMMAND else f"{text[: LONGEST_COMMAND - 3]}..."
 
 
@@ -70,16 +67,33 @@ def status_of(
     took = duration(end_of(run, now) - run.began)
     lines = [f"{run.id}  {state} after {took}  on {run.about.get('master', '?')}  {_command(run)}"]
     lines.append(f"  {_origin(run)}")
+    if run.is_lost:
+        lines.append(f"  {lost_words(run)}")
     if status.why and not run.is_over:
-        word = "" if status.phase == "stopping" else "waiting: "
+        word = "waiting: " if status.is_waiting else ""
         lines.append(f"  {word}{plain(status.why)}")
     usages = {} if run.is_over else latest(run.measurements_file)
     lines += map(narrow, task_tree(status, end_of(run, now) - run.began, usages))
     lines += [f"  TensorBoard: {address}" for address in status.tensorboards()]
     if files := run.brought_files():
         lines.append(f"  {count(len(files), 'file')} brought home: {run.brought}")
+    if missing := run.missing:
+        lines.append(f"  {plain(str(missing))}")
     report = (run.outcome or {}).get("report") or []
     return [*lines, *(plain(line) for line in report)]
+
+
+def why_of(run: RunDirectory, status: RunStatus) -> str:
+    """Why a run is not where one might expect it."""
+    if run.is_lost:
+        return lost_words(run)
+    return "" if run.is_over else status.why
+
+
+def lost_words(run: RunDirectory) -> str:
+    """Of a run whose launcher died: nobody wrote down how it ended."""
+    when = datetime.fromtimestamp(run.last_written).strftime("%Y-%m-%d %H:%M:%S")
+    return f"its launcher (pid {run.launcher.pid}) died; it was last heard of at {when}"
 
 
 def _origin(run: RunDirectory) -> str:
@@ -132,13 +146,28 @@ def _uses(usage: Json) -> str:
     return f"{text} gpu {' '.join(busy)}" if busy else text
 
 
+def as_row_json(run: RunDirectory, now: float) -> Json:
+    """A run in a list, for programs."""
+    return {
+        "id": run.id,
+        "state": state_of(run),
+        "began": run.began,
+        "seconds": end_of(run, now) - run.began,
+        "exit_code": (run.outcome or {}).get("exit_code"),
+        "jobs": run.jobs,
+        "command": run.shown_command,
+        "cwd": run.about.get("cwd", ""),
+        "host": run.launcher.host,
+    }
+
+
 def as_json(run: RunDirectory, now: float) -> Json:
     status, usages = status_now(run), latest(run.measurements_file)
     return {
         "id": run.id,
         "phase": phase_of(run, status.phase),
         "state": state_of(run),
-        "why": "" if run.is_over else status.why,
+        "why": why_of(run, status),
         "began": run.began,
         "seconds": end_of(run, now) - run.began,
         "exit_code": (run.outcome or {}).get("exit_code"),
@@ -148,6 +177,7 @@ def as_json(run: RunDirectory, now: float) -> Json:
         "commit": run.commit,
         "host": run.launcher.host,
         "directory": str(run.path),
+        "missing": None if run.missing is None else run.missing._values(),
         "brought": run.brought_files(),
         "tensorboard": status.tensorboards(),
         "jobs": status.jobs(),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..launcher.observer import Observer
 from .directory import log_name
-from .lines import last_states
+from .lines import last_states, left_out
 from .task_log import append
 from .writer import Writer
 
@@ -38,13 +38,13 @@ class OutputFiles(Observer):
 
     def written(self, task: str, stream: str, text: str, dropped: int) -> None:
         if dropped:
-            self._put(task, f"({dropped} lines left out here: they came too fast)\n")
+            self._put(task, left_out(dropped, "they came too fast"))
         if text:
             self._put(task, last_states(text))
 
     def _put(self, task: str, text: str) -> None:
         missing = self._left_out.pop(task, 0)
-        note = f"({missing} lines left out here: the disk was too slow)\n" if missing else ""
+        note = left_out(missing, "the disk was too slow") if missing else ""
         data = (note + text).encode("utf-8", "backslashreplace")
         if not self._writer.put(self._file(task), data):
             self._left_out[task] = missing + text.count("\n")

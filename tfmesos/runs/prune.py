@@ -18,8 +18,12 @@ def prune(store: Store, now: float, keep: int | None = None) -> list[str]:
     """Remove what is over and neither young nor among the last ones; returns the ids."""
     gone = _too_many(store.all(), now, KEEP if keep is None else keep)
     for run in gone:
-        shutil.rmtree(run.path, ignore_errors=True)
+        remove(run)
     return [run.id for run in gone]
+
+
+def remove(run: RunDirectory) -> None:
+    shutil.rmtree(run.path, ignore_errors=True)
 
 
 def prune_when_due(store: Store, now: float) -> None:

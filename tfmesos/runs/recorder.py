@@ -6,7 +6,10 @@ import json
 import os
 import shutil
 import time
+from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +22,12 @@ from ..launcher.links.usage import Usage
 from ..launcher.observer import Observer
 from .about import write_commit
 from .directory import RunDirectory
-from .lines import written_line
+from .lines import left_out, lines_in, written_line
 from .measurements import MeasurementLog, line_of
+from .progress_bars import ProgressLog, bar_line
 from .task_log import TaskLog, append
 from .values import to_json
-from .writer import Writer
+from .writer import Appendable, Writer
 
 TASK_LIMIT = 64 * 1024 * 1024  # bytes of output that are kept of a task
 RUN_LIMIT = 1024 * 1024 * 1024  # of all tasks together
@@ -56,6 +60,8 @@ class EventLog:
 class Recorder(Observer):
     """An observer of a run; also told what was said on the screen, and how it ended."""
 
+    wants_progress = True
+
     def __init__(
         self,
         directory: RunDirectory,
@@ -66,16 +72,18 @@ class Recorder(Observer):
         self.directory, self._complain, self._wall = directory, complain, wall
         self._limit = min(TASK_LIMIT, RUN_LIMIT // max(sum(about["jobs"].values()), 1))
         self._logs: dict[str, TaskLog] = {}
-        self._left_out: dict[str, int] = {}  # lines, by task, that the disk was too slow for
+        self._left_out: dict[str, int] = {}  # lines, by task, that the disk did not take
+        self._lost: Counter[Appendable] = Counter()  # lines that were to be written when it failed
         self._events = EventLog(directory.events_file)
         self._measurements = MeasurementLog(directory.measurements_file)
+        self._progress = ProgressLog(directory.progress_file)
         directory.output.mkdir(mode=0o700)
         write_whole(directory.about_file, about, waits_for_disk=False)
         self._reserve = directory.path / ".reserve"
         append(self._reserve, bytes(RESERVE))
-        self._has_failed = False
+        self._problem = ""  # why nothing more is recorded
         self._git = write_commit(about["cwd"], directory.commit_file)
-        self._writer = Writer(self._failed)
+        self._writer = Writer(self._failed, self._not_written)
 
     def begun(self, beginning: Beginning) -> None:
         self._note(beginning.at, "beginning", beginning, wall=self._wall())
@@ -96,12 +104,15 @@ class Recorder(Observer):
 
     def written(self, task: str, stream: str, text: str, dropped: int) -> None:
         if dropped:
-            self._log(task, "tfrun", f"({dropped} lines left out here: they came too fast)\n")
+            self._log(task, "tfrun", left_out(dropped, "they came too fast"))
         if text:
             self._log(task, stream, text)
 
     def measured(self, task: str, usage: Usage) -> None:
         self._writer.put(self._measurements, line_of(self._wall(), task, usage))
+
+    def progressed(self, task: str, line: str) -> None:
+        self._writer.put(self._progress, bar_line(task, self._wall(), line))
 
     def said(self, text: str) -> None:
         self._log(SAID, "tfrun", f"{text}\n")
@@ -111,10 +122,10 @@ class Recorder(Observer):
         missing = self._left_out.pop(name, 0)
         data = self._too_slow(missing) + written_line(self._wall(), stream, text)
         if not self._writer.put(log, data):
-            self._left_out[name] = missing + text.count("\n")
+            self._left_out[name] = lines_in(data)
 
     def _too_slow(self, lines: int) -> bytes:
-        note = f"({lines} lines left out here: the disk was too slow)\n"
+        note = left_out(lines, self._problem or "the disk was too slow")
         return written_line(self._wall(), "tfrun", note) if lines else b""
 
     def _new_log(self, name: str) -> TaskLog:
@@ -126,23 +137,52 @@ class Recorder(Observer):
         if not self._close():
             self._complain("the record of the run is not complete: the disk is too slow")
             return
+        self._try(self._end_logs)
+        self.directory.progress_file.unlink(missing_ok=True)  # no bar moves any more
+        self._reserve.unlink(missing_ok=True)
         ended = _ended(outcome, report, self._wall())
-        for work in (self._end_logs, lambda: write_whole(self.directory.outcome_file, ended)):
-            try:
-                work()
-            except OSError as error:
-                self._failed(error)
-            self._reserve.unlink(missing_ok=True)
+        ended["missing"] = self._missing()
+        self._try(lambda: write_whole(self.directory.outcome_file, ended))
+        self._note_missing()
+
+    def _try(self, work: Callable[[], object]) -> None:
+        try:
+            work()
+        except OSError as error:
+            self._failed(error)
 
     def _end_logs(self) -> None:
         """On a full disk they stay in pieces."""
-        if self._has_failed:
-            return
-        for name, missing in self._left_out.items():
+        if not self._problem:
+            self._note_missing()
+        if not self._problem:
+            for log in self._logs.values():
+                log.join()
+            self._events.close()
+
+    def _note_missing(self) -> None:
+        """At the ends of the logs; on a full disk as far as there is room."""
+        for name in self._logs:
+            self._try(partial(self._note_missing_in, name))
+
+    def _note_missing_in(self, name: str) -> None:
+        if missing := self._lines_missing(name):
             self._logs[name].append(self._too_slow(missing))
-        for log in self._logs.values():
-            log.join()
-        self._events.close()
+            self._left_out.pop(name, None)
+            self._lost.pop(self._logs[name], None)
+
+    def _missing(self) -> Json | None:
+        """What the record lacks, for its last file."""
+        if not self._problem:
+            return None
+        lines = {name: self._lines_missing(name) for name in self._logs}
+        return {"why": self._problem, "lines": {name: n for name, n in lines.items() if n}}
+
+    def _lines_missing(self, name: str) -> int:
+        return self._left_out.get(name, 0) + self._lost[self._logs[name]]
+
+    def _not_written(self, file: Appendable, data: bytes) -> None:
+        self._lost[file] += lines_in(data)
 
     def _close(self) -> bool:
         if self._git is not None:
@@ -156,11 +196,14 @@ class Recorder(Observer):
         shutil.rmtree(self.directory.path, ignore_errors=True)
 
     def _failed(self, error: OSError) -> None:
-        """The run goes on without. That is said once."""
-        if not self._has_failed:
-            self._has_failed = True
-            why = error.strerror or error
-            self._complain(f"the run is not recorded any further: {self.directory.path}: {why}")
+        """The run goes on without. That is said once, and in the record."""
+        if self._problem:
+            return
+        self._problem = why = str(error.strerror or error)
+        self._complain(f"the run is not recorded any further: {self.directory.path}: {why}")
+        with suppress(OSError):
+            os.truncate(self._reserve, RESERVE // 2)
+            write_whole(self.directory.incomplete_file, {"why": why}, waits_for_disk=False)
 
 
 def _ended(outcome: Outcome, report: list[str], wall: float) -> Json:

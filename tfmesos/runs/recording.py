@@ -25,7 +25,7 @@ from .control import Control
 from .output_files import OutputFiles
 from .prune import prune_when_due
 from .recorder import Recorder
-from .store import Store, has_place, place
+from .store import Store, Unsafe, has_place, place
 
 _ID_CHARACTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # 32, none that looks like another
 
@@ -47,32 +47,54 @@ class Recording:
         argv: Sequence[str],
         console: Console,
         arguments: Sequence[str] | None = None,
+        *,
+        shown: Sequence[str] | None = None,
+        needed_by: str = "",
     ) -> None:
-        """*arguments* are those with which tfrun starts such a run again, if it can."""
+        """*arguments* are those with which tfrun starts such a run again, if it can.
+
+        *shown* is what the list of runs shows of *argv*; *needed_by* is the flag because of which
+        the run must be found again.
+        """
         self.id, self._console = new_id(), console
         self._store = Store(place(os.environ))
         self._outcome: Outcome | None = None
         self._files = self._open_files(config.output_dir) if config.output_dir else None
         self._brings = bool(config.bring)
-        self._recorder = self._open(config, argv, arguments) if config.record else None
-        if self._brings and self._recorder is None:
-            raise NotRecorded("files that are brought home are part of the record: there is none")
+        self._recorder: Recorder | None = None
+        if config.record:
+            try:
+                self._check_place(needed_by)
+                begins = about("", config, argv, arguments, os.getcwd(), time.time(), shown)
+                self._recorder = self._open(begins)
+            except OSError as error:
+                where = error.filename or self._store.root
+                bring = console.named("bring") if config.bring else ""
+                self._do_without(f"{where}: {error.strerror}", needed_by or bring)
 
-    def _open(
-        self, config: LaunchConfig, argv: Sequence[str], arguments: Sequence[str] | None
-    ) -> Recorder | None:
-        try:
-            directory = self._store.create(new_id)
-            self.id = directory.id
-            begins = about(self.id, config, argv, arguments, os.getcwd(), time.time())
-            recorder = Recorder(directory, begins, self._warn)
-        except OSError as error:
-            where = error.filename or self._store.root
-            level = "warning" if has_place(os.environ) else "info"
-            self._warn(f"the run is not recorded: {where}: {error.strerror}", level)
-            return None
-        self._console.on_say = recorder.said
+    def _open(self, begins: Json) -> Recorder:
+        directory = self._store.create(new_id)
+        self.id = begins["id"] = directory.id
+        recorder = Recorder(directory, begins, self._warn)
+        self._console.on_say, self._console.recorded_as = recorder.said, self.id
         return recorder
+
+    def _check_place(self, needed_by: str) -> None:
+        """What lies in an unsafe place is not found again; in a container that may not matter."""
+        try:
+            self._store.check_place()
+        except Unsafe as error:
+            if needed_by:
+                self._do_without(str(error), needed_by)
+            self._console.say(f"no command will find the record of this run: {error}", "warning")
+
+    def _do_without(self, why: str, needed_by: str) -> None:
+        """Say so; raise NotRecorded if something needs the record."""
+        if needed_by:
+            way_out = "set XDG_STATE_HOME to a directory of yours"
+            raise NotRecorded(f"{needed_by} needs the record of the run: {why}; {way_out}")
+        level = "warning" if has_place(os.environ) else "info"
+        self._warn(f"the run is not recorded: {why}", level)
 
     def _open_files(self, directory: str) -> OutputFiles:
         try:
@@ -89,10 +111,6 @@ class Recording:
     def brought(self) -> Path | None:
         """Where files go that tasks bring home."""
         return self._recorder.directory.brought if self._recorder and self._brings else None
-
-    def require(self) -> None:
-        if self._recorder is None:
-            raise NotRecorded("a run in the background is found by its record, and has none")
 
     @property
     def observer(self) -> Observer:
@@ -127,7 +145,7 @@ class Recording:
             outcome = self._outcome or Outcome(error=_fault(error))
             report = failure_report(outcome, self._console.named) if outcome.error else []
             self._recorder.end(outcome, report)
-            with suppress(OSError):
+            with suppress(OSError, Unsafe):
                 prune_when_due(self._store, time.time())
 
 

@@ -41,6 +41,7 @@ class RunStatus:
     phase: str = "starting"  # running, stopping
     why: str = ""
     tasks: dict[str, TaskStatus] = field(default_factory=dict)
+    stays_at: str = ""  # of a TensorBoard that alone is left of the run
 
     def counts(self) -> dict[str, dict[str, int]]:
         """By job: how many of its tasks are in which state."""
@@ -54,6 +55,21 @@ class RunStatus:
         """Where each TensorBoard that runs is to be found."""
         boards = (task for task in self.tasks.values() if task.type == TENSORBOARD)
         return [f"http://{task.address}" for task in boards if task.state == "running"]
+
+    @property
+    def is_waiting(self) -> bool:
+        """Is ``why`` what it waits for, and not why it ends or stays?"""
+        return self.phase != "stopping" and not self.stays_at
+
+    @property
+    def is_left_to_tensorboard(self) -> bool:
+        """Have all others ended that it stands beside?"""
+        others = [task for task in self.tasks.values() if task.type != TENSORBOARD]
+        return (
+            bool(others)
+            and len(others) < len(self.tasks)
+            and all(task.ended is not None for task in others)
+        )
 
     def jobs(self) -> dict[str, dict[str, int]]:
         """By job: the counts, those people ask for also if they are 0, and its restarts."""
@@ -114,6 +130,7 @@ class Reader:
         self._began = 0.0
         self._names: dict[str, str] = {}  # of tasks by the ids of their attempts
         self._run_id = ""
+        self._board_stays = False
 
     def read(self, entries: Iterable[Json]) -> RunStatus:
         for entry in entries:
@@ -123,7 +140,20 @@ class Reader:
                         ValueError, TypeError, AttributeError, LookupError
                     ):  # of another version
                         self._take(from_json(entry[kind]), float(entry["at"]))
+        self._look_at_tensorboard()
         return self.status
+
+    def _look_at_tensorboard(self) -> None:
+        """It keeps no run alive whose other tasks have ended, unless its user wants it to."""
+        status = self.status
+        if status.phase != "running" or not status.is_left_to_tensorboard:
+            return
+        if not self._board_stays:
+            status.phase, status.why = "stopping", "all other tasks have ended"
+        elif boards := status.tensorboards():
+            status.stays_at = ", ".join(boards)
+            others = "all other tasks have ended"
+            status.why = f"{others}; TensorBoard stays at {status.stays_at} until tfrun stop"
 
     def _take(self, event: Any, now: float) -> None:
         match event:
@@ -147,6 +177,7 @@ class Reader:
 
     def _begin(self, beginning: Beginning) -> None:
         self._began, self._run_id = beginning.at, beginning.run_id
+        self._board_stays = beginning.rules.tensorboard_stays
         tasks = [task for job in beginning.jobs for task in job.tasks]
         self.status.tasks = {
             task.name: TaskStatus(task.name, task.job.name, task.type) for task in tasks
@@ -177,6 +208,8 @@ class Reader:
     def _placed(self, place: happened.Placed, at: float) -> None:
         name, attempt = self._name(place.task_id)
         task = self.status.tasks[name]
+        if self.status.is_left_to_tensorboard:  # it was not the end after all
+            self.status.phase, self.status.why, self.status.stays_at = "running", "", ""
         self._enter(task, "starting", at)
         task.node, task.code, task.reason = place.hostname, None, ""
         task.began = task.ended = None

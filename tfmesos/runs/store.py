@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from ..errors import TFMesosError
+from ..private_directory import make_private, weakness, weakness_of
 from ..text import some, suggestion
 from .directory import RunDirectory
 
@@ -19,6 +21,12 @@ class NoSuchRun(TFMesosError):
 
 class Unreadable(TFMesosError):
     exit_code = 74  # EX_IOERR
+
+
+class Unsafe(TFMesosError):
+    """Somebody else could have put runs there."""
+
+    exit_code = 77  # EX_NOPERM
 
 
 def place(environ: Mapping[str, str]) -> Path:
@@ -40,7 +48,7 @@ class Store:
 
     def create(self, new_id: Callable[[], str]) -> RunDirectory:
         """A new directory for a run, under an id that no other run of this user has."""
-        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(self.root)
         while True:
             run = RunDirectory(self.root / new_id())
             try:
@@ -49,56 +57,58 @@ class Store:
                 continue
             return run
 
+    def check_place(self) -> None:
+        """Raises Unsafe."""
+        if why := weakness(self.root):
+            raise Unsafe(f"the directory of all runs is not safe to use: {why}")
+
     def all(self) -> list[RunDirectory]:
         """Every run, the newest first."""
+        return self.scan()[0]
+
+    def scan(self) -> tuple[list[RunDirectory], dict[str, str]]:
+        """Every run, the newest first; and why others are passed over, by their ids.
+
+        Somebody else may have written those, and what they say would be executed by a rerun.
+        """
+        self.check_place()
         try:
-            paths = [path for path in self.root.iterdir() if _is_run(path)]
+            found = {path: _look(path) for path in self.root.iterdir()}
         except (FileNotFoundError, NotADirectoryError):
-            return []
+            return [], {}
         except OSError as error:
             raise Unreadable(f"the runs cannot be read: {self.root}: {error.strerror}") from None
-        runs = [RunDirectory(path) for path in paths]
-        return sorted(runs, key=lambda run: run.began, reverse=True)
+        runs = [RunDirectory(path) for path, why in found.items() if why == ""]
+        passed_over = {path.name: why for path, why in found.items() if why}
+        return sorted(runs, key=lambda run: run.began, reverse=True), passed_over
 
     def find(self, prefix: str | None) -> RunDirectory:
         """The run whose id begins so; without one, the last."""
-        runs = self.all()
+        runs, passed_over = self.scan()
         if prefix is None:
             if not runs:
                 raise NoSuchRun("there is no run yet: start one with tfrun -w 2 -- COMMAND")
             return runs[0]
         found = [run for run in runs if run.id == prefix]
         found = found or [run for run in runs if prefix and run.id.startswith(prefix)]
-        if not found:
-            self._check_owner(prefix)
+        if prefix in passed_over:
+            raise NoSuchRun(f"run {prefix} is not used: it {passed_over[prefix]}")
         if len(found) != 1:
             raise NoSuchRun(_no_single_run(prefix, [run.id for run in found or runs], bool(found)))
         return found[0]
 
-    def _check_owner(self, name: str) -> None:
-        """Where users share a state directory, each may look at their own runs only."""
-        try:
-            owner = (self.root / name).lstat().st_uid if name.isalnum() else os.geteuid()
-        except OSError:
-            return
-        if owner != os.geteuid():
-            raise NoSuchRun(f"run {name} is one of another user ({_user_name(owner)})")
 
-
-def _is_run(path: Path) -> bool:
+def _look(path: Path) -> str | None:
+    """Why the run in *path* is not to be trusted, or nothing; None if there is no run."""
     try:
-        return (path / "run.json").is_file()
+        about = (path / "run.json").lstat()
     except PermissionError:
-        return False  # of another user
-
-
-def _user_name(number: int) -> str:
-    import pwd  # only this mistake needs it
-
-    try:
-        return pwd.getpwuid(number).pw_name
-    except KeyError:
-        return str(number)
+        return weakness_of(path.lstat()) or "cannot be read"
+    except OSError:
+        return None
+    if not stat.S_ISREG(about.st_mode):
+        return None
+    return "is a link" if path.is_symlink() else weakness_of(path.lstat()) or weakness_of(about)
 
 
 def _no_single_run(prefix: str, ids: Sequence[str], is_ambiguous: bool) -> str:

@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -44,7 +45,11 @@ class TaskLog:
         self._piece, self._size = self._piece + 1, 0
         if (oldest := self._piece - PIECES) > 0:
             _piece(self._path, oldest).unlink(missing_ok=True)
-        append(_piece(self._path, self._piece), b"%d\n" % self._lines)
+        try:
+            append(_piece(self._path, self._piece), b"%d\n" % self._lines)
+        except OSError:
+            _piece(self._path, self._piece).unlink(missing_ok=True)
+            raise
 
     def join(self) -> None:
         """Nothing more comes: make one file of it."""
@@ -116,7 +121,10 @@ class LogReader:
                 return  # gone in this moment, or not there yet: the next time will tell
             with file:
                 if number != self._piece:
-                    yield from self._enter(number, file)
+                    header = file.readline()
+                    if not header.endswith(b"\n"):
+                        return  # is being written
+                    yield from self._enter(number, header)
                 yield from self._rest(file)
 
     def _readable(self) -> list[int]:
@@ -126,9 +134,8 @@ class LogReader:
         here = [self._piece] if self._piece in (0, *there) else []
         return [*here, *(number for number in there if number > self._piece)]
 
-    def _enter(self, number: int, file: BinaryIO) -> Iterator[bytes]:
+    def _enter(self, number: int, header: bytes) -> Iterator[bytes]:
         """Pass on to another piece; say how many lines were between the last one and this."""
-        header = file.readline()
         missing = int(header) - self._lines
         self._piece, self._offset = number, len(header)
         if missing:
@@ -151,14 +158,33 @@ def _note(missing: int) -> bytes:
     return b"(%d lines left out here: the log of a task is limited)\n" % missing
 
 
+class NotWritten(OSError):
+    """The *rest* of what was to be written, whole lines, is not in the file."""
+
+    rest: bytes
+
+
 def append(path: Path, data: bytes) -> None:
-    """Opened each time: of a thousand tasks none keeps a file open."""
+    """Opened each time: of a thousand tasks none keeps a file open. Raises NotWritten, OSError."""
     opened = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    left = memoryview(data)
     try:
-        while data:
-            data = data[os.write(opened, data) :]
+        while left:
+            left = left[os.write(opened, left) :]
+    except OSError as error:
+        raise _cut(opened, data, len(data) - len(left), error) from None
     finally:
         os.close(opened)
+
+
+def _cut(opened: int, data: bytes, written: int, error: OSError) -> NotWritten:
+    """Take half a line out again."""
+    whole = data.rfind(b"\n", 0, written) + 1
+    with suppress(OSError):
+        os.ftruncate(opened, os.fstat(opened).st_size - (written - whole))
+    found = NotWritten(error.errno, error.strerror)
+    found.rest = data[whole:]
+    return found
 
 
 def _piece(path: Path, number: int) -> Path:

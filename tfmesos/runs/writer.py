@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from functools import partial
 from typing import Protocol
+
+from .task_log import NotWritten
 
 MOST_WAITING = 16 * 1024 * 1024  # bytes
 WRITE_EVERY = 0.1  # seconds; a crash loses no more than that
@@ -16,10 +17,17 @@ class Appendable(Protocol):
 
 
 class Writer:
-    """What cannot be written is told once to *on_failure*, and nothing is written after that."""
+    """What cannot be written is told once to *on_failure*, and nothing is written after that.
 
-    def __init__(self, on_failure: Callable[[OSError], object]) -> None:
-        self._on_failure = on_failure
+    What is not written of what was waiting is told to *on_lost*.
+    """
+
+    def __init__(
+        self,
+        on_failure: Callable[[OSError], object],
+        on_lost: Callable[[Appendable, bytes], object] = lambda file, data: None,
+    ) -> None:
+        self._on_failure, self._on_lost = on_failure, on_lost
         self._waiting: dict[Appendable, list[bytes]] = {}
         self._size = 0
         self._is_closed = self.has_failed = False
@@ -58,13 +66,16 @@ class Writer:
 
     def _write(self, batch: dict[Appendable, list[bytes]]) -> None:
         for file, pieces in batch.items():
-            self._do(partial(file.append, b"".join(pieces)))
+            data = b"".join(pieces)
+            if self.has_failed:
+                self._on_lost(file, data)
+            else:
+                self._append(file, data)
 
-    def _do(self, work: Callable[[], object]) -> None:
-        if self.has_failed:
-            return
+    def _append(self, file: Appendable, data: bytes) -> None:
         try:
-            work()
+            file.append(data)
         except OSError as error:
             self.has_failed = True
+            self._on_lost(file, error.rest if isinstance(error, NotWritten) else data)
             self._on_failure(error)

@@ -6,7 +6,11 @@ import json
 
 import pytest
 
+from tfmesos.config import tensorboard
+from tfmesos.errors import SpecError
+from tfmesos.inputs.resolve import config_of_call
 from tfmesos.jobfiles.marathon.group import from_ours, is_mine, to_ours
+from tfmesos.jobfiles.native import checked
 from tfmesos.jobfiles.translation import JobFileError
 
 from .groups import group
@@ -39,7 +43,8 @@ def test_the_apps_of_the_template_become_one_run():
                 "cpus": 2,
                 "mem": 4096,
                 "port": 6006,
-                "cmd": 'at={tensorboard_hosts}; exec env TMPDIR="$MESOS_SANDBOX" tensorboard '
+                "cmd": "at={tensorboard_hosts}; exec env "
+                'TMPDIR="${TFMESOS_TASK_DIR:-$MESOS_SANDBOX}" tensorboard '
                 '--host "${at%:*}" --port "${at##*:}" --logdir /train',
             },
         },
@@ -79,6 +84,71 @@ def test_the_flags_in_the_command_of_a_shell_get_placeholders_too():
             "--task_index {task_index} > log",
         }
     }
+
+
+def test_a_command_may_go_on_behind_a_flag():
+    cmd = "(python t.py --job_name='worker' --task_index=0; echo done)&& x --task_index=0|cat"
+    assert to_ours(of(an_app(cmd=cmd))).document["jobs"]["worker"]["cmd"] == (
+        "(python t.py --job_name={job_name} --task_index={task_index}; echo done)&& "
+        "x --task_index={task_index}|cat"
+    )
+
+
+def test_a_group_that_was_exported_is_exported_alike_with_tensorboard_too():
+    first = from_ours(checked(to_ours(group(image="me/train")).document))
+    board = first["apps"][-1]
+    assert board["cmd"] == "tensorboard --logdir /train --host 0.0.0.0 --port 6006"
+    assert not {"portDefinitions", "requirePorts", "labels"} & board.keys()
+    again = to_ours(json.loads(json.dumps(first))).document
+    assert from_ours(checked(again)) == first
+    assert again == to_ours(group(image="me/train")).document
+
+
+@pytest.mark.parametrize("port", [6006, 7000])
+def test_the_port_of_tensorboard_is_the_one_that_is_asked_for(port):
+    job = {"cmd": tensorboard.command("/my logs"), "port": port}
+    (app,) = from_ours({"name": "a", "jobs": {"tensorboard": job}})["apps"]
+    assert app["cmd"].endswith(f"--logdir '/my logs' --host 0.0.0.0 --port {port}")
+    found = to_ours({"id": "a", "apps": [app]}).document["jobs"]["tensorboard"]
+    assert (found["cmd"], found["port"]) == (job["cmd"], port)
+
+
+def test_variables_of_a_task_are_set_where_a_command_names_them():
+    cmd = "x $TFMESOS_TASK_INDEX ${TFMESOS_WORKER_HOSTS} $TFMESOS_HOST:$TFMESOS_PORT $TFMESOS_X"
+    document = {"name": "a", "cmd": cmd, "jobs": {"worker": {"num": 2}}}
+    tree = from_ours(document)
+    hosts = ["worker-0-a.marathon.mesos:31000", "worker-1-a.marathon.mesos:31001"]
+    env = dict(tree["apps"][1]["env"])
+    del env["TF_CONFIG"]
+    assert env == {
+        "TFMESOS_TASK_INDEX": "1",
+        "TFMESOS_WORKER_HOSTS": ",".join(hosts),
+        "TFMESOS_HOST": "worker-1-a.marathon.mesos",
+        "TFMESOS_PORT": "31001",
+    }
+    found = to_ours(tree).document
+    assert "env" not in found and found["jobs"]["worker"]["cmd"] == cmd
+
+
+@pytest.mark.parametrize(
+    "tree, said",
+    [
+        ({"id": "/a", "cmd": "x", "cpus": 1}, "is a single app of Marathon"),
+        ({"id": "/a", "container": {"docker": {"image": "x"}}}, "is a single app of Marathon"),
+        ({"id": "/a", "containers": [{"name": "x"}]}, "is a pod of Marathon"),
+    ],
+)
+def test_an_app_alone_and_a_pod_are_named_as_such(tree, said):
+    assert is_mine(tree)
+    with pytest.raises(JobFileError, match=f"{said}.*: .*apps"):
+        to_ours(tree)
+
+
+def test_a_command_that_is_missing_is_called_so_though_there_are_arguments(tmp_path):
+    file = tmp_path / "group.json"
+    file.write_text(json.dumps(of(an_app(cmd=None, args=["--x"]))))
+    with pytest.raises(SpecError, match=r"apps\[0\].cmd is missing"):
+        config_of_call(file, {})
 
 
 def test_an_app_with_several_instances_is_a_job_of_that_many_tasks():
@@ -210,7 +280,7 @@ def test_our_own_group_is_read_as_it_was_meant_unless_it_was_changed():
     tree = json.loads(json.dumps(from_ours(OURS)))
     assert to_ours(tree).document["jobs"]["worker"]["cmd"] == OURS["jobs"]["worker"]["cmd"]
     assert to_ours(tree).document["jobs"]["ps"]["serve"] is True
-    tree["apps"][3]["cmd"] = "tensorboard --logdir /other --port 7"
+    tree["apps"][3]["cmd"] = "tensorboard --logdir /other --port 7 > log"
     assert to_ours(tree).document["jobs"]["tensorboard"]["cmd"] == tree["apps"][3]["cmd"]
 
 

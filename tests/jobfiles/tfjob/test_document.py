@@ -10,7 +10,7 @@ import yaml
 from tfmesos.jobfiles.formats import translate
 from tfmesos.jobfiles.reading import read
 from tfmesos.jobfiles.tfjob.document import is_mine, to_ours
-from tfmesos.jobfiles.translation import JobFileError
+from tfmesos.jobfiles.translation import Beside, JobFileError
 
 RETRIED = {"restart_policy": "task", "retry_codes": "128-255", "restarts": "unlimited"}
 ALWAYS = {**RETRIED, "retry_codes": "1-255"}
@@ -269,6 +269,21 @@ def test_volumes_of_the_node_and_empty_ones_are_had():
     assert found.remarks == ()
 
 
+@pytest.mark.parametrize("kind", ["persistentVolumeClaim", "secret", "hostPath"])
+def test_what_a_flag_mounts_takes_the_place_of_a_volume(kind):
+    volumes = [{"name": "v", kind: {"path": "/file's"}}]
+    mounts = [{"name": "v", "mountPath": "/data"}]
+    tree = new(Worker=typed(pod={"volumes": volumes}, volumeMounts=mounts))
+    found = to_ours(tree, Beside(mounted=("/data",)))
+    assert "volumes" not in found.document and found.remarks == ()
+
+
+def test_the_clean_up_policy_of_the_first_version_is_known():
+    assert remarks(old(replica("MASTER"), cleanupPodPolicy="All")) == []
+    (said,) = remarks(old(replica("MASTER"), cleanupPodPolicy="None"))
+    assert said.startswith("spec.cleanupPodPolicy has no meaning here")
+
+
 def test_what_has_no_meaning_here_is_named_once_each():
     tree = new(
         Worker=typed(
@@ -295,7 +310,7 @@ def test_what_has_no_meaning_here_is_named_once_each():
 
 
 CONTAINER = "spec.tfReplicaSpecs.Worker.template.spec.containers[0]"
-NONE_ON_MESOS = "cannot be had on a Mesos: it has volumes of kind hostPath and emptyDir"
+OF_KUBERNETES = "is a volume of Kubernetes: run with -m k8s://, or mount a directory instead: -V "
 
 
 @pytest.mark.parametrize(
@@ -329,7 +344,7 @@ NONE_ON_MESOS = "cannot be had on a Mesos: it has volumes of kind hostPath and e
         (new(Worker=typed(pod={"volumes": [{"name": "v", "persistentVolumeClaim": {}}]},
                           volumeMounts=[{"name": "v", "mountPath": "/v"}])),
          f"spec.tfReplicaSpecs.Worker.template.spec.volumes[0].persistentVolumeClaim "
-         f"{NONE_ON_MESOS}"),
+         f"{OF_KUBERNETES}DIR:/v"),
         (new(Worker=typed(pod={"initContainers": [{}]})),
          "spec.tfReplicaSpecs.Worker.template.spec.initContainers cannot be had: a task is one"),
         (new({"successPolicy": "Most"}, Worker=typed()), "spec.successPolicy must be empty or All"),
@@ -346,7 +361,7 @@ NONE_ON_MESOS = "cannot be had on a Mesos: it has volumes of kind hostPath and e
             "logDir": "/l",
             "volumes": [{"name": "azure", "azureFile": {"secretName": "s", "shareName": "data"}}],
             "volumeMounts": [{"name": "azure", "mountPath": "/l"}]}),
-         f"spec.tensorboard.volumes[0].azureFile {NONE_ON_MESOS}"),
+         f"spec.tensorboard.volumes[0].azureFile {OF_KUBERNETES}DIR:/l"),
         ({**new(Worker=typed()), "kind": "PyTorchJob"}, "kind must be TFJob, got 'PyTorchJob'"),
         ({**new(Worker=typed()), "apiVersion": "batch/v1"}, "apiVersion must be kubeflow.org/v1 "),
     ],

@@ -9,7 +9,7 @@ from tfmesos.jobfiles.formats import translate
 from tfmesos.jobfiles.reading import Tree
 from tfmesos.jobfiles.tfjob import document as tfjob
 from tfmesos.jobfiles.tfjob.on_kubernetes import to_ours
-from tfmesos.jobfiles.translation import JobFileError
+from tfmesos.jobfiles.translation import Beside, JobFileError
 
 POD = {
     "nodeSelector": {"gpu": "a100"},
@@ -88,8 +88,15 @@ def test_a_policy_to_restart_single_tasks_restarts_all_and_says_so():
     assert "starts all tasks again" in found.remarks[0]
 
 
+def test_its_namespace_is_that_of_the_run():
+    tree = whole()
+    tree["metadata"]["namespace"] = "training"
+    found = translate(Tree("a.yaml", tree, {}), Beside(is_kubernetes=True))
+    assert found.document["namespace"] == "training" and found.remarks == ()
+
+
 def test_only_a_run_on_a_kubernetes_reads_them_so():
     tree = Tree("a.yaml", whole(), {})
-    assert translate(tree, for_kubernetes=True).document["jobs"]["worker"]["pod_template"]
+    assert translate(tree, Beside(is_kubernetes=True)).document["jobs"]["worker"]["pod_template"]
     with pytest.raises(JobFileError):
         translate(tree)

@@ -7,16 +7,20 @@ import base64
 import json
 import shlex
 import sys
+import time
 from urllib.parse import urlsplit
 
 import pytest
 
 from tests.bounds import HANG
-from tfmesos.kubernetes.api.client import Client
-from tfmesos.kubernetes.api.error import ApiError
-from tfmesos.kubernetes.api.kubeconfig import access
+from tests.commands import tfrun
+from tests.proxies import tinyproxy
+from tfmesos.engines.kubernetes.api.client import Client
+from tfmesos.engines.kubernetes.api.error import ApiError
+from tfmesos.engines.kubernetes.api.kubeconfig import access
 
 from .namespace import RIGHTS, documented
+from .pods import SMALL, on_kubernetes
 
 
 def listed(found):
@@ -49,6 +53,47 @@ def test_a_plugin_gives_the_token(kube, tmp_path):
         user["exec"] = {"apiVersion": version, "command": "./login", "interactiveMode": "Never"}
 
     assert listed(changed(kube, change)) == []
+
+
+def test_a_run_goes_through_a_proxy(kube, tmp_path):
+    """Its questions, its watch and its port-forwards."""
+    with tinyproxy(tmp_path) as proxy:
+        found = changed(kube, lambda cluster, user: cluster.update({"proxy-url": proxy.url}))
+        done = tfrun(*on_kubernetes("-w", 2, *SMALL), "--", "echo up")
+        assert (done.returncode, done.stdout.count("up")) == (0, 2), done.stderr
+        assert set(proxy.tunnels()) == {urlsplit(found.server).netloc}
+        assert len(proxy.tunnels()) >= 4
+
+
+def test_who_may_act_as_somebody_else_does(kube):
+    jane = {"kind": "User", "name": "jane", "apiGroup": "rbac.authorization.k8s.io"}
+    rule = {"apiGroups": [""], "resources": ["users"], "verbs": ["impersonate"]}
+    rbac = "/apis/rbac.authorization.k8s.io/v1"
+    role, binding = f"{rbac}/clusterroles", f"{rbac}/clusterrolebindings"
+    account = {"kind": "ServiceAccount", "name": "restricted", "namespace": kube.name}
+    reference = {"kind": "ClusterRole", "name": kube.name, "apiGroup": jane["apiGroup"]}
+    named = {"metadata": {"name": kube.name}}
+    kube.admin.post(role, {**named, "rules": [rule]})
+    kube.admin.post(binding, {**named, "roleRef": reference, "subjects": [account]})
+    try:
+        found = changed(kube, lambda cluster, user: user.update({"as": "jane"}))
+        with pytest.raises(ApiError, match='User "jane" cannot list'):
+            until_known(lambda: listed(found))
+    finally:
+        kube.admin.delete(f"{binding}/{kube.name}")
+        kube.admin.delete(f"{role}/{kube.name}")
+
+
+def until_known(ask):
+    """The server needs a moment to learn of a new role."""
+    end = time.monotonic() + HANG
+    while True:
+        try:
+            return ask()
+        except ApiError as error:
+            if "cannot impersonate" not in str(error) or time.monotonic() > end:
+                raise
+        time.sleep(0.1)
 
 
 def test_files_hold_the_token_and_the_authority(kube, tmp_path):

@@ -9,9 +9,9 @@ import os
 import pytest
 
 from tests.bounds import HANG
-from tfmesos.kubernetes.api.client import Client
-from tfmesos.kubernetes.api.error import ApiError, Expired
-from tfmesos.kubernetes.api.kubeconfig import access
+from tfmesos.engines.kubernetes.api.client import Client
+from tfmesos.engines.kubernetes.api.error import ApiError, Expired
+from tfmesos.engines.kubernetes.api.kubeconfig import access
 
 from .pods import create, has_ended, is_running, pod, remove, until
 

@@ -9,8 +9,8 @@ from tests.bounds import HANG
 from tests.commands import tfrun
 from tests.runners import CLUSTER, RUN, SECRET, TASK, Launcher
 from tfmesos.core.events import RunnerBack, TaskExited, TaskRegistered
-from tfmesos.kubernetes.api.client import Client
-from tfmesos.kubernetes.api.kubeconfig import access
+from tfmesos.engines.kubernetes.api.client import Client
+from tfmesos.engines.kubernetes.api.kubeconfig import access
 from tfmesos.launcher.links import payload
 from tfmesos.launcher.links.dialer import Dialer
 

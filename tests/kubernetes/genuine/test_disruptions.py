@@ -9,7 +9,7 @@ import pytest
 from tests.commands import finish, read_until, running_tfrun
 
 from .namespace import RIGHTS
-from .pods import create, has_ended, on_kubernetes, pod, remove, until
+from .pods import SMALL, create, has_ended, on_kubernetes, pod, remove, until
 
 CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 FULL = {"cpu": "1500m", "memory": "64Mi"}
@@ -61,3 +61,18 @@ def test_a_task_that_makes_room_for_a_pod_of_higher_priority_is_lost_and_told_as
     remove(kube, "first", "second")
     assert run.returncode == 143, err  # although its command ended with 0
     assert f"tfrun: worker:0 {why} {kube.name}/second on node-3\n" in err
+
+
+def test_a_task_that_its_kubelet_evicts_is_told_with_the_reason_of_its_pod(kube, tmp_path):
+    volume = {"name": "small", "emptyDir": {"sizeLimit": "1Mi"}}
+    mount = {"name": "tensorflow", "volumeMounts": [{"name": "small", "mountPath": "/small"}]}
+    template = tmp_path / "pod.json"
+    template.write_text(json.dumps({"spec": {"volumes": [volume], "containers": [mount]}}))
+    command = on_kubernetes("-w", 1, *SMALL, "--pod-template", template)
+    too_much = "head -c 5000000 /dev/zero > /small/file; echo up; while :; do sleep 0.05; done"
+    with running_tfrun(*command, "--", too_much) as run:
+        read_until(run.stdout, "[worker:0] up")
+        _, err = finish(run)
+    assert run.returncode != 0
+    assert "tfrun: worker:0 was evicted by its node: Usage of EmptyDir volume" in err, err
+    assert "agent" not in err

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from tests.bounds import HANG
 from tests.commands import finish, read_until, running_tfrun, tfrun
 from tests.mesos.genuine.cluster import wait_until
 
@@ -87,6 +88,16 @@ def test_a_run_that_waits_for_room_survives_a_restart_of_the_api_server(kube, ow
         finish(other)
     assert (run.returncode, out.count("done")) == (0, 3), err
     assert other.returncode == 0
+
+
+def test_a_run_that_begins_before_the_api_server_knows_its_role_ends_well(kube, own_cluster):
+    own_cluster.kill_apiserver()
+    command = on_kubernetes("-w", 2, *SMALL, "--start-timeout", HANG)
+    with running_tfrun(*command, "--", "echo up") as run:
+        read_until(run.stderr, "trying again")
+        own_cluster.start_apiserver()
+        out, err = finish(run)
+    assert (run.returncode, out.count("up")) == (0, 2), err
 
 
 def test_a_frozen_api_server_loses_no_line(kube, own_cluster, shared):

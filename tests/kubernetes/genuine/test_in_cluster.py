@@ -79,9 +79,12 @@ def test_a_launcher_whose_pod_is_deleted_ends_its_tasks(kube, launch):
     follow = ("kubectl", "--kubeconfig", str(kube.admin_config), "-n", kube.name, "logs", "-f")
     with subprocess.Popen([*follow, "training"], stdout=subprocess.PIPE, text=True) as logs:
         read_until(logs.stdout, "[worker:0] up", "[worker:1] up")
-        shown = kube.kubectl("exec", "training", "--", "tfrun", "status")
+        wait_until("it is written down", lambda: status(kube).count("running") >= 2)
         assert kube.kubectl("delete", "pod", "training", "--wait=false").returncode == 0
         rest = logs.stdout.read()
-    assert shown.returncode == 0 and shown.stdout.count("running") >= 2, shown
     assert "[worker:0] cleaning\n" in rest and "[worker:1] cleaning\n" in rest
     wait_until("nothing is left", lambda: not kube.left())
+
+
+def status(kube):
+    return kube.kubectl("exec", "training", "--", "tfrun", "status").stdout

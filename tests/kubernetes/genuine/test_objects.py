@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import workers
-from tests.kubernetes.test_objects import config, pod
+from tests.engines.kubernetes.test_objects import config, pod
 from tfmesos.config.secret import Secret
-from tfmesos.kubernetes import objects
-from tfmesos.kubernetes.objects import Owner
+from tfmesos.engines.kubernetes import objects
+from tfmesos.engines.kubernetes.objects import Owner
 
 EVERYTHING = {
     "volumes": ["/data:/data:ro"],

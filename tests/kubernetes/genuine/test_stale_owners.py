@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from tests.commands import tfrun
-from tests.kubernetes.test_objects import config
+from tests.engines.kubernetes.test_objects import config
 from tests.mesos.genuine.cluster import wait_until
-from tfmesos.kubernetes import objects
-from tfmesos.kubernetes.objects import Owner
+from tfmesos.engines.kubernetes import objects
+from tfmesos.engines.kubernetes.objects import Owner
 
 from .pods import SMALL, create, on_kubernetes, pod
 

@@ -23,6 +23,18 @@ def test_a_program_that_no_node_has_is_shipped(kube, tmp_path):
     assert sorted(done.stdout.splitlines()) == ["[worker:0] found 42", "[worker:1] found 42"]
 
 
+def test_a_pod_that_is_not_root_has_a_directory_that_it_can_write_to(kube, tmp_path):
+    show = "id -u; pwd; python3 train.py; touch new && cat train.py > more && ls"
+    place = write(tmp_path / "project", train_py="print('trained')")
+    words = on_kubernetes("-w", 1, *SMALL, "-v", "--user", "65534:65534", "--ship")
+    done = tfrun(*words, "--", show, cwd=place)
+    assert done.returncode == 0, done.stderr
+    user, where, *rest = [line.partition("] ")[2] for line in done.stdout.splitlines()]
+    assert (user, rest) == ("65534", ["trained", "more", "new", "train.py"])
+    assert re.fullmatch("/tmp/tfmesos-task-[0-9a-f]+/ship", where)
+    assert where[: -len("/ship")] in done.stderr
+
+
 def test_secrets_come_into_a_pod_and_into_no_object_of_the_cluster(kube, tmp_path):
     token = tmp_path / "token"
     token.write_text("hush-59f0c4d1e7")

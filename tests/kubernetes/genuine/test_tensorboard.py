@@ -26,6 +26,10 @@ run_main()
 """
 
 
+def linked():
+    return json.loads(tfrun("status", "--json").stdout)["tensorboard"]
+
+
 def test_its_page_answers_at_the_address_that_is_named(kube, tmp_path):
     (tmp_path / "tensorboard").write_text(SCRIPT)
     (tmp_path / "tensorboard").chmod(0o755)
@@ -41,7 +45,7 @@ def test_its_page_answers_at_the_address_that_is_named(kube, tmp_path):
         address = re.search(r"http://127\.0\.0\.1:\d+$", line)[0]
         wait_until("it answers", lambda: "html" in page(address, "/"))
         assert json.loads(page(address, "/data/environment"))["data_location"] == "/shared/events"
-        assert json.loads(tfrun("status", "--json").stdout)["tensorboard"] == [address]
+        wait_until("it is written down", lambda: linked() == [address])
         (tmp_path / "go").touch()
         _, err = finish(run)
     assert run.returncode == 0, err

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
+from tests.bounds import HANG
 from tests.ports import free_port
 from tests.runners import SECRET, TASK, Launcher, environment, in_own_session
 from tests.runners import Runner as DiallingRunner
@@ -57,7 +58,7 @@ async def launcher(
     ours = Launcher(**options)
 
     async def dial_port(task_id: str) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", port), timeout=5)
+        return socket.create_connection(("127.0.0.1", port), timeout=HANG)
 
     async with ours.rendezvous as listener:
         listener.expect(TASK, SECRET, told or {})

@@ -8,8 +8,8 @@ import os
 
 from tests.bounds import HANG
 from tests.runners import RUN, SECRET, TASK
-from tfmesos.node import wire
-from tfmesos.node.handshake import RunnerHandshake
+from tfmesos.shared import wire
+from tfmesos.shared.handshake import RunnerHandshake
 
 
 class Peer:
@@ -48,6 +48,7 @@ class Peer:
         self.say(**handshake.hello())
         self.say(**handshake.feed(await self.hear()), received=received)
         welcome = await self.hear_of("welcome")
+        self.welcome = welcome
         self.secret = bytes.fromhex(welcome["secret"])  # for the next connection
         return welcome["received"]
 

@@ -16,8 +16,8 @@ from tfmesos.core.events import (
     TaskRegistered,
 )
 from tfmesos.errors import HandshakeError
-from tfmesos.node import wire
-from tfmesos.node.handshake import RunnerHandshake
+from tfmesos.shared import wire
+from tfmesos.shared.handshake import RunnerHandshake
 
 from .peers import REGISTER, connected
 
@@ -67,7 +67,7 @@ def test_a_port_scanner_is_harmless():
 
 def test_a_stranger_who_says_nothing_is_turned_away_in_time():
     async def main():
-        async with launcher(handshake_timeout=0.1) as ours, connected(ours) as stranger:
+        async with launcher(handshake=0.1) as ours, connected(ours) as stranger:
             return await stranger.turned_away()
 
     assert asyncio.run(main())
@@ -140,9 +140,9 @@ def test_a_recording_of_a_runner_does_not_open_the_door(tmp_path):
 
 def test_many_strangers_do_not_keep_a_runner_out():
     async def main():
-        endless = {"handshake_timeout": 3600}  # else all would be turned away in a while
+        endless = {"handshake": 3600}  # else all would be turned away in a while
         async with (
-            launcher(max_strangers=5, **endless) as ours,
+            launcher(strangers=5, **endless) as ours,
             contextlib.AsyncExitStack() as stack,
         ):
             crowd = [await stack.enter_async_context(connected(ours)) for _ in range(50)]
@@ -157,7 +157,7 @@ def test_many_strangers_do_not_keep_a_runner_out():
 
 def test_a_runner_that_is_in_stays_whoever_comes_after_it():
     async def main():
-        async with launcher(max_strangers=1) as ours, contextlib.AsyncExitStack() as stack:
+        async with launcher(strangers=1) as ours, contextlib.AsyncExitStack() as stack:
             runner = await stack.enter_async_context(connected(ours))
             await runner.join()
             crowd = [await stack.enter_async_context(connected(ours)) for _ in range(5)]

@@ -1,12 +1,16 @@
 """What a task brings home gets its name when it is whole, and never one outside its directory."""
 
 import asyncio
+import errno
+import os
 from hashlib import sha256
 
 import pytest
 
 from tfmesos.errors import FrameError
 from tfmesos.launcher.links.brought import Brought, is_safe
+
+BROUGHT = "worker-0/a/b"
 
 
 def take(brought, *messages):
@@ -109,6 +113,52 @@ def test_a_name_that_leads_elsewhere_is_refused(brought, name):
 def test_pieces_without_a_file_are_refused(brought, messages):
     with pytest.raises(FrameError):
         take(brought, *messages)
+
+
+def test_what_was_brought_is_for_its_owner_alone_whatever_the_umask(brought, tmp_path):
+    before = os.umask(0)
+    try:
+        take(brought, file("a/b"), part(b"1"), end(b"1"))
+    finally:
+        os.umask(before)
+    home = tmp_path / "home"
+    modes = [path.stat().st_mode & 0o777 for path in (home, home / "worker-0/a", home / BROUGHT)]
+    assert modes == [0o700, 0o700, 0o600]
+
+
+def test_every_task_has_its_own_directory_limit_and_file_on_the_way(tmp_path):
+    brought = Brought(tmp_path / "new" / "home", 100, {"x": "worker:0", "y": "ps:1"}.__getitem__)
+
+    async def main():
+        for message in (file("a"), part(b"x" * 100), end(b"x" * 100)):
+            for task in ("x", "y"):
+                await brought.take(task, message)
+        await brought.take("y", file("b"))
+
+    assert not brought.is_busy and brought.summary() == ""
+    asyncio.run(main())
+    brought.close()
+    brought.gone("x")
+    assert everything(tmp_path) == ["new/home/ps-1/a", "new/home/worker-0/a"]
+    assert brought.summary().startswith("2 files (200 bytes) of worker:0, ps:1 in ")
+    assert str(brought.error()).endswith(": ps:1: b: its task was lost on the way")
+
+
+def test_the_reason_of_a_task_or_of_the_disk_is_told(brought, tmp_path):
+    take(brought, file("a"), end(problem="p" * 1000))
+    assert str(brought.error()).endswith(f"a: {'p' * 300}")
+    (tmp_path / "home").write_text("in the way")
+    take(brought, file("b"), part(b"1"), end(b"1"))
+    assert str(brought.error()).endswith(f"b: {os.strerror(errno.EEXIST)}")
+
+
+def test_a_task_cannot_send_files_without_end(brought, tmp_path):
+    """One more than the runner sends, which names the first that it leaves out."""
+    for number in range(10_001):
+        take(brought, file(f"{number}"), end(problem="empty"))
+    with pytest.raises(FrameError):
+        take(brought, file("one more"))
+    assert everything(tmp_path) == []
 
 
 def test_nothing_is_taken_that_nobody_asked_for():

@@ -18,9 +18,10 @@ from tfmesos.core.events import RunnerBack, TaskExited, TaskReady, TaskRegistere
 from tfmesos.errors import CANNOT_REACH_LAUNCHER, HANDSHAKE_FAILED, LAUNCHER_LOST, PORT_TAKEN
 from tfmesos.launcher.links import dialer as dialers
 from tfmesos.launcher.links.dialer import Dialer
+from tfmesos.launcher.links.exchange import Sinks
 from tfmesos.launcher.links.listener import Listener
-from tfmesos.node import wire
-from tfmesos.node.callers import MAX_CALLERS
+from tfmesos.node.link.callers import MAX_CALLERS
+from tfmesos.shared import wire
 
 from .dialled import free_port, launcher, runner, settings
 
@@ -134,12 +135,12 @@ def strangers(port, count):
         {"type": "challenge", "nonce": "0" * 32, "proof": "0" * 64, "runner": "0" * 64}
     )
     said = [b"", b"GET / HTTP/1.1\r\n\r\n", lie]
-    stack = contextlib.ExitStack()
-    for number in range(count):
-        connection = stack.enter_context(socket.create_connection(("127.0.0.1", port), HANG))
-        if said[number % 3]:
-            connection.sendall(said[number % 3])
-    return stack
+    with contextlib.ExitStack() as stack:
+        for number in range(count):
+            connection = stack.enter_context(socket.create_connection(("127.0.0.1", port), HANG))
+            if said[number % 3]:
+                connection.sendall(said[number % 3])
+        return stack.pop_all()
 
 
 async def listening(port):
@@ -148,6 +149,15 @@ async def listening(port):
             with contextlib.suppress(OSError):
                 socket.create_connection(("127.0.0.1", port)).close()
                 return
+            await asyncio.sleep(0.01)
+
+
+async def first_strangers(port, count):
+    """They are there as soon as anybody can be."""
+    async with asyncio.timeout(HANG):
+        while True:
+            with contextlib.suppress(OSError):
+                return strangers(port, count)
             await asyncio.sleep(0.01)
 
 
@@ -213,8 +223,7 @@ def test_a_task_that_only_strangers_dial_ends_by_itself(tmp_path):
 
     async def main():
         with runner(tmp_path, settings(port, connect_timeout=2)) as theirs:
-            await listening(port)
-            with strangers(port, 3):
+            with await first_strangers(port, 3):
                 return await theirs.exited()
 
     assert asyncio.run(main()) == HANDSHAKE_FAILED
@@ -235,7 +244,7 @@ def dialling(dial, use, tasks=1):
     """Let *use* have a dialer and its listener, which expects so many tasks."""
 
     async def main():
-        listener = Listener(RUN, lambda event: None, None)
+        listener = Listener(RUN, Sinks(lambda event: None, None))
         async with asyncio.timeout(HANG), listener, Dialer(listener, dial) as dialer:
             for number in range(tasks):
                 listener.expect(f"{TASK}-{number}")
@@ -301,7 +310,7 @@ def test_a_task_that_cannot_be_had_for_a_while_is_told_of_once_with_the_reason(m
         raise ConnectionRefusedError("nobody listens")
 
     async def main():
-        listener = Listener(RUN, lambda event: None, None)
+        listener = Listener(RUN, Sinks(lambda event: None, None))
         say = lambda *words: said.append((*words, asyncio.get_running_loop().time()))  # noqa: E731
         async with asyncio.timeout(HANG), listener, Dialer(listener, dial, say=say) as dialer:
             listener.expect(TASK)

@@ -12,7 +12,7 @@ from tests.conftest import open_sockets
 from tests.runners import TASK, launcher
 from tfmesos.core.events import TaskExited, TaskRegistered
 from tfmesos.launcher.links import listener as module
-from tfmesos.node import wire
+from tfmesos.shared import wire
 
 from .peers import REGISTER, connected, exit_report, output
 

@@ -34,9 +34,9 @@ def test_every_node_module_travels_compiled_to_our_python_and_as_source_to_other
 
 
 def test_a_module_is_the_same_compiled_and_as_source():
-    ours = Importer(*modules(OURS)).get_code("tfmesos.node.wire")
-    other = Importer(*modules("")).get_code("tfmesos.node.wire")
-    assert ours.co_filename == other.co_filename == "tfmesos/node/wire.py"
+    ours = Importer(*modules(OURS)).get_code("tfmesos.shared.wire")
+    other = Importer(*modules("")).get_code("tfmesos.shared.wire")
+    assert ours.co_filename == other.co_filename == "tfmesos/shared/wire.py"
     assert ours.co_names == other.co_names
 
 

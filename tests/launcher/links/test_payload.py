@@ -42,8 +42,9 @@ from tfmesos.errors import (
 )
 from tfmesos.launcher.links import payload
 from tfmesos.launcher.links.authentication import LauncherHandshake
-from tfmesos.node import stub, wire
-from tfmesos.node.handshake import NOBODY
+from tfmesos.node import stub
+from tfmesos.shared import wire
+from tfmesos.shared.handshake import NOBODY
 
 OURS = MAGIC_NUMBER.hex()
 

@@ -10,8 +10,8 @@ import pytest
 from tests.bounds import HANG
 from tfmesos.errors import FrameError, HandshakeError
 from tfmesos.launcher.links.authentication import PIECE, Authentication
-from tfmesos.node import wire
-from tfmesos.node.handshake import RunnerHandshake
+from tfmesos.shared import wire
+from tfmesos.shared.handshake import RunnerHandshake
 
 SECRET, RUNNER = b"s" * 32, bytes(range(256)) * 1024
 RUNNERS = {"": RUNNER, "ours": b"compiled"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.node.test_fields import refusal
+from tests.shared.test_fields import refusal
 from tfmesos.launcher.links.report_fields import address, ending, lines
 
 

@@ -41,9 +41,12 @@ def test_who_has_no_home_directory_keeps_nothing(monkeypatch, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("change", ["touched", "longer", "new", "gone"])
+@pytest.mark.parametrize("change", ["touched", "longer", "new", "new below", "gone"])
 def test_every_change_of_what_is_packed_is_another_state(tmp_path, change):
-    for name in ("node/stub.py", "node/wire.py", "errors.py", "launcher/links/packing.py"):
+    for name in (
+        *("node/stub.py", "node/link/callers.py", "shared/wire.py"),
+        *("errors.py", "launcher/links/packing.py"),
+    ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
     before = runner_cache.state(str(tmp_path), "1.0")
@@ -54,8 +57,10 @@ def test_every_change_of_what_is_packed_is_another_state(tmp_path, change):
         (tmp_path / "launcher/links/packing.py").write_text("# more")
     elif change == "new":
         (tmp_path / "node/more.py").touch()
+    elif change == "new below":
+        (tmp_path / "node/link/more.py").touch()
     else:
-        (tmp_path / "node/wire.py").unlink()
+        (tmp_path / "shared/wire.py").unlink()
     assert runner_cache.state(str(tmp_path), "1.0") != before
 
 
@@ -72,6 +77,7 @@ def test_another_version_or_optimization_is_another_state(tmp_path):
 def test_a_package_may_lie_in_a_directory_whose_name_is_not_utf_8(tmp_path):
     package = os.fsdecode(os.fsencode(tmp_path) + b"/p\xff")
     (Path(package) / "node").mkdir(parents=True)
+    (Path(package) / "shared").mkdir()
     (Path(package) / "launcher/links").mkdir(parents=True)
     for name in ("errors.py", "launcher/links/packing.py"):
         (Path(package) / name).touch()

@@ -7,7 +7,9 @@ import time
 
 import pytest
 
+from tests.clock import put_forward
 from tests.runners import SECRET, TASK, launcher
+from tfmesos.config.secret import Secret
 from tfmesos.core.events import (
     RunnerBack,
     RunnerLost,
@@ -16,8 +18,8 @@ from tfmesos.core.events import (
     TaskReady,
     TaskRegistered,
 )
-from tfmesos.launcher.links.runner_link import ACK_EVERY, MUCH
-from tfmesos.node import wire
+from tfmesos.launcher.links.runner_link import MUCH
+from tfmesos.shared import wire
 
 from .peers import READY, REGISTER, connected, exit_report, output
 
@@ -136,8 +138,10 @@ def test_without_a_grace_time_it_is_lost_at_once():
 
 
 def test_a_runner_that_comes_back_in_time_is_not_lost():
+    never = 10**9
+
     async def main():
-        async with launcher(grace=0.3) as ours:
+        async with launcher(grace=1000, silence=never, heartbeat=never) as ours:
             async with connected(ours) as peer:
                 await peer.join()
             async with connected(ours) as peer:
@@ -146,6 +150,8 @@ def test_a_runner_that_comes_back_in_time_is_not_lost():
                 ours.rendezvous.expect("other", SECRET)
                 async with connected(ours) as other:
                     await other.join(task="other")
+                await ours.until(lambda: RunnerOutOfTouch("other") in ours.events)
+                put_forward(1000)
                 await ours.saw(RunnerLost)
                 return [(type(event), event.task_id) for event in ours.events]
 
@@ -201,12 +207,40 @@ def test_a_runner_that_sends_much_is_told_what_arrived_long_before_its_room_is_f
         async with launcher(heartbeat=600) as ours:
             async with connected(ours) as peer:
                 await peer.join()
-                for _ in range(5 * ACK_EVERY):
+                for _ in range(40):
                     peer.say(**output("x"))
-                while (await peer.hear_of("ack"))["received"] <= 4 * ACK_EVERY:
-                    pass
+                await ours.until(lambda: len(ours.lines()) == 40)
+                peer.say(**output("x"))  # in a read of its own: all before has been dealt with
+                await ours.until(lambda: len(ours.lines()) == 41)
+                ours.send(type="stop", grace=1)
+                told = 0
+                while (message := await peer.hear())["type"] == "ack":
+                    told = message["received"]
+                return told, message["type"]
 
-    asyncio.run(main())
+    told, last = asyncio.run(main())
+    assert told > 32 and last == "stop"
+
+
+def test_settings_and_so_secrets_are_sent_until_the_runner_has_reported_and_never_again():
+    async def main():
+        async with launcher() as ours:
+            ours.rendezvous.expect("other", SECRET, {"secrets": Secret("hush"), "port": 5})
+            async with connected(ours) as peer:
+                await peer.join(task="other")
+                first = peer.welcome
+            async with connected(ours) as peer:  # its answer was lost
+                await peer.join(task="other")
+                second = peer.welcome
+                peer.say(**REGISTER)
+                await ours.saw(TaskRegistered)
+            async with connected(ours) as again:
+                await again.join_again(peer, task="other")
+                return first, second, again.welcome
+
+    first, second, third = asyncio.run(main())
+    assert first["settings"] == second["settings"] == {"secrets": "hush", "port": 5}
+    assert sorted(third) == ["received", "secret", "type"]
 
 
 def test_a_runner_is_told_at_once_what_arrived_if_it_was_much_and_else_by_a_heartbeat():

@@ -15,8 +15,8 @@ from tfmesos.core.events import (
     TaskReady,
     TaskRegistered,
 )
-from tfmesos.node import wire
-from tfmesos.node.handshake import RunnerHandshake
+from tfmesos.shared import wire
+from tfmesos.shared.handshake import RunnerHandshake
 
 from .peers import READY, REGISTER, connected, exit_report, output
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import ssl
 import sys
 
 import pytest
@@ -12,8 +11,8 @@ import pytest
 from tests.packs import packed, write
 from tests.runners import Proxy, Runner, another_python, environment, launcher, runner, settings
 from tfmesos.core.events import TaskExited
-from tfmesos.errors import BAD_SETTINGS, CANNOT_REACH_LAUNCHER, HANDSHAKE_FAILED, SpecError
-from tfmesos.launcher.links.certificate import make_certificate
+from tfmesos.engines.certificate import make_certificate
+from tfmesos.errors import BAD_SETTINGS, CANNOT_REACH_LAUNCHER, HANDSHAKE_FAILED
 
 WORD = "open-sesame-4711"
 
@@ -150,7 +149,7 @@ def test_who_does_not_speak_tls_is_refused_with_one_line(tmp_path, certificate, 
 
 def test_a_launcher_without_tls_is_one_clear_line_for_a_task_that_wants_it(tmp_path):
     async def main():
-        async with launcher(handshake_timeout=0.2) as ours:
+        async with launcher(handshake=0.2) as ours:
             values = settings(ours.address, certificate="0" * 64, connect_timeout=0.1)
             with runner(tmp_path, values) as theirs:
                 return await theirs.exited(), theirs.stderr
@@ -182,7 +181,7 @@ def test_a_node_whose_python_has_no_ssl_says_so_in_one_line(tmp_path, certificat
 
 def test_strangers_in_the_middle_of_tls_are_as_few_as_others(certificate):
     async def main():
-        async with launcher(tls=certificate[0], max_strangers=2) as ours:
+        async with launcher(tls=certificate[0], strangers=2) as ours:
             silent = [await asyncio.open_connection(*ours.address) for _ in range(5)]
             ends = [asyncio.create_task(reader.read()) for reader, _ in silent]
             done, waiting = await asyncio.wait(ends, timeout=0.5)
@@ -195,21 +194,3 @@ def test_strangers_in_the_middle_of_tls_are_as_few_as_others(certificate):
             return len(waiting)
 
     assert asyncio.run(main()) == 3
-
-
-def test_each_run_has_a_certificate_of_its_own(certificate):
-    _, digest = certificate
-    _, other = make_certificate("run-1", "link_tls")
-    assert len(digest) == 64 and digest != other
-
-
-def test_without_cryptography_one_line_names_the_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "cryptography", None)
-    with pytest.raises(SpecError) as caught:
-        make_certificate("run-1", "link_tls")
-    expected = "link_tls needs the package cryptography: pip install 'tfmesos[tls]'"
-    assert str(caught.value) == expected
-
-
-def test_no_old_version_of_tls_is_spoken(certificate):
-    assert certificate[0].minimum_version >= ssl.TLSVersion.TLSv1_2

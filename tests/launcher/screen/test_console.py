@@ -302,7 +302,7 @@ def test_once_hurried_it_waits_for_nobody_and_counts_what_it_leaves_out():
         await asyncio.sleep(0)
         console.hurry()
         await asyncio.wait_for(full, HANG)
-        await asyncio.wait_for(console.output("a:0", "stdout", "1\n2\n", 40), 10)
+        await asyncio.wait_for(console.output("a:0", "stdout", "1\n2\n", 40), HANG)
 
     asyncio.run(write())
     console.say("interrupted")

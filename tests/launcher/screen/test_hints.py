@@ -24,7 +24,9 @@ KERAS_UNDER_MIRRORED_WORKERS = [
     [
         (KERAS_UNDER_PARAMETER_SERVERS, "TF_USE_LEGACY_KERAS=1"),
         (KERAS_UNDER_MIRRORED_WORKERS, "TF_USE_LEGACY_KERAS=1"),
+        (KERAS_UNDER_MIRRORED_WORKERS, "keras.distribution on JAX"),
         (["ModuleNotFoundError: No module named 'tensorflow'"], "has no TensorFlow"),
+        (["cannot serve: TensorFlow cannot be imported by python (x)"], "has no TensorFlow"),
         (["sh: 1: exec: python3: not found"], "the node or the image has no such Python"),
         (
             ['could not be started: exec: "/no/python": stat /no/python: no such file'],
@@ -69,7 +71,7 @@ def test_a_kill_whose_cause_is_known_needs_no_hint():
     assert hint(["Killed"], 137, "ran out of memory and was killed by SIGKILL (signal 9)") == ""
     assert hint(["Killed"], 137, "was killed: out of memory") == ""
     assert hint(["Killed"], 137, "had to make room for a pod of higher priority") == ""
-    assert hint([], 137, "was ended by its agent: it was killed by SIGKILL (signal 9)") == ""
+    assert hint([], 137, "was ended by its node: it was killed by SIGKILL (signal 9)") == ""
 
 
 def _strings(path):
@@ -88,7 +90,8 @@ def test_only_the_command_line_speaks_of_its_flags():
     tables = [path for path in package.glob("config/*.py") if "Setting(" in path.read_text()]
     with_flags = {
         *(package / "tfrun.py", package / "command_line.py", *tables),
-        *(*package.glob("cli/*"), *package.glob("local/*")),
+        *package.glob("cli/**/*"),
+        *(package / "engines" / "local" / name for name in ("docker.py", "images.py")),  # Docker's
     }
     said = [
         (path.name, text)

@@ -4,8 +4,8 @@ from tests.bounds import HANG
 from tests.builders import servers, workers
 from tests.replay import Run
 from tfmesos.core import events as happened
+from tfmesos.engines.mesos.story import MesosStory
 from tfmesos.launcher.screen.story import Story
-from tfmesos.mesos.story import MesosStory
 
 
 class Told(Run):
@@ -61,3 +61,9 @@ def test_an_interrupt_and_a_lost_runner_are_told():
     run(happened.StopRequested("interrupted", 130))
     assert "lost touch with worker:0: its connection was closed" in run.lines
     assert "told to end: interrupted" in run.lines
+
+
+def test_a_task_with_a_directory_of_its_own_says_where_that_is():
+    registered = happened.TaskRegistered("id", "10.0.0.1:1", 1, "/tmp/own")
+    (line,) = Story(1, MesosStory()).tell(registered, [])
+    assert "10.0.0.1:1" in line and "/tmp/own" in line

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.packs import tree_of, write
 from tfmesos.errors import CannotRead
+from tfmesos.launcher.ship.ignore import LARGEST, Pattern, Rules
 
 HAS_GIT = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git to compare with")
 
@@ -119,3 +120,22 @@ def test_a_file_of_rules_that_cannot_be_read_is_named(tmp_path):
     (tmp_path / ".tfignore").symlink_to(".tfignore")
     with pytest.raises(CannotRead, match=r"\.tfignore cannot be read: Too many levels"):
         shipped(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "pattern", ["*a" * 30 + "b", "**/a/" * 30 + "b", "/" + "**/*a/" * 20 + "b"]
+)
+def test_a_pattern_of_many_stars_is_soon_decided(pattern):
+    path = "a" * 200 if "/" not in pattern else "/".join("a" * 200)
+    assert not Pattern(pattern).fits(path, False)  # and not in a thousand years
+    assert Pattern(pattern.replace("b", "a")).fits(path, False)
+
+
+def test_a_fifo_or_a_very_long_file_is_refused_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / ".gitignore")
+    with pytest.raises(CannotRead, match="not a regular file"):
+        Rules().within(str(tmp_path))
+    (tmp_path / ".gitignore").unlink()
+    (tmp_path / ".tfignore").write_bytes(bytes(LARGEST + 1))
+    with pytest.raises(CannotRead, match="1,048,576 bytes"):
+        Rules().within(str(tmp_path))

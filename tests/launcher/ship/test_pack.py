@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -150,6 +151,33 @@ def test_what_is_neither_file_nor_directory_nor_link_is_left_out(tmp_path):
     with socket.socket(socket.AF_UNIX) as ear:
         ear.bind(str(tmp_path / "ear"))
         assert set(tree_of(tmp_path).files) == {"train.py"}
+
+
+def test_directories_too_deep_in_each_other_are_refused(tmp_path):
+    deep = tmp_path
+    for _ in range(1200):
+        deep /= "d"
+        deep.mkdir()
+    try:
+        with pytest.raises(SpecError, match="ship has directories more than 200 deep in 'd'"):
+            tree_of(tmp_path)
+    finally:
+        subprocess.run(["rm", "-rf", tmp_path / "d"], check=True)
+
+
+def test_a_link_that_cannot_be_read_is_named(tmp_path, monkeypatch):
+    def refuse(path):
+        raise PermissionError(errno.EACCES, "Permission denied", path)
+
+    (tmp_path / "link").symlink_to("x")
+    monkeypatch.setattr(os, "readlink", refuse)
+    with pytest.raises(CannotRead, match="/link cannot be read: Permission denied"):
+        tree_of(tmp_path)
+
+
+def test_a_walk_ends_when_nobody_wants_it_any_more(tmp_path):
+    with pytest.raises(Stopped):
+        Tree(lambda: True).add_directory(str(tmp_path))
 
 
 def test_single_files_come_beside_the_others_under_their_names(tmp_path):

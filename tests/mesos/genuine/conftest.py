@@ -6,14 +6,13 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 import pytest
 
-from tests.commands import environment
+from tests.commands import EMBEDDED_MESOS, ROOT, environment
 from tests.ports import offered_ports
 
 from . import build
@@ -110,8 +109,9 @@ def embedded(nodes: Sequence[Node]) -> Iterator[str]:
     for node in nodes:
         flags += [f"--hostname={node.hostname}", f"--resources={node.with_ports}"]
         flags += [f"--attributes={node.attributes}"]
-    command = [sys.executable, "-m", "tfmesos.local", "--port=0", *flags]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment()) as process:
+    command = [*EMBEDDED_MESOS, "--port=0", *flags]
+    options = {"stdout": subprocess.PIPE, "text": True, "env": environment(), "cwd": ROOT}
+    with subprocess.Popen(command, **options) as process:
         try:
             yield re.search(r"http://(\S+)", process.stdout.readline())[1]
         finally:

@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from tests.bounds import HANG
-from tfmesos.mesos.api.client import MesosClient, Timing
-from tfmesos.mesos.api.masters import parse
+from tfmesos.engines.mesos.api.client import MesosClient, Timing
+from tfmesos.engines.mesos.api.masters import parse
 
 from .cluster import wait_until
 

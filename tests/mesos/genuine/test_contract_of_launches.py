@@ -57,12 +57,16 @@ def test_offers_of_two_agents_cannot_be_joined(three_nodes):
     play(scenario)
 
 
-def test_two_offers_of_one_agent_are_joined(three_nodes):
+def test_two_offers_of_one_agent_are_joined(three_nodes, tmp_path):
+    go = tmp_path / "go"
+    wait = f"until [ -e {go} ]; do sleep 0.05; done"
+
     async def scenario():
         async with Framework(three_nodes).subscribed() as framework:
             offer = (await framework.offers(*NODES))["node-2"]
-            await framework.launch(offer, a_task("sleep 0.3", "a", cpus=1.0))
+            await framework.launch(offer, a_task(wait, "a", cpus=1.0))
             one = (await framework.offers("node-2"))["node-2"]
+            go.touch()
             await framework.status("TASK_FINISHED", task_id="a")
             other = (await framework.offers("node-2"))["node-2"]
             task = {**a_task("true", cpus=2.0), "agent_id": offer["agent_id"]}

@@ -61,7 +61,7 @@ def test_tensorboard_runs_beside_a_tf_job(master, tmp_path):
 @pytest.mark.parametrize(
     "job, code, said",
     [
-        (tfjobs.azure_job(), 2, "spec.tensorboard.volumes[0].azureFile cannot be had on a Mesos"),
+        (tfjobs.azure_job(), 2, "spec.tensorboard.volumes[0].azureFile"),
         (tfjobs.gpu_job(), 75, "gpus"),
     ],
 )

@@ -57,9 +57,9 @@ def test_a_drained_node_is_named_as_the_reason_and_is_empty_afterwards(two_nodes
         agent_id = {"value": agent_named(two_nodes, "node-1")["id"]}
         drain = {"type": "DRAIN_AGENT", "drain_agent": {"agent_id": agent_id}}
         assert two_nodes.post("/api/v1", drain) == 200
-        _, err = finish(run, 60)
+        _, err = finish(run)
     assert run.returncode == 143
-    assert "worker:0 was ended by its agent, which the operator is draining on node-1" in err
+    assert "worker:0 was ended by its node, which the operator is draining on node-1" in err
 
     def state():
         return agent_named(two_nodes, "node-1").get("drain_info", {}).get("state")

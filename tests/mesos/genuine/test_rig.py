@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import reap
+from tfmesos.engines.mesos.task_reasons import REASONS
 
 from . import build, conftest, egg
 from .framework import Framework, a_task, play, until
@@ -153,3 +154,11 @@ def test_the_executor_leaves_after_the_end_whether_its_agent_knows_of_it_or_not(
     mesos.start("node-1")
     agent = mesos.hosts[-1]
     play(scenario)
+
+
+def test_every_reason_that_this_mesos_knows_is_in_our_table(rig):
+    """Its v1 API says AGENT where the old one says SLAVE; a letter may follow in the binary."""
+    (library,) = rig.parent.glob(f"*/{egg.LIBRARY}")
+    found = re.findall(rb"REASON_[A-Z_]{3,}", library.read_bytes())
+    names = {name.decode() for name in found if b"SLAVE" not in name}
+    assert {name for name in names if name[:-1] not in names} == set(REASONS)

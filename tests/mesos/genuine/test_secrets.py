@@ -13,9 +13,9 @@ from pathlib import Path
 
 from tests.chaos.stage import python_wrapper
 from tests.commands import finish, read_until, running_tfrun, tfrun
-from tfmesos.node import wire
-from tfmesos.node.address import split_address
-from tfmesos.node.handshake import NONCE_BYTES, RunnerHandshake
+from tfmesos.shared import wire
+from tfmesos.shared.address import split_address
+from tfmesos.shared.handshake import NONCE_BYTES, RunnerHandshake
 
 MASTER_PATHS = ["/state", "/tasks", "/frameworks", "/slaves", "/master/state"]
 MASTER_CALLS = ["GET_STATE", "GET_TASKS", "GET_EXECUTORS", "GET_FRAMEWORKS", "GET_AGENTS"]

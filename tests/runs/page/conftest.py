@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.browser import at_width
 from tests.runs.page.site import served_page
 from tfmesos.runs.store import Store
 
@@ -22,3 +23,15 @@ def visitor(store):
 def owner(visitor):
     """Who came with a link."""
     return visitor.enter()
+
+
+@pytest.fixture
+def owner_link(visitor):
+    """Makes a fresh link to the page of a run, or to the list."""
+    return visitor.served.link
+
+
+@pytest.fixture(params=[1280, 400])
+def screen(request, browser):
+    """A browser with a window of a desk, or of a phone."""
+    return at_width(browser, request.param)

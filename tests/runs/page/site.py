@@ -6,14 +6,17 @@ import asyncio
 import http.client
 import json
 import threading
+import time
 from contextlib import contextmanager
 from typing import NamedTuple
 from urllib.parse import urlencode
 
 from tests.bounds import HANG
+from tests.runs.test_recorder import Recorded
 from tfmesos.runs.launcher_process import this_process
 from tfmesos.runs.lines import written_line
 from tfmesos.runs.page.serving import listening, serving
+from tfmesos.runs.recorder import Recorder
 from tfmesos.runs.values import to_json
 
 DEAD = this_process().but(started=1)
@@ -118,3 +121,18 @@ def served_page(store):
     finally:
         found["loop"].call_soon_threadsafe(found["end"].set)
         thread.join(HANG)
+
+
+def recorded_run(store, *jobs):
+    """A run whose tasks are all up, replayed into its record. It goes on as long as this process
+    lives."""
+    about = {
+        "id": "aaaa",
+        "began": time.time(),
+        "launcher": to_json(this_process()),
+        "command": ["tfrun", "-w", "2", "--", "python", "train.py"],
+        "jobs": {job.name: job.num for job in jobs},
+        "cwd": "/",
+    }
+    recorder = Recorder(store.create(lambda: "aaaa"), about, print)
+    return Recorded(recorder, *jobs).up()

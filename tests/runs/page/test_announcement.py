@@ -15,7 +15,7 @@ SERVED = Served.new(8123, 7)
 
 @pytest.fixture
 def file(tmp_path):
-    return tmp_path / "state" / "page.json"
+    return tmp_path / "new" / "state" / "page.json"
 
 
 def test_a_full_disk_is_said_in_one_line():
@@ -37,7 +37,7 @@ def test_a_page_is_found_while_it_is_served_and_no_second_one_may_be(file):
 
 def test_what_a_crash_has_left_is_no_page(file, monkeypatch):
     monkeypatch.setattr(announcing, "WRITTEN_WITHIN", 0.1)
-    file.parent.mkdir()
+    file.parent.mkdir(parents=True)
     file.write_text('{"port": 1, "path": "/x/", "key": "k", "pid": 1}')
     with Announcement(file).claimed() as descriptor:
         assert descriptor is not None
@@ -49,8 +49,21 @@ def test_one_that_has_just_ended_is_not_found_and_leaves_nothing(file):
     assert not file.parent.exists()
 
 
+def test_each_machine_that_shares_a_directory_has_a_file_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.setattr(announcing.socket, "gethostname", lambda: "node/1")
+    assert announcing.file_in(tmp_path / "state") == tmp_path / "state" / "page-node-1.json"
+
+
+def test_a_file_that_others_could_read_is_closed_to_them_before_the_key_is_in_it(file):
+    file.parent.mkdir(parents=True)
+    file.touch()
+    file.chmod(0o666)
+    with Announcement(file).claimed():
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
 def test_a_link_in_place_of_the_file_is_not_followed(file, tmp_path):
-    file.parent.mkdir()
+    file.parent.mkdir(parents=True)
     file.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(CannotWrite, match="no page can be served"), Announcement(file).claimed():
         pass
@@ -59,7 +72,7 @@ def test_a_link_in_place_of_the_file_is_not_followed(file, tmp_path):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to somebody else")
 def test_the_announcement_of_another_user_is_not_believed(file):
-    file.parent.mkdir()
+    file.parent.mkdir(parents=True)
     file.touch()
     os.chown(file, 65534, 65534)
     with pytest.raises(CannotWrite, match="it is of another user"), Announcement(file).claimed():

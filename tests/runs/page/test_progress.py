@@ -9,10 +9,11 @@ from tests.runs.test_recorder import Recorded
 from tfmesos.config.job import Job
 from tfmesos.core.outcome import Outcome
 from tfmesos.errors import Interrupted
-from tfmesos.runs.page.progress import Progress
 from tfmesos.runs.page.run_list import RunList
 from tfmesos.runs.page.usage import MOST_OF_A_TASK, Usage
 from tfmesos.runs.page.views import whole
+from tfmesos.runs.progress import Progress
+from tfmesos.runs.progress_bars import bar_line
 from tfmesos.runs.recorder import Recorder
 from tfmesos.runs.values import to_json
 
@@ -84,6 +85,19 @@ def test_a_run_that_is_gone_leaves_the_list(recorder, store):
     assert [row["id"] for row in runs.rows()] == ["aaaa"]
     recorder.discard()
     assert runs.rows() == []
+
+
+def test_a_bar_from_before_the_task_was_started_again_is_not_shown(recorder):
+    run = Recorded(recorder, Job("worker", 1, cmd="train"))
+    run.now = 5.0
+    run.up()
+    progress, file = Progress(recorder.directory), recorder.directory.progress_file
+    while progress.look().phase != "running":  # the recorder writes in a thread
+        pass
+    file.write_bytes(bar_line("worker:0", 4.9, "1/2"))
+    assert progress.bars() == {}
+    file.write_bytes(file.read_bytes() + bar_line("worker:0", 5.1, "1/4"))
+    assert {name: bar.part for name, bar in progress.bars().items()} == {"worker:0": 0.25}
 
 
 def measured(at, task="worker:0", **more):

@@ -40,7 +40,7 @@ def test_a_run_that_is_over_is_told_whole_and_then_its_stream_ends(owner, store)
     (first, told), (second, output), (last, _) = owner.events(run="aaaa")
     assert (first, second, last) == ("run", "output", "end")
     assert (told["phase"], told["code"], told["is_over"]) == ("failed", 3, True)
-    assert told["report"] == ["worker:0 exited with 3"]
+    assert told["report"]["headline"] == "worker:0 exited with 3"
     assert told["ended"] == 1060.0 and told["command"] == "train"
     assert sorted(line[1:] for line in output["lines"]) == [
         ["worker:0", "stdout", "one"],

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from ...record import Record
 from ..parts import Part
 from ..translation import Document, JobFileError, Key
-from .command import LABEL, Words, template_of
+from .command import LABEL, OWN_VARIABLES, Words, template_of
 
 _OF_MARATHON = "is about Marathon and has no meaning here"
 _BACK_OFF = "has no meaning here: a failed task is started again after 1, 2, 4 ... 30 s"
@@ -119,13 +119,17 @@ def _mount(volume: Part) -> tuple[str, str]:
 
 
 def _environment(part: Part) -> dict[str, str]:
-    """TF_CONFIG is made anew, of the addresses of the run."""
+    """TF_CONFIG and our own variables are made anew, of the addresses of the run."""
     env = part.values("env")
     for name, value in env.items():
         if not isinstance(value, str):
             problem = f"must be a text (quote it), got {value!r}"
             raise JobFileError((*part.key, "env", name), problem)
-    return {name: value for name, value in env.items() if name != "TF_CONFIG"}
+    return {
+        name: value
+        for name, value in env.items()
+        if name != "TF_CONFIG" and not name.startswith(OWN_VARIABLES)
+    }
 
 
 def _constraints(part: Part, instances: int) -> list[str]:

@@ -23,8 +23,12 @@ DOMAIN = "marathon.mesos"  # of Mesos-DNS
 Cluster = Mapping[str, Sequence[str]]
 Words = str | list[str]
 
+OWN_VARIABLES = "TFMESOS_"
+_VARIABLE = re.compile(rf"{OWN_VARIABLES}(\w+)")
 _HOSTS = "_hosts"
-_FLAG = re.compile(r"(--(\w+_hosts|job_name|task_index))(=|\s+)(\S+)")
+_NAMES = r"(--(\w+_hosts|job_name|task_index))"
+_FLAG = re.compile(_NAMES + r"""(=|\s+)("[^"]*"|'[^']*'|[^\s;&|<>()]+)""")
+_WHOLE_FLAG = re.compile(_NAMES + r"(=)(.+)", re.S)
 _SPLIT_FLAG = re.compile(r"--(\w+_hosts|job_name|task_index)")
 _PLACEHOLDER = re.compile(r"\{(\w+)\}|<(\w+)>")
 
@@ -48,6 +52,16 @@ def rendered(template: Document, cluster: Cluster, job: str, index: int) -> Docu
     if isinstance(cmd, str):
         return {"cmd": " ".join([_filled(cmd, values), *([shlex.join(args)] if args else [])])}
     return {"cmd": shlex.join([*(_filled(word, values) for word in cmd), *args])}
+
+
+def variables(command: Document, cluster: Cluster, job: str, index: int) -> dict[str, str]:
+    """Those of a task that its *command* names: Marathon sets none of them."""
+    hosts = {f"{name.upper()}_HOSTS": ",".join(found) for name, found in cluster.items()}
+    host, _, port = cluster[job][index].rpartition(":")
+    known = {"PS_HOSTS": "", "WORKER_HOSTS": "", **hosts, "JOB_NAME": job, "DISTRIBUTED": "1"}
+    known |= {"TASK_INDEX": str(index), "HOST": host, "PORT": port}
+    named = _VARIABLE.findall(str(command))
+    return {OWN_VARIABLES + name: known[name] for name in named if name in known}
 
 
 def _filled(text: str, values: Mapping[str, str]) -> str:
@@ -80,7 +94,7 @@ def flags_in(words: Words | None) -> dict[str, str]:
         return {found[2]: found[4].strip("\"'") for found in _FLAG.finditer(words)}
     flags: dict[str, str] = {}
     for word, after in pairwise([*(words or []), ""]):
-        if found := _FLAG.fullmatch(word):
+        if found := _WHOLE_FLAG.fullmatch(word):
             flags[found[2]] = found[4]
         elif found := _SPLIT_FLAG.fullmatch(word):
             flags[found[1]] = after
@@ -95,5 +109,5 @@ def with_placeholders(words: Any) -> Any:
     for word in words:
         before = _SPLIT_FLAG.fullmatch(result[-1]) if result else None
         text = f"{{{before[1]}}}" if before else word
-        result.append(_FLAG.sub(lambda found: f"{found[1]}={{{found[2]}}}", text))
+        result.append(_WHOLE_FLAG.sub(lambda found: f"{found[1]}={{{found[2]}}}", text))
     return result

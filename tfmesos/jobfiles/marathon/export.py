@@ -8,6 +8,7 @@ from math import inf
 
 from ...config.constraints import Constraint, parse_for_job
 from ...config.constraints import parse as parse_constraint
+from .. import tensorboard
 from ..exports import (
     EVERY_CODE,
     at,
@@ -18,7 +19,7 @@ from ..exports import (
     volumes_of,
 )
 from ..translation import Document, JobFileError, Key
-from .command import LABEL, Cluster, address, rendered
+from .command import LABEL, Cluster, address, rendered, variables
 
 _GROUP = "a Marathon group"
 _NAME = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
@@ -31,6 +32,7 @@ _FIELDS = (
     *("num", "cpus", "mem", "gpus", "disk", "cmd", "args", "serve", "image", "env", "task_type"),
     *("constraints", "restarts", "restart_policy", "retry_codes"),
 )
+_FIELDS_OF_BOARD = (*_FIELDS, "port")
 _FIRST_PORT = 31000  # what stock agents offer
 _MOST_PORTS = 65536 - _FIRST_PORT
 _OF_SEVERAL = ("UNIQUE", "GROUP_BY", "MAX_PER")
@@ -57,7 +59,8 @@ def from_ours(document: Document) -> Document:
 
 def _check(job: str, fields: Document) -> None:
     key = ("jobs", job)
-    refuse_others(fields, _FIELDS, key, _GROUP)
+    known = _FIELDS_OF_BOARD if _board(job, fields) else _FIELDS
+    refuse_others(fields, known, key, _GROUP)
     if "_" in job or job != job.lower():
         raise JobFileError(key, "must be lower-case letters and digits in a Marathon group")
     if fields.get("task_type", job) != job:
@@ -91,23 +94,35 @@ def _app(document: Document, cluster: Cluster, job: str, fields: Document, index
     template = {name: fields[name] for name in ("cmd", "args", "serve") if fields.get(name)}
     if not template:
         template = {"args": []}
-    port = int(cluster[job][index].rpartition(":")[2])
+    command = rendered(template, cluster, job, index)
     env = {**fields["env"], **_tf_config(cluster, job, index)}
+    env |= variables(command, cluster, job, index)
     constraints = _constraints(document, job, fields)
     amounts = {name: fields[name] for name in ("cpus", "mem", "disk", "gpus") if fields[name]}
-    return {
+    app = {
         "id": f"{job}-{index}",
         "instances": 1,
-        **rendered(template, cluster, job, index),
+        **command,
         **amounts,
         **_container(document, fields),
         **({"env": env} if env else {}),
         **({"constraints": constraints} if constraints else {}),
         **({"user": document["user"]} if document.get("user") else {}),
-        "portDefinitions": [{"port": port, "protocol": "tcp"}],
+    }
+    if board := _board(job, fields):
+        return {**app, "cmd": board}
+    address = cluster[job][index]
+    return {
+        **app,
+        "portDefinitions": [{"port": int(address.rpartition(":")[2]), "protocol": "tcp"}],
         "requirePorts": True,
         "labels": {LABEL: json.dumps(template)},
     }
+
+
+def _board(job: str, fields: Document) -> str | None:
+    """The command of an app that is TensorBoard; its port is its own affair."""
+    return tensorboard.written(fields) if job == tensorboard.JOB else None
 
 
 def _tf_config(cluster: Cluster, job: str, index: int) -> Document:

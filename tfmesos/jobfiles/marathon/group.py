@@ -9,7 +9,7 @@ from typing import Any
 from .. import tensorboard
 from ..common import EVERY_FAILURE, take_fields, take_variables, volumes_of
 from ..parts import Part
-from ..translation import Document, JobFileError, Key, Translation
+from ..translation import NOTHING_BESIDE, Beside, Document, JobFileError, Key, Translation
 from .app import App, read_app
 from .command import Cluster, address, flags_in, rendered, with_placeholders
 from .export import from_ours
@@ -18,15 +18,18 @@ __all__ = ["from_ours", "is_mine", "to_ours"]
 
 Tasks = Mapping[str, Sequence[App]]  # by job, in the order of their indices
 
+_OF_APP = ("cmd", "args", "container", "instances")
+_OF_POD = ("containers",)
 _NUMBERED = re.compile(r"(.+)-(\d{1,6})")
 
 
 def is_mine(tree: dict[str, Any]) -> bool:
-    return "id" in tree and ("apps" in tree or "groups" in tree)
+    return "id" in tree and bool({"apps", "groups", *_OF_APP, *_OF_POD} & tree.keys())
 
 
-def to_ours(tree: dict[str, Any]) -> Translation:
+def to_ours(tree: dict[str, Any], beside: Beside = NOTHING_BESIDE) -> Translation:
     remarks: list[str] = []
+    _refuse_others(tree)
     part = Part(tree, (), remarks)
     name = (part.text("id") or "").strip("/")
     apps = [read_app(one) for one in part.parts("apps")]
@@ -50,6 +53,14 @@ def to_ours(tree: dict[str, Any]) -> Translation:
         "jobs": jobs,
     }
     return Translation(document, tuple(dict.fromkeys(remarks)), _origins(tasks, shared))
+
+
+def _refuse_others(tree: dict[str, Any]) -> None:
+    """What Marathon runs besides groups."""
+    for kind, marks in (("pod", _OF_POD), ("single app", _OF_APP)):
+        if not {"apps", "groups"} & tree.keys() and any(mark in tree for mark in marks):
+            way_out = 'make a group of an app for each task: {"id": NAME, "apps": [...]}'
+            raise JobFileError((), f"is a {kind} of Marathon, and a run is a group: {way_out}")
 
 
 def _by_job(apps: Sequence[App]) -> dict[str, list[App]]:
@@ -104,8 +115,8 @@ def _command(job: str, index: int, app: App, cluster: Cluster) -> Document:
     now = {"args" if app.is_entry else "cmd": app.words}
     if app.template is not None and rendered(app.template, cluster, job, index) == now:
         return app.template
-    if isinstance(app.words, str) and (log_dir := tensorboard.log_dir_of(app.words)):
-        return {"cmd": tensorboard.command(log_dir), "port": tensorboard.PORT}
+    if isinstance(app.words, str) and (board := tensorboard.read(app.words)):
+        return board
     return {field: with_placeholders(words) for field, words in now.items()}
 
 
@@ -139,8 +150,9 @@ def _origins(tasks: Tasks, shared: Document) -> dict[Key, Key]:
     origins: dict[Key, Key] = {("name",): ("id",)}
     for job, (app, *_) in reversed(list(tasks.items())):
         origins["jobs", job] = app.key
-        for field in ("cpus", "mem", "disk", "gpus", "env", "constraints", "cmd", "args"):
+        for field in ("cpus", "mem", "disk", "gpus", "env", "constraints", "cmd"):
             origins[("jobs", job, field)] = (*app.key, field)
+        origins["jobs", job, "args"] = (*app.key, "cmd")  # which they follow, if there is one
         image: Key = ("image",) if "image" in shared else ("jobs", job, "image")
         origins[image] = (*app.key, "container")
     return origins

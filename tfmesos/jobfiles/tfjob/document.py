@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import tensorboard
 from ..parts import Part
-from ..translation import Document, JobFileError, Translation
+from ..translation import NOTHING_BESIDE, Beside, Document, JobFileError, Translation
 from .export import from_ours
 from .pod_volumes import mounts_of, volumes_of
 from .pods import Pod
@@ -25,7 +25,7 @@ def is_mine(tree: dict[str, Any]) -> bool:
     return "kind" in tree and "apiVersion" in tree
 
 
-def to_ours(tree: dict[str, Any]) -> Translation:
+def to_ours(tree: dict[str, Any], beside: Beside = NOTHING_BESIDE) -> Translation:
     remarks: list[str] = []
     part = Part(tree, (), remarks)
     kind, version = part.text("kind") or "", part.text("apiVersion") or ""
@@ -34,15 +34,15 @@ def to_ours(tree: dict[str, Any]) -> Translation:
     if version.partition("/")[0] not in _GROUPS:
         problem = f"must be kubeflow.org/v1 or tensorflow.org/v1alpha1, got {version!r}"
         part.fail("apiVersion", problem)
-    settings = settings_of(part)
+    settings = settings_of(part, beside)
     part.drop("status")
     spec = part.part("spec")
     part.close()
     read = _read_v1 if "tfReplicaSpecs" in spec else _read_v1alpha1
-    return read(spec, settings)
+    return read(spec, settings, beside)
 
 
-def _read_v1(spec: Part, settings: Document) -> Translation:
+def _read_v1(spec: Part, settings: Document, beside: Beside) -> Translation:
     policy, limit = _run_policy(spec)
     success = spec.text("successPolicy") or ""
     if success not in ("", "AllWorkers"):
@@ -50,7 +50,7 @@ def _read_v1(spec: Part, settings: Document) -> Translation:
     spec.refuse(enableDynamicWorker="cannot be had: the number of workers of a run is fixed")
     types = spec.part("tfReplicaSpecs")
     spec.close()
-    replicas = [_replica(types.part(name), name, limit) for name in list(types)]
+    replicas = [_replica(types.part(name), name, limit, beside) for name in list(types)]
     if not replicas:
         raise JobFileError(types.key, "names no replicas")
     check(replicas)
@@ -69,9 +69,7 @@ def _run_policy(spec: Part) -> tuple[Document, int | None]:
         if (found := part.whole("backoffLimit")) is not None:
             part.remark("backoffLimit", "counts the restarts of each task, not of all together")
             limit = found
-        clean = part.text("cleanPodPolicy")
-        if clean not in (None, "All", "Running"):
-            part.remark("cleanPodPolicy", _NOTHING_LEFT)
+        _clean(part, "cleanPodPolicy")
         part.warn(
             ttlSecondsAfterFinished=_NOTHING_LEFT,
             schedulingPolicy=_ALL_AT_ONCE,
@@ -83,10 +81,15 @@ def _run_policy(spec: Part) -> tuple[Document, int | None]:
     return settings, limit
 
 
-def _replica(part: Part, name: str, limit: int | None) -> Replica:
+def _clean(part: Part, name: str) -> None:
+    if part.text(name) not in (None, "", "All", "Running"):
+        part.remark(name, _NOTHING_LEFT)
+
+
+def _replica(part: Part, name: str, limit: int | None, beside: Beside) -> Replica:
     job = type_of(name, part.key)
     num, policy = part.whole("replicas"), part.text("restartPolicy") or "Never"
-    pod = read_pod(part.part("template"))
+    pod = read_pod(part.part("template"), beside.mounted)
     part.close()
     if pod is None:
         part.fail("template", "must have a container named tensorflow")
@@ -109,19 +112,20 @@ def _first_worker_decides(replicas: list[Replica]) -> Document:
 # v1alpha1
 
 
-def _read_v1alpha1(spec: Part, settings: Document) -> Translation:
+def _read_v1alpha1(spec: Part, settings: Document, beside: Beside) -> Translation:
     image, chief = spec.text("tfImage"), _chief(spec.part("terminationPolicy"))
     spec.drop("RuntimeId", "runtimeId")
+    _clean(spec, "cleanupPodPolicy")
     spec.warn(schedulerName="has no meaning here: there is no other scheduler")
     board = spec.part("tensorboard") if "tensorboard" in spec else None
     key = "replica_specs" if "replica_specs" in spec else "replicaSpecs"
-    replicas = [_old_replica(part) for part in spec.parts(key)]
+    replicas = [_old_replica(part, beside) for part in spec.parts(key)]
     spec.close()
     check(replicas)
     if not chief and not any(one.job == "master" and one.num for one in replicas):
         raise JobFileError(spec.key_of(key), "must hold one replica of type MASTER")
     if board is not None:
-        replicas.append(_board(board))
+        replicas.append(_board(board, beside))
     image = image or next((one.pod.fields.get("image") for one in replicas if one.pod), None)
     replicas = [_in_image(one, image) for one in replicas]
     return run_of(replicas, {**settings, **chief}, spec.remarks)
@@ -137,7 +141,7 @@ def _chief(policy: Part) -> Document:
     return {} if job == "master" else {"success": f"{job}:{index}"}
 
 
-def _old_replica(part: Part) -> Replica:
+def _old_replica(part: Part, beside: Beside) -> Replica:
     name = part.text("tfReplicaType") or part.text("tf_replica_type") or "MASTER"
     if name not in ("MASTER", "WORKER", "PS"):
         part.fail("tfReplicaType", f"must be MASTER, WORKER or PS, got {name!r}")
@@ -145,7 +149,7 @@ def _old_replica(part: Part) -> Replica:
     port, is_default = part.whole("tfPort"), part.flag("IsDefaultPS")
     if is_default:
         part.drop("template")  # the operator wrote it
-    pod = read_pod(part.part("template"))
+    pod = read_pod(part.part("template"), beside.mounted)
     part.close()
     if pod is None and job != "ps":
         part.fail("template", f"must have a container named tensorflow: {name} runs it")
@@ -157,12 +161,12 @@ def _old_replica(part: Part) -> Replica:
     return Replica(job, 1 if num is None else num, pod, part.key, more)
 
 
-def _board(part: Part) -> Replica:
+def _board(part: Part, beside: Beside) -> Replica:
     log_dir = part.text("logDir")
     if not log_dir:
         part.fail("logDir", "is missing: where do the event files lie?")
     part.warn(serviceType="has no meaning here: TensorBoard says at its start where it is")
-    mounts, scratch = mounts_of(part, volumes_of(part))
+    mounts, scratch = mounts_of(part, volumes_of(part), beside.mounted)
     part.close()
     fields = {**tensorboard.job(log_dir), "port": tensorboard.PORT}
     return Replica(tensorboard.JOB, 1, Pod(fields, mounts, scratch), part.key)

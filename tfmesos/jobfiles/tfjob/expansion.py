@@ -5,13 +5,28 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from ...config.sizes import MAX_STRING
+
 _REFERENCE = re.compile(r"\$(\$|\(([^)]*)\))")
 _TO_ESCAPE = re.compile(r"\$+\(|\$\$+")
 
 
+class TooLong(Exception):
+    """A few variables that name each other can stand for any number of bytes."""
+
+    def __init__(self) -> None:
+        super().__init__(f"is longer than {MAX_STRING:,} bytes once its $(NAME) are filled in")
+
+
 def expanded(text: str, values: Mapping[str, str]) -> str:
-    """``$$`` is a ``$``; a name that is not known stays as it is."""
-    return _REFERENCE.sub(lambda found: _filled(found, values), text)
+    """``$$`` is a ``$``; a name that is not known stays as it is. TooLong, if it would be."""
+    parts, size, done = [], 0, 0
+    for found in _REFERENCE.finditer(text):
+        parts += [text[done : found.start()], _filled(found, values)]
+        size, done = size + len(parts[-1]), found.end()
+        if size > MAX_STRING:
+            raise TooLong
+    return "".join([*parts, text[done:]])
 
 
 def _filled(found: re.Match[str], values: Mapping[str, str]) -> str:

@@ -27,9 +27,9 @@ from .pod_resources import GPUS
 from .pods import CONTAINER, PORT, SHELL
 from .replicas import CHIEFS, TYPES
 
-_TFJOB = "a TFJob"
+TFJOB = "a TFJob"
 _LABEL = r"[a-z]([-a-z0-9]{0,48}[a-z0-9])?"  # with room for -worker-12 in a name of 63 letters
-_SETTINGS = (
+SETTINGS = (
     *("jobs", "name", "image", "cmd", "env", "volumes", "cwd", "force_pull_image"),
     *("success", "run_timeout", "restarts", "restart_policy", "retry_codes"),
 )
@@ -42,26 +42,29 @@ _RETRYABLE = parse_codes("128-255")
 
 
 def from_ours(document: Document) -> Document:
-    refuse_others(document, _SETTINGS, (), _TFJOB)
-    name = name_of(document, _LABEL, "lower-case letters, digits and -, at most 50, in a TFJob")
+    refuse_others(document, SETTINGS, (), TFJOB)
     jobs = jobs_of(document)
     replicas = {
-        _type_of(job, fields): _replica(job, fields, document) for job, fields in jobs.items()
+        type_of(job, fields): replica(job, fields, document) for job, fields in jobs.items()
     }
     spec = {
-        "runPolicy": {"cleanPodPolicy": "All", **_run_policy(document, jobs)},
-        **_success(document, jobs),
+        "runPolicy": {"cleanPodPolicy": "All", **run_policy(document, jobs)},
+        **success(document, jobs),
         "tfReplicaSpecs": replicas,
     }
     return {
         "apiVersion": "kubeflow.org/v1",
         "kind": "TFJob",
-        "metadata": {"name": name},
+        "metadata": {"name": metadata_name(document)},
         "spec": spec,
     }
 
 
-def _type_of(job: str, fields: Document) -> str:
+def metadata_name(document: Document) -> str:
+    return name_of(document, _LABEL, "lower-case letters, digits and -, at most 50, in a TFJob")
+
+
+def type_of(job: str, fields: Document) -> str:
     found = {ours: theirs for theirs, ours in TYPES.items()}.get(job)
     if found is None:
         known = ", ".join(TYPES.values())
@@ -71,7 +74,7 @@ def _type_of(job: str, fields: Document) -> str:
     return found
 
 
-def _success(document: Document, jobs: Mapping[str, Document]) -> Document:
+def success(document: Document, jobs: Mapping[str, Document]) -> Document:
     """The operator's default is worker 0, ours all workers; a chief decides in both."""
     given = document.get("success")
     has_chief = any(job in jobs for job in CHIEFS)
@@ -84,7 +87,7 @@ def _success(document: Document, jobs: Mapping[str, Document]) -> Document:
     return {}
 
 
-def _run_policy(document: Document, jobs: Mapping[str, Document]) -> Document:
+def run_policy(document: Document, jobs: Mapping[str, Document]) -> Document:
     policy: Document = {}
     timeout = document.get("run_timeout")
     if timeout is not None:
@@ -101,12 +104,14 @@ def _run_policy(document: Document, jobs: Mapping[str, Document]) -> Document:
     return policy | ({"backoffLimit": finite[0]} if finite else {})
 
 
-def _replica(job: str, fields: Document, document: Document) -> Document:
-    refuse_others(fields, _FIELDS, ("jobs", job), _TFJOB)
-    pod: Document = {"containers": [_container(job, fields, document)]}
+def replica(job: str, fields: Document, document: Document, prefix: str = "volume") -> Document:
+    """Of *job*, of which the run says all *fields*; *prefix* names its volumes."""
+    refuse_others(fields, _FIELDS, ("jobs", job), TFJOB)
+    pod: Document = {"containers": [_container(job, fields, document, prefix)]}
     if volumes := volumes_of(document):
         pod["volumes"] = [
-            {"name": f"volume-{n}", "hostPath": {"path": one.host}} for n, one in enumerate(volumes)
+            {"name": f"{prefix}-{n}", "hostPath": {"path": one.host}}
+            for n, one in enumerate(volumes)
         ]
     return {
         "replicas": fields["num"],
@@ -131,7 +136,7 @@ def _restart_policy(job: str, fields: Document) -> str:
     return "OnFailure" if policy.codes == EVERY_CODE else "ExitCode"
 
 
-def _container(job: str, fields: Document, document: Document) -> Document:
+def _container(job: str, fields: Document, document: Document, prefix: str) -> Document:
     if not fields.get("image"):
         raise JobFileError(("image",), "is missing: a pod runs in an image")
     container: Document = {
@@ -149,7 +154,9 @@ def _container(job: str, fields: Document, document: Document) -> Document:
     if document.get("force_pull_image"):
         container["imagePullPolicy"] = "Always"
     if volumes := volumes_of(document):
-        container["volumeMounts"] = [_mount(n, volume) for n, volume in enumerate(volumes)]
+        container["volumeMounts"] = [
+            _mount(f"{prefix}-{n}", volume) for n, volume in enumerate(volumes)
+        ]
     return container
 
 
@@ -191,6 +198,6 @@ def _port(job: str, given: Any) -> int:
     return given
 
 
-def _mount(number: int, volume: Volume) -> Document:
-    mount: Document = {"name": f"volume-{number}", "mountPath": volume.container}
+def _mount(name: str, volume: Volume) -> Document:
+    mount: Document = {"name": name, "mountPath": volume.container}
     return {**mount, "readOnly": True} if volume.read_only else mount

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Iterator
 from typing import Any
 
-from ..translation import Document, Translation
+from ..translation import NOTHING_BESIDE, Beside, Document, Translation
 from . import document as tfjob
 from .pod_resources import GPUS
 from .pods import CONTAINER, PORT
@@ -25,11 +25,11 @@ _ALL_AGAIN = (
 )
 
 
-def to_ours(tree: dict[str, Any]) -> Translation:
+def to_ours(tree: dict[str, Any], beside: Beside = NOTHING_BESIDE) -> Translation:
     """As ``tfjob.to_ours``, with a pod template for each job that says more."""
     tree = copy.deepcopy(tree)
     templates = {job: _taken(template) for job, template in _templates(tree)}
-    found = tfjob.to_ours(tree)
+    found = tfjob.to_ours(tree, beside)
     jobs = {
         name: {**job, **({"pod_template": templates[name]} if templates.get(name) else {})}
         for name, job in found.document["jobs"].items()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ..parts import Part
 
@@ -12,7 +12,13 @@ def volumes_of(spec: Part) -> dict[str, Part]:
     return {str(one.text("name")): one for one in spec.parts("volumes")}
 
 
-def mounts_of(one: Part, volumes: Mapping[str, Part]) -> tuple[dict[str, str], tuple[str, ...]]:
+def mounts_of(
+    one: Part, volumes: Mapping[str, Part], mounted: Sequence[str]
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """HOST:CONTAINER[:ro] by path, and the paths of empty directories.
+
+    Not of paths that have something *mounted* by a flag, which takes the place of any volume.
+    """
     mounts: dict[str, str] = {}
     scratch: list[str] = []
     hosts: dict[str, str | None] = {}  # by volume
@@ -24,8 +30,10 @@ def mounts_of(one: Part, volumes: Mapping[str, Part]) -> tuple[dict[str, str], t
         mount.close()
         if name not in volumes:
             mount.fail("name", f"names no volume of the pod, got {name!r}")
+        if path in mounted:
+            continue
         if name not in hosts:
-            hosts[name] = host_path(volumes[name])
+            hosts[name] = host_path(volumes[name], path)
         if (host := hosts[name]) is None:
             scratch.append(path)
         else:
@@ -34,7 +42,7 @@ def mounts_of(one: Part, volumes: Mapping[str, Part]) -> tuple[dict[str, str], t
     return mounts, tuple(scratch)
 
 
-def host_path(volume: Part) -> str | None:
+def host_path(volume: Part, mount_path: str) -> str | None:
     """The path of a volume on its node; None for one that is empty at the start."""
     if "emptyDir" in volume:
         empty = volume.part("emptyDir")
@@ -45,7 +53,8 @@ def host_path(volume: Part) -> str | None:
         return None
     if "hostPath" not in volume:
         kind = next(iter(volume), "nothing")
-        volume.fail(kind, "cannot be had on a Mesos: it has volumes of kind hostPath and emptyDir")
+        ways_out = f"run with -m k8s://, or mount a directory instead: -V DIR:{mount_path}"
+        volume.fail(kind, f"is a volume of Kubernetes: {ways_out}")
     found = volume.part("hostPath")
     path, kind = found.text("path"), found.text("type") or ""
     if not path:

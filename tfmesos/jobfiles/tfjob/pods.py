@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from ...config.sizes import MAX_ENVIRONMENT, large_environment
 from ...record import NOTHING, Record
 from ..exports import SERVER_COMMAND
 from ..parts import Part
 from ..translation import Document, JobFileError, Key
-from .expansion import expanded, references
+from .expansion import TooLong, expanded, references
 from .pod_resources import resources_of
 from .pod_volumes import mounts_of, volumes_of
 
@@ -38,8 +39,11 @@ class Pod(Record):
     origins: Mapping[str, Key] = NOTHING  # field -> where the document says it
 
 
-def read(template: Part) -> Pod | None:
-    """What the template of a replica says; None if it has no container for TensorFlow."""
+def read(template: Part, mounted: Sequence[str] = ()) -> Pod | None:
+    """What the template of a replica says; None if it has no container for TensorFlow.
+
+    What is *mounted* by others takes the place of its own volumes.
+    """
     metadata = template.part("metadata")
     metadata.drop("creationTimestamp")
     metadata.warn(labels=_OF_CLUSTER, annotations=_OF_CLUSTER)
@@ -50,7 +54,10 @@ def read(template: Part) -> Pod | None:
     volumes = volumes_of(spec)
     _close_spec(spec)
     container = _container(spec)
-    return None if container is None else _read_container(container, volumes, restart_policy)
+    if container is None:
+        return None
+    mounts = mounts_of(container, volumes, mounted)
+    return _read_container(container, *mounts).but(restart_policy=restart_policy)
 
 
 def _close_spec(spec: Part) -> None:
@@ -88,13 +95,12 @@ def _container(spec: Part) -> Part | None:
     return containers[0] if containers else None
 
 
-def _read_container(one: Part, volumes: Mapping[str, Part], restart_policy: str) -> Pod:
+def _read_container(one: Part, mounts: Mapping[str, str], scratch: tuple[str, ...]) -> Pod:
     fields: Document = {"image": one.text("image"), "cwd": one.text("workingDir")}
     env = _environment(one)
     command, args = _words(one, "command", env), _words(one, "args", env)
     fields["env"] = env
     fields |= _command(command, args) | resources_of(one) | _port(one)
-    mounts, scratch = mounts_of(one, volumes)
     policy = one.text("imagePullPolicy")
     _close_container(one)
     return Pod(
@@ -102,8 +108,7 @@ def _read_container(one: Part, volumes: Mapping[str, Part], restart_policy: str)
         mounts,
         scratch,
         policy == "Always",
-        restart_policy,
-        {field: one.key_of(theirs) for field, theirs in _ORIGINS.items()},
+        origins={field: one.key_of(theirs) for field, theirs in _ORIGINS.items()},
     )
 
 
@@ -132,18 +137,33 @@ def _environment(one: Part) -> dict[str, str]:
         if not name:
             variable.fail("name", "is missing")
         variable.refuse(valueFrom=f"is known to Kubernetes only: give {name} a value")
-        env[name] = expanded(variable.text("value") or "", env)
+        try:
+            env[name] = expanded(variable.text("value") or "", env)
+        except TooLong as error:
+            variable.fail("value", str(error))
         variable.close()
+    if problem := large_environment(env):
+        one.fail("env", problem)
     return env
 
 
 def _words(one: Part, name: str, env: Mapping[str, str]) -> list[str] | None:
     words = one.texts(name)
-    for index, word in enumerate(words or ()):
+    if words is None:
+        return None
+    filled, room = [], MAX_ENVIRONMENT
+    for index, word in enumerate(words):
         if "TF_CONFIG" in references(word) and "TF_CONFIG" not in env:
             problem = "$(TF_CONFIG) is known on the node only: read it there from the environment"
             raise JobFileError((*one.key, name, index), problem)
-    return None if words is None else [expanded(word, env) for word in words]
+        try:
+            filled.append(expanded(word, env))
+        except TooLong as error:
+            raise JobFileError((*one.key, name, index), str(error)) from None
+        room -= len(filled[-1])
+        if room < 0:
+            one.fail(name, f"is longer than {MAX_ENVIRONMENT:,} bytes with its $(NAME) filled in")
+    return filled
 
 
 def _command(command: list[str] | None, args: list[str] | None) -> Document:

@@ -9,7 +9,7 @@ from typing import Any
 from ...record import NOTHING, Record
 from ..common import take_fields, take_variables, volumes_of
 from ..parts import Part
-from ..translation import Document, JobFileError, Key, Translation
+from ..translation import Beside, Document, JobFileError, Key, Translation
 from .pods import Pod
 
 # What the operator calls them, and the name of our job, which is the task type in TF_CONFIG.
@@ -102,7 +102,7 @@ def _scratch(pods: Sequence[Pod]) -> Document:
 
 
 def _origins(replicas: Sequence[Replica], shared: Document) -> dict[Key, Key]:
-    origins: dict[Key, Key] = {("name",): ("metadata", "name")}
+    origins: dict[Key, Key] = {(name,): ("metadata", name) for name in ("name", "namespace")}
     for one in reversed(replicas):  # of what they share, the first one's
         origins[("jobs", one.job, "num")] = (*one.key, "replicas")
         for field, key in (one.pod.origins if one.pod else {}).items():
@@ -112,11 +112,14 @@ def _origins(replicas: Sequence[Replica], shared: Document) -> dict[Key, Key]:
     return origins
 
 
-def settings_of(part: Part) -> Document:
-    """The name of the run, of the metadata of an object."""
+def settings_of(part: Part, beside: Beside) -> Document:
+    """The name of the run, and where it belongs, of the metadata of an object."""
     metadata = part.part("metadata")
     name, prefix = metadata.text("name"), metadata.text("generateName")
     nothing = "is about the Kubernetes cluster and has no meaning here"
+    settings: Document = {}
+    if beside.is_kubernetes and (namespace := metadata.text("namespace")):
+        settings["namespace"] = namespace
     metadata.warn(namespace=nothing, labels=nothing, annotations=nothing, finalizers=nothing)
     metadata.drop(
         *("clusterName", "creationTimestamp", "generation", "resourceVersion", "selfLink", "uid"),
@@ -124,4 +127,4 @@ def settings_of(part: Part) -> Document:
     )
     metadata.close()
     found = name or (prefix or "").rstrip("-")
-    return {"name": found} if found else {}
+    return {**settings, **({"name": found} if found else {})}

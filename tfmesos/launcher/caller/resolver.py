@@ -6,8 +6,8 @@ import socket
 from typing import Any
 
 from ...acceptor import family_of
-from ...node.address import join_address
-from ...node.port import reserve
+from ...node.task.port import reserve
+from ...shared.address import join_address
 
 
 class OwnAddress:

@@ -7,8 +7,8 @@ import os
 from collections.abc import Callable, Mapping
 
 from ...errors import HandshakeError
-from ...node import handshake, wire
-from ...node.stdlib import sha256
+from ...shared import handshake, wire
+from ...shared.stdlib import sha256
 
 PIECE = 16 * 1024  # bytes of the runner that wait for one task at a time
 

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ...errors import FrameError, TFMesosError
-from ...node import wire
+from ...private_directory import make_private
+from ...shared import wire
 from ...text import count, size_text, some
 
 KINDS = frozenset(["file", "part", "file_end"])
@@ -55,7 +56,7 @@ class Incoming:
 
     def _open(self) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
-        self._coming.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(self._coming.parent)
         self._file = os.open(self._coming, flags, 0o600)
 
     def keep(self, digest: str) -> None:
@@ -70,7 +71,7 @@ class Incoming:
     def _name_it(self) -> None:
         try:
             os.fsync(self._file)
-            self._place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(self._place.parent)
             self._coming.replace(self._place)
         except OSError as error:
             self.drop(str(error.strerror))

@@ -11,27 +11,25 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Coroutine, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from ...acceptor import BACKLOG, MAX_STRANGERS, Acceptor, Complaints, family_of
-from ...core.events import Event, RunnerBack, RunnerLost, RunnerOutOfTouch
+from ...acceptor import BACKLOG, Acceptor, Complaints, family_of
+from ...core.events import RunnerBack, RunnerLost, RunnerOutOfTouch
 from ...errors import FrameError, HandshakeError
-from ...node import timings, wire
-from ...node.address import join_address
-from ...record import NOTHING
+from ...shared import wire
+from ...shared.address import join_address
 from .authentication import Authentication, LauncherHandshake
-from .brought import Brought
+from .draining import drain
+from .exchange import Limits, Sinks, Supplies
 from .pack_sender import PackSender
 from .runner_link import SECRET_BYTES, RunnerLink
-from .runner_reports import Measured, Output, Progressed, RunnerReports
+from .runner_reports import RunnerReports
 from .streams import hang_up, hear, streams_of
 
 if TYPE_CHECKING:
     from ssl import SSLContext
-
-    from ..ship.pack import Pack
 
 log = logging.getLogger(__name__)
 
@@ -45,32 +43,18 @@ class Listener:
     def __init__(
         self,
         run_id: str,
-        emit: Callable[[Event], None],
-        output: Output,
+        sinks: Sinks,
+        supplies: Supplies | None = None,
+        limits: Limits | None = None,
         *,
-        grace: float = timings.RECONNECT_TIMEOUT,
-        heartbeat: float = timings.HEARTBEAT,
-        silence: float = timings.SILENCE_TIMEOUT,
-        silent_after: float = timings.OUTPUT_SILENCE,
-        handshake_timeout: float = timings.HANDSHAKE_TIMEOUT,
-        max_strangers: int = MAX_STRANGERS,
         dismisses: bool = True,  # let a runner go once it has reported its end; or `dismiss` does
-        runners: Mapping[str, bytes] = NOTHING,  # what a stub is sent, by its Python
-        packs: Mapping[str, Pack] = NOTHING,  # what runners may ask for
-        on_sent: Callable[[str, int], object] = lambda task_id, at: None,  # so much of one
-        brought: Brought | None = None,  # what they bring home
-        measured: Measured = lambda task_id, usage: None,
-        progressed: Progressed = lambda task_id, text: None,
     ) -> None:
-        self._emit = emit
-        self._grace, self._heartbeat, self._silence = grace, heartbeat, silence
-        self._handshake_timeout, self._max_strangers = handshake_timeout, max_strangers
-        self._authentication = Authentication(run_id, self._secret_of, runners)
-        self.sender = PackSender(packs, silence, self._spawn, on_sent)
-        self._reports = RunnerReports(
-            *(emit, output, measured, progressed, silent_after, dismisses),
-            brought or Brought(None, 0, str),
-        )
+        supplies, limits = supplies or Supplies(), limits or Limits()
+        self._emit = sinks.emit
+        self._limits = limits
+        self._authentication = Authentication(run_id, self._secret_of, supplies.runners)
+        self.sender = PackSender(supplies.packs, limits.silence, self._spawn, supplies.on_sent)
+        self._reports = RunnerReports(sinks, limits.silent_after, dismisses)
         self._links: dict[str, RunnerLink] = {}  # by task id
         self._awaited: set[str] = set()  # those of them without a connection
         self._complaints = Complaints()
@@ -111,8 +95,8 @@ class Listener:
         acceptor = Acceptor(
             listener,
             self._protocol,
-            admit_within=2 * self._handshake_timeout,
-            room=lambda: self._max_strangers + len(self._awaited),
+            admit_within=2 * self._limits.handshake,
+            room=lambda: self._limits.strangers + len(self._awaited),
             complaints=self._complaints,
             tls=tls,
         )
@@ -124,7 +108,7 @@ class Listener:
 
         It is ours from now on, even if the caller is cancelled. OSError if there is no TLS with it.
         """
-        reader, writer = await streams_of(connection, CHUNK // 2, tls, self._handshake_timeout)
+        reader, writer = await streams_of(connection, CHUNK // 2, tls, self._limits.handshake)
         if self._closing:
             writer.transport.abort()
         else:
@@ -184,7 +168,7 @@ class Listener:
     def start(self, task_id: str, message: bytes) -> None:
         """Let the command of a task begin: from now on it may have written something."""
         if link := self._links.get(task_id):
-            link.has_begun = True
+            link.begin()
         self.send(task_id, message)
 
     def dismiss(self, task_id: str) -> None:
@@ -199,20 +183,21 @@ class Listener:
 
     def unreported(self) -> list[tuple[str, int]]:
         """The tasks that have begun and told of no end, with the number of messages they sent."""
-        return [
-            (link.task_id, link.received)
-            for link in self._links.values()
-            if link.has_begun and not link.exited
-        ]
+        return [(link.task_id, link.received) for link in self._unreported()]
+
+    def _unreported(self) -> list[RunnerLink]:
+        return [link for link in self._links.values() if link.has_begun and not link.exited]
+
+    def is_connected(self, task_id: str) -> bool:
+        return (link := self._links.get(task_id)) is not None and link.writer is not None
+
+    def last_lines(self, task_id: str) -> list[str]:
+        """Of what the link of this task has brought."""
+        return link.tail.lines() if (link := self._links.get(task_id)) else []
 
     async def drain(self) -> None:
-        """Take all that tasks have sent whose runner is gone, however long it takes to show it."""
-        clock = asyncio.get_running_loop().time
-        end = clock() + FLUSH
-        while clock() < end and any(self._links[id].writer for id, _ in self.unreported()):
-            await asyncio.sleep(FLUSH / 20)
-            if self.is_busy:
-                end = clock() + FLUSH
+        """Take all that tasks have sent which told of no end, as far as there is an end to it."""
+        await drain(self._unreported, self._reports)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         handler = self._group.create_task(work)
@@ -228,7 +213,7 @@ class Listener:
 
     async def _beat(self) -> None:
         while True:
-            await asyncio.sleep(self._heartbeat)
+            await asyncio.sleep(self._limits.heartbeat)
             for link in self._links.values():
                 link.acknowledge()
 
@@ -252,7 +237,9 @@ class Listener:
         try:
             handshake, arrived = await self._prove(reader, writer, decoder)
             if handshake.python is not None:
-                await self._authentication.send_runner(writer, handshake.python, self._silence)
+                await self._authentication.send_runner(
+                    writer, handshake.python, self._limits.silence
+                )
             return self._welcome(handshake.task, writer, arrived)
         except TimeoutError:
             self._refuse(writer, "it did not prove the secret in time")
@@ -267,7 +254,7 @@ class Listener:
         decoder: wire.FrameDecoder,
     ) -> tuple[LauncherHandshake, int]:
         try:
-            async with asyncio.timeout(self._handshake_timeout):
+            async with asyncio.timeout(self._limits.handshake):
                 return await self._authentication.prove(reader, writer, decoder)
         finally:
             for acceptor in self._acceptors:
@@ -301,12 +288,11 @@ class Listener:
         try:
             await self._listen_to(link, reader, writer, decoder)
         except TimeoutError:
-            reason = f"nothing was heard of it for {self._silence:g} s"
+            reason = f"nothing was heard of it for {self._limits.silence:g} s"
         except (OSError, FrameError) as error:
             reason = str(error)
         self.sender.stop(writer)
-        if link.writer is writer:
-            link.writer = None
+        if link.disconnect(writer):
             self._awaited.add(link.task_id)
             self._connection_ended(link, reason)
 
@@ -329,17 +315,17 @@ class Listener:
                 elif link.exited:
                     self.sender.stop(writer)
             link.acknowledge_if_due(len(data))
-            data = await hear(reader, CHUNK, self._silence, FLUSH)
+            data = await hear(reader, CHUNK, self._limits.silence, FLUSH)
             if not data:
                 return
 
     def _connection_ended(self, link: RunnerLink, reason: str) -> None:
         if link.exited:
             return
-        if self._grace <= 0:
+        if self._limits.grace <= 0:
             self._emit(RunnerLost(link.task_id, reason))
             return
         self._emit(RunnerOutOfTouch(link.task_id))
         loop = asyncio.get_running_loop()
         lost = RunnerLost(link.task_id, reason)
-        link.expect_loss(loop.call_later(self._grace, self._emit, lost))
+        link.expect_loss(loop.call_later(self._limits.grace, self._emit, lost))

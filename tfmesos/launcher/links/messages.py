@@ -11,12 +11,13 @@ from ...config.job import TENSORBOARD, Job, Task
 from ...config.launch import LaunchConfig
 from ...config.secret import Secret
 from ...core.actions import ClusterSpec, StopRunner
+from ...engines.kinds import kind_of
+from ...engines.mesos.task_info import command_info
 from ...errors import SpecError
 from ...json_types import Json
-from ...mesos.task_info import command_info
-from ...node import timings, wire
-from ...node.address import join_address
-from ...node.handshake import NOBODY
+from ...shared import timings, wire
+from ...shared.address import join_address
+from ...shared.handshake import NOBODY
 from . import payload
 from .task_environment import gpus_of_seat, task_environment
 
@@ -26,11 +27,7 @@ LONGEST_RUN, LONGEST_ADDRESS = "tfmesos-ffffffff", 45
 
 def runner_grace(config: LaunchConfig) -> float:
     """Seconds that runner and launcher look for each other when they have lost touch."""
-    if config.is_local:
-        return timings.LOCAL_RECONNECT_TIMEOUT
-    if config.is_kubernetes:
-        return timings.API_SERVER_RECONNECT_TIMEOUT
-    return timings.RECONNECT_TIMEOUT
+    return kind_of(config).reconnect_within
 
 
 def silent_after(config: LaunchConfig) -> float:
@@ -65,12 +62,13 @@ def runner_settings(
         "number": task.number,
         "port": port or task.job.wanted_port,
         "port_is_wish": bool(task.job.port) and not task.job.insists_on_port,
+        "is_ready_when_it_listens": task.is_aside,
         "env": gpus_of_seat(gpu_ids),
         "grace": runner_grace(config),
         # A pod has this time also if others have it ended, a task of Mesos may have three seconds.
-        "stop_grace": config.kill_grace if config.is_kubernetes else config.stop_grace,
+        "stop_grace": config.kill_grace if kind_of(config).leaves_grace else config.stop_grace,
         "stop_signal": config.stop_signal,
-        "same_machine": config.is_local,
+        "same_machine": kind_of(config).is_here,
         "secrets": config.secrets,
         "bring": [] if task.is_aside else list(config.bring),
         "bring_limit": config.bring_limit,
@@ -104,7 +102,7 @@ def prepare_message(config: LaunchConfig, task: Task) -> Json:
         "type": "prepare",
         "env": task_environment(config, task),
         "user_env": config.env_of(job),
-        "cwd": job.cwd or config.cwd,
+        "cwd": config.directory_of(job),
         "cwd_is_given": bool(job.cwd) or config.cwd_is_given,
         "in_image": config.image_of(job) is not None,
         "no_gpu": _without_gpu(config, job) if job.gpus else None,
@@ -116,8 +114,8 @@ def _without_gpu(config: LaunchConfig, job: Job) -> str:
     """What the runner says if it sees no GPU although its task was given one."""
     if config.image_of(job) is None:
         return "no GPU is visible in this task: its node lacks the NVIDIA driver, or forbids it"
-    if config.is_kubernetes:
-        way_out = "its image lacks the libraries, or its node the NVIDIA Container Toolkit"
+    if known := kind_of(config).gpus_in_images:
+        way_out = known
     elif config.containerizer == "DOCKER":
         way_out = "its node needs the NVIDIA Container Toolkit"
     else:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...errors import FrameError
-from ...node import wire
+from ...shared import wire
 from .authentication import keep_no_copies
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import zlib
 from types import CodeType
 from typing import Any
 
-from ... import errors, node
+from ... import errors, node, shared
 from ...node.own_modules import TEXTS
 from .payload import Packed
 
@@ -29,9 +29,13 @@ _PYTHON = "import zlib,binascii as b;exec(zlib.decompress(b.a2b_base64('{}')))"
 
 
 def node_modules() -> list[str]:
-    """What travels: all that lies in the folder of the node, and the errors."""
-    ours = (module.name for module in pkgutil.iter_modules(node.__path__))
-    return [errors.__name__, *(f"{_PACKAGE}.{name}" for name in ours)]
+    """What travels: all that lies in the folders ``node`` and ``shared``, and the errors."""
+    found = (
+        module
+        for folder in (shared, node)
+        for module in pkgutil.walk_packages(folder.__path__, f"{folder.__name__}.")
+    )
+    return [errors.__name__, *(module.name for module in found if not module.ispkg)]
 
 
 def pack() -> Packed:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...errors import MAX_CODE, FrameError
-from ...node import wire
+from ...shared import wire
 
 
 def ending(message: Mapping[str, Any]) -> tuple[int, str]:
@@ -25,6 +25,11 @@ def address(message: Mapping[str, Any]) -> tuple[str, int]:
     if port > 65535:
         raise FrameError(f"{message.get('type')!r} with a port that is none")
     return host, port
+
+
+def directory(message: Mapping[str, Any]) -> str:
+    """``directory`` of *message*; most have none."""
+    return wire.field(message, "directory", str) if "directory" in message else ""
 
 
 def lines(message: Mapping[str, Any], name: str) -> list[str]:

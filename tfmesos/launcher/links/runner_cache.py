@@ -13,7 +13,8 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ...node.stdlib import sha256
+from ...private_directory import make_private
+from ...shared.stdlib import sha256
 
 if TYPE_CHECKING:
     from importlib.util import MAGIC_NUMBER
@@ -34,9 +35,8 @@ def file(caches: str) -> str:
 
 def state(package: str, version: str) -> str:
     """Another text whenever what is packed, or how, may have changed."""
-    folder = f"{package}/node"
     try:
-        files = [f"{folder}/{name}" for name in sorted(os.listdir(folder)) if name.endswith(".py")]
+        files = [*_modules(f"{package}/shared"), *_modules(f"{package}/node")]
         files += [f"{package}/errors.py", f"{package}/launcher/links/packing.py"]
         seen = [(file, os.stat(file)) for file in files]
     except OSError:
@@ -44,6 +44,18 @@ def state(package: str, version: str) -> str:
     lines = [f"{file} {found.st_size} {found.st_mtime_ns}" for file, found in seen]
     given = [version, str(sys.flags.optimize), *lines]
     return sha256(os.fsencode("\n".join(given))).hexdigest()
+
+
+def _modules(folder: str) -> list[str]:
+    """In its folders, too. Raises OSError if it cannot be read."""
+
+    def fail(error: OSError) -> None:
+        raise error
+
+    walk = os.walk(folder, onerror=fail)
+    return sorted(
+        f"{path}/{name}" for path, _, names in walk for name in names if name.endswith(".py")
+    )
 
 
 def read(file: str, state: str) -> Any:
@@ -72,7 +84,7 @@ def write(file: str, state: str, packed: Mapping[str, Any]) -> None:
     content = marshal.dumps(dict(packed))
     new = f"{file}.{os.getpid()}"
     try:
-        os.makedirs(os.path.dirname(file), mode=0o700, exist_ok=True)
+        make_private(os.path.dirname(file))
         made = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError:
         return

@@ -7,7 +7,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from ...node import wire
+from ...node.process.tail import Tail
+from ...shared import wire
 from .messages import ack_message, bye_message, welcome_message
 
 SECRET_BYTES = 32
@@ -34,12 +35,40 @@ class RunnerLink:
         self.is_silent = False
         self._sent: list[bytes] = []  # numbered messages to the runner, arrived or not
         self.is_dismissed = False
+        self._is_closing = False  # what it holds is taken still, but makes no room for more
+        self.tail = Tail()  # the last lines that it brought
         self._loss: asyncio.TimerHandle | None = None
 
     def send(self, frame: bytes) -> None:
         """Bring *frame* to the runner, at once or when it is back."""
         self._sent.append(frame)
         self._write(frame)
+
+    def begin(self) -> None:
+        """Its command may have written something from now on."""
+        self.has_begun = True
+
+    def take_in(self, *, numbered: bool, begins: bool) -> None:
+        """A message came: the runner has its second secret, or it could have said nothing."""
+        self.first_secret = None
+        self.received += numbered
+        self.has_begun = self.has_begun or begins
+
+    def has_changed_silence(self, is_silent: bool) -> bool:
+        """Whether this is news."""
+        before, self.is_silent = self.is_silent, is_silent
+        return before != is_silent
+
+    def end(self) -> None:
+        """It has reported its end."""
+        self.exited = True
+
+    def disconnect(self, writer: asyncio.StreamWriter) -> bool:
+        """This connection is over. False if another one speaks for the task already."""
+        if self.writer is not writer:
+            return False
+        self.writer = None
+        return True
 
     def dismiss(self) -> None:
         """Let the runner go, if it has reported its end; once is enough."""
@@ -72,9 +101,17 @@ class RunnerLink:
         if is_due:
             self.acknowledge()
 
+    def stop_acknowledging(self) -> None:
+        """The runner is to send no more than it holds now."""
+        self._is_closing = True
+
     def acknowledge(self) -> None:
         """Say what arrived, which is our heartbeat too; the next one makes up for one left out."""
-        if self.writer is None or self.writer.transport.get_write_buffer_size() > FULL:
+        if (
+            self.writer is None
+            or self._is_closing
+            or self.writer.transport.get_write_buffer_size() > FULL
+        ):
             return
         self._acked, self._acked_at = self.received, asyncio.get_running_loop().time()
         self._unacked = 0

@@ -2,96 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-
-from ...core.events import Event, TaskExited, TaskFellSilent, TaskReady, TaskRegistered
-from ...node import wire
-from ...node.address import join_address
-from . import brought
-from .report_fields import address, ending, lines
+from ...core.events import TaskExited, TaskFellSilent, TaskReady, TaskRegistered
+from ...shared import wire
+from ...shared.address import join_address
+from .brought import KINDS
+from .exchange import Sinks
+from .report_fields import address, directory, ending, lines
 from .runner_link import RunnerLink
-from .usage import Usage, usage_of
-
-# Gets (task id, stream, whole lines, number of lines dropped before them); the runner is read
-# no further until it returns.
-Output = Callable[[str, str, str, int], Awaitable[None]]
-Progressed = Callable[[str, str], object]  # gets (task id, a progress bar as it looks now)
-Measured = Callable[[str, Usage], object]  # gets (task id, what it uses), must not wait
+from .usage import usage_of
 
 
 class RunnerReports:
     """A task counts as silent after *silent_after* seconds without output."""
 
-    def __init__(
-        self,
-        emit: Callable[[Event], None],
-        output: Output,
-        measured: Measured,
-        progressed: Progressed,
-        silent_after: float,
-        dismisses: bool,
-        files: brought.Brought,
-    ) -> None:
-        self._emit, self._output, self._silent_after = emit, output, silent_after
-        self._measured, self._progressed = measured, progressed
-        self._dismisses, self._files = dismisses, files
+    def __init__(self, sinks: Sinks, silent_after: float, dismisses: bool) -> None:
+        self._sinks = sinks
+        self._emit = sinks.emit
+        self._silent_after = silent_after
+        self._dismisses = dismisses
         self._taking = 0  # tasks whose output waits to be shown
         self._taken = self._seen = 0  # messages of all tasks; those when somebody looked last
+
+    @property
+    def is_showing(self) -> bool:
+        """Does output wait to be shown?"""
+        return self._taking > 0
 
     @property
     def is_busy(self) -> bool:
         """Does output wait to be shown, or has anything been taken since this was asked last?"""
         seen, self._seen = self._seen, self._taken
-        return self._taking > 0 or seen != self._seen
+        return self.is_showing or seen != self._seen
 
     async def take(self, link: RunnerLink, message: wire.Message) -> None:
         kind = message.get("type")
-        link.first_secret = None  # it has the other one, or it could not have said anything
-        if kind in wire.NUMBERED:
-            link.received += 1
-            self._taken += 1
-            link.has_begun = link.has_begun or kind != "register"
+        is_numbered = kind in wire.NUMBERED
+        link.take_in(numbered=is_numbered, begins=is_numbered and kind != "register")
+        self._taken += is_numbered
         if kind == "register":
             host, port = address(message)
-            self._emit(TaskRegistered(link.task_id, join_address(host, port), port))
+            own = directory(message)
+            self._emit(TaskRegistered(link.task_id, join_address(host, port), port, own))
         elif kind == "ready":
             self._emit(TaskReady(link.task_id))
         elif kind == "heartbeat":
             self._note_silence(link, wire.count(message, "silent"))
             if usage := usage_of(message):
-                self._measured(link.task_id, usage)
+                self._sinks.measured(link.task_id, usage)
         elif kind == "progress":
-            self._progressed(link.task_id, wire.field(message, "text", str))
+            self._sinks.progressed(link.task_id, wire.field(message, "text", str))
         elif kind == "output":
-            await self._show(link.task_id, message)
-        elif kind in brought.KINDS:
-            await self._files.take(link.task_id, message)
+            await self._show(link, message)
+        elif kind in KINDS:
+            await self._sinks.collected.take(link.task_id, message)
         elif kind == "exit":
             self._exited(link, message)
 
-    async def _show(self, task_id: str, message: wire.Message) -> None:
+    async def _show(self, link: RunnerLink, message: wire.Message) -> None:
         stream, text = wire.field(message, "stream", str), wire.field(message, "text", str)
         dropped = wire.count(message, "dropped")
+        link.tail.add(text)
         self._taking += 1
         try:
-            await self._output(task_id, stream, text, dropped)
+            await self._sinks.output(link.task_id, stream, text, dropped)
         finally:
             self._taking -= 1
 
     def _note_silence(self, link: RunnerLink, seconds: int) -> None:
         """Tell of a task that falls silent, and of one that speaks again; each once."""
         is_silent = seconds >= self._silent_after
-        if is_silent != link.is_silent:
-            link.is_silent = is_silent
+        if link.has_changed_silence(is_silent):
             self._emit(TaskFellSilent(link.task_id, seconds if is_silent else 0.0))
 
     def _exited(self, link: RunnerLink, message: wire.Message) -> None:
         code, reason = ending(message)
-        link.exited = True
+        link.end()
         if self._dismisses:
             link.dismiss()
-        tail, was_stopped = (
-            tuple(lines(message, "tail")),
-            message.get("stopped") is True,
-        )
+        tail = tuple(lines(message, "tail"))
+        was_stopped = message.get("stopped") is True
         self._emit(TaskExited(link.task_id, code, reason, tail, was_stopped))

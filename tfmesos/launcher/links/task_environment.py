@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...config.entry import is_entry
 from ...config.job import Task
 from ...config.launch import LaunchConfig
 
@@ -16,6 +17,8 @@ def task_environment(config: LaunchConfig, task: Task) -> dict[str, str]:
         env.pop(_GPUS, None)  # which ones, the agent has said
     else:
         env[_GPUS] = ""  # a ps must never grab a GPU that is not its own
+    if is_entry(task.job):
+        env |= {"TFMESOS_CPUS": str(task.job.cpus), "TFMESOS_GPUS": str(task.job.gpus)}
     if config.hang_timeout is not None:
         env["PYTHONFAULTHANDLER"] = "1"  # prints the stack traces of a task that hangs
     return env

@@ -17,8 +17,8 @@ from functools import partial
 
 from ...core.outcome import Outcome
 from ...sanitize import plain_all, tidy
-from .live_area import Live, LiveArea, StatusLine
-from .report import failure_report, time_report
+from .live_area import Live, LiveArea, StatusLine, terminal_size
+from .report import closing, failure_report, time_report
 from .standard_streams import Screen
 
 MAX_WAITING = 1024 * 1024  # characters that may wait to be written
@@ -67,6 +67,7 @@ class Console:
         self.on_failure: Callable[[Exception], object] = lambda error: None
         self.on_say: Callable[[str], object] = lambda text: None
         self.failure: Exception | None = None  # of standard output, if it could not be written
+        self.recorded_as = ""  # the id under which the run is found again
         self.kept = ""  # what became of lines that are left out
         self._began = time.monotonic()
         self._colours: dict[str, int] = {}
@@ -157,8 +158,10 @@ class Console:
             self._say_times(outcome)
             return
         lines = failure_report(outcome, self.named)
-        safe = (plain_all(line, indent="    ") for line in lines)
-        self._put(True, f"{self._prefix}: " + "\n".join(safe) + "\n")
+        last = closing(lines, outcome, self.recorded_as, *terminal_size())
+        for part in filter(None, (lines, last)):
+            safe = (plain_all(line, indent="    ") for line in part)
+            self._put(True, f"{self._prefix}: " + "\n".join(safe) + "\n")
 
     def _say_times(self, outcome: Outcome) -> None:
         total = sum(seconds for _, seconds in outcome.times)

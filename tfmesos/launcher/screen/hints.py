@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from ...errors import PORT_TAKEN
+
 _KERAS = (
     "Keras 3 supports neither MultiWorkerMirroredStrategy nor ParameterServerStrategy: write the "
-    "training loop yourself, or install tf_keras and set TF_USE_LEGACY_KERAS=1 ({env})"
+    "training loop yourself, install tf_keras and set TF_USE_LEGACY_KERAS=1 ({env}), or use "
+    "keras.distribution on JAX"
 )
 _HINTS = (
     (r"distribute\.values\.PerReplica'>\) to a Tensor", _KERAS),
     (r"(?s)keras/src/.*ClusterCoordinator\.create_per_worker_dataset", _KERAS),
     (
-        r"No module named '?tensorflow'?$",
+        r"No module named '?tensorflow'?$|TensorFlow cannot be imported by",
         "the tasks' Python has no TensorFlow: install it there, or name another interpreter "
         "({python}) or an image that has it ({image})",
     ),
@@ -64,6 +67,8 @@ def hint(
 
     *named* tells how the user calls a setting: its flag, or its field.
     """
+    if code == PORT_TAKEN:
+        return ""  # the reason says who has it
     text = "\n".join([*tail, reason])
     known = next((way_out for sign, way_out in _HINTS if re.search(sign, text, re.M)), "")
     is_riddle = code == _KILLED and (not reason or _RIDDLE.match(reason))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...core.outcome import Ending, Outcome
-from ...sanitize import tidy
+from ...sanitize import columns_of, plain, tidy
 from ...text import some
 from .hints import hint
 
@@ -36,6 +36,21 @@ def _last_lines(ending: Ending) -> list[str]:
         return sandbox
     tail = [f"    {tidy(line)}" for line in ending.tail]
     return ["  its last lines:", *tail, *sandbox]
+
+
+def closing(
+    report: Sequence[str], outcome: Outcome, run_id: str, columns: int, rows: int
+) -> list[str]:
+    """What is said once more below a *report* that pushes its first line off the terminal.
+
+    *run_id* is that of a run that is recorded; else it is empty.
+    """
+    height = sum(max(1, -(-columns_of(plain(line)) // max(columns, 1))) for line in report)
+    if height <= rows // 2:
+        return []
+    task = outcome.cause.task.name if outcome.cause else ""
+    more = f"  run {run_id}; tfrun logs {run_id} {task}".rstrip() + " shows more"
+    return [report[0], *([more] if run_id else [])]
 
 
 def time_report(outcome: Outcome) -> str:

@@ -56,8 +56,12 @@ class Screen(Record):
 
 
 def _may_be_live(environ: Mapping[str, str]) -> bool:
-    """Can this terminal move its cursor, and does a person look at it?"""
-    return environ.get("TERM", "dumb") not in ("dumb", "") and not environ.get("CI")
+    """Can this terminal move its cursor, and does a person look at it?
+
+    ``!tfrun`` in a notebook has a terminal, but everything written there stays in the notebook.
+    """
+    is_kept = environ.get("CI") or environ.get("JPY_PARENT_PID")
+    return environ.get("TERM", "dumb") not in ("dumb", "") and not is_kept
 
 
 def _is_pipe(fd: int) -> bool:
@@ -112,6 +116,15 @@ def unread_input() -> bool:
     except OSError:  # it is closed
         return False
     return any(waiting)
+
+
+def is_inherited_input() -> bool:
+    """Is our standard input that of our parent as well, as in a loop of a shell that reads it?"""
+    try:
+        theirs = os.stat(f"/proc/{os.getppid()}/fd/0")
+    except OSError:
+        return False  # gone, of another user, or not Linux
+    return os.path.samestat(os.fstat(0), theirs)
 
 
 def _is_terminal(stream: Any) -> bool:

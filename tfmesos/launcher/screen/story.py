@@ -5,11 +5,12 @@ Events and the actions they led to in, lines out. Of many tasks only every tenth
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Any
 
 from ...core import actions as do
 from ...core import events as happened
+from ...engines.api import EngineStory
 from ...text import count, some
 
 FEW = 10  # tasks that are told of one by one
@@ -33,21 +34,6 @@ class Tally:
         return len(self._names)
 
 
-class EngineStory(Protocol):
-    """What is worth telling of the engine's own events and actions."""
-
-    name: str  # of the engine
-
-    def launched(self, action: Any) -> Mapping[str, str]:
-        """The names of the tasks that *action* launches, by their ids."""
-
-    def news(self, event: Any) -> str:
-        """A line about *event*, if it deserves one."""
-
-    def ended(self, event: Any) -> tuple[str, str] | None:
-        """The id of the task that ended by *event*, and the rest of a sentence about it."""
-
-
 class Story:
     def __init__(self, tasks: int, engine: EngineStory) -> None:
         self._tasks, self._engine = tasks, engine
@@ -67,8 +53,9 @@ class Story:
 
     def _of_event(self, event: Any) -> list[str]:
         match event:
-            case happened.TaskRegistered(task_id, address):
-                return self._step(self._registered, task_id, f"is at {address}")
+            case happened.TaskRegistered(task_id, address, _, directory):
+                own = f" and has its files in {directory}" if directory else ""
+                return self._step(self._registered, task_id, f"is at {address}{own}")
             case happened.TaskExited():
                 return self._step(self._ended, event.task_id, event.reason, event.code != 0)
             case happened.RunnerLost(task_id, reason):

@@ -4,59 +4,51 @@ from __future__ import annotations
 
 import asyncio
 import os
-import tempfile
-import threading
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import IO, TypeVar
+from typing import IO
 
 from ...config.shipping import Ship
 from ...errors import CannotWrite
-from .fetch import fetch, unpack_code
+from . import fetch
 
-T = TypeVar("T")
 Fetched = Mapping[str, IO[bytes]]  # by address
+MARGIN = 1.0  # seconds, for whoever notices first can say more
 
 
 async def fetch_all(ship: Ship) -> Fetched:
     """Raises CannotRead for the first that cannot be fetched."""
-    return await _in_daemon_thread(lambda: {one: fetch(one) for one in ship.addresses})
+    return {address: await _fetch(address) for address in ship.addresses}
 
 
-async def _in_daemon_thread(work: Callable[[], T]) -> T:
-    """As asyncio.to_thread, but a thread that waits for a server keeps nobody from ending."""
-    future: Future[T] = Future()
-
-    def run() -> None:
-        future.set_running_or_notify_cancel()
-        try:
-            future.set_result(work())
-        except BaseException as error:
-            future.set_exception(error)
-
-    threading.Thread(target=run, daemon=True).start()
-    return await asyncio.wrap_future(future)
+async def _fetch(address: str) -> IO[bytes]:
+    """The limit holds for the names, the head and the redirections of an answer, too."""
+    try:
+        async with asyncio.timeout(fetch.WHOLE_TIMEOUT + MARGIN):
+            return await asyncio.to_thread(fetch.fetch, address)
+    except TimeoutError:
+        raise fetch.too_slow(address) from None
 
 
 @contextmanager
-def on_disk(ship: Ship, fetched: Fetched) -> Iterator[Ship]:
-    """*ship*, with files of this machine in the place of addresses, until the block is left."""
+def on_disk(
+    ship: Ship, fetched: Fetched, place: str, is_stopped: Callable[[], bool] = lambda: False
+) -> Iterator[Ship]:
+    """*ship*, with files of the directory *place* instead of addresses."""
     try:
-        with tempfile.TemporaryDirectory(prefix="tfmesos-") as place:
-            yield _written(ship, fetched, place)
+        yield _written(ship, fetched, place, is_stopped)
     finally:
         for file in fetched.values():
             file.close()
 
 
-def _written(ship: Ship, fetched: Fetched, place: str) -> Ship:
+def _written(ship: Ship, fetched: Fetched, place: str, is_stopped: Callable[[], bool]) -> Ship:
     code, single = os.path.join(place, "code"), os.path.join(place, "files")
     try:
         os.mkdir(code)
         os.mkdir(single)
         if ship.address:
-            unpack_code(ship.address, fetched[ship.address], code)
+            fetch.unpack_code(ship.address, fetched[ship.address], code, is_stopped)
         files = [_one_written(name, at, fetched, single) for at, name in ship.files]
     except OSError as error:
         raise CannotWrite(f"no room here for what is shipped: {error.strerror}") from error

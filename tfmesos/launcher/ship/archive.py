@@ -14,11 +14,15 @@ import stat
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import IO, Any, NamedTuple
+
+from .tree import MAX_DEPTH, Stopped
 
 MAX_BYTES = 512 * 1024 * 1024  # unpacked, whatever the archive says
 MAX_MEMBERS = 100_000
+MAX_HEADER = 1024 * 1024  # bytes of all that a tar says before the content of a member
+MAX_DIRECTORY = 64 * 1024 * 1024  # bytes of the list in a zip
 AT_ONCE = 256 * 1024  # bytes that are copied at once
 
 _OPENERS: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZ": bz2.open, b"\xfd7": lzma.open}
@@ -39,13 +43,16 @@ class _Member(NamedTuple):
     target: str = ""  # of a link
 
 
-def unpack(file: IO[bytes], directory: str) -> bool:
-    """Unpack the archive *file* into *directory*. False if it is none; BadArchive if it is bad."""
+def unpack(file: IO[bytes], directory: str, is_stopped: Callable[[], bool] = lambda: False) -> bool:
+    """Unpack the archive *file* into *directory*. False if it is none; BadArchive if it is bad.
+
+    Raises Stopped if it is given up.
+    """
     members = _members(file)
     if members is None:
         return False
     try:
-        _Unpacker(directory).unpack(members)
+        _Unpacker(directory, is_stopped).unpack(members)
     except _BROKEN as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise BadArchive(f"cannot be unpacked: {why}") from None
@@ -64,8 +71,11 @@ def _members(file: IO[bytes]) -> Iterator[_Member] | None:
 
 
 def _of_zip(file: IO[bytes]) -> Iterator[_Member]:
-    with zipfile.ZipFile(file) as archive:
+    listed: Any = _Listed(file)
+    with zipfile.ZipFile(listed) as archive:
         for info in archive.infolist():
+            if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise BadArchive(f"holds {info.filename!r}, which is packed by other than deflate")
             mode = info.external_attr >> 16
             kind = stat.S_IFMT(mode) or (stat.S_IFDIR if info.is_dir() else stat.S_IFREG)
             with archive.open(info) as content:
@@ -80,9 +90,11 @@ def _of_tar(file: IO[bytes]) -> Iterator[_Member]:
     limited: Any = _Limited(file)
     with tarfile.open(fileobj=limited, mode="r|") as archive:
         for info in archive:
+            limited.is_in_header = False
             content = archive.extractfile(info) if info.isreg() else None
             mode = kinds.get(info.type, 0) | stat.S_IMODE(info.mode)
             yield _Member(info.name, mode, content, info.linkname)
+            limited.begin_header()
 
 
 class _Limited:
@@ -90,17 +102,44 @@ class _Limited:
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file, self._left = file, MAX_BYTES + MAX_MEMBERS * 1024
+        self.begin_header()
+
+    def begin_header(self) -> None:
+        self.is_in_header, self._left_of_header = True, MAX_HEADER
 
     def read(self, size: int) -> bytes:
         self._left -= size
         if self._left < 0:
             raise BadArchive(_too_large())
+        if self.is_in_header:
+            self._left_of_header -= size
+            if self._left_of_header < 0:
+                raise BadArchive(f"has a header of more than {MAX_HEADER:,} bytes")
         return self._file.read(size)
 
 
+class _Listed:
+    """What a zip reads: the list of its members comes in one piece, before anything is made of it.
+
+    Each of them takes a kilobyte of memory, and 46 bytes in the list.
+    """
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.seek, self.tell, self.seekable = file.seek, file.tell, file.seekable
+
+    def read(self, size: int = -1) -> bytes:
+        if size > MAX_DIRECTORY:
+            raise BadArchive(f"has a list of more than {MAX_DIRECTORY // 2**20} MiB")
+        data = self._file.read(size)
+        if data.count(b"PK\1\2") > MAX_MEMBERS:
+            raise _too_many()
+        return data
+
+
 class _Unpacker:
-    def __init__(self, directory: str) -> None:
-        self._root = os.path.realpath(directory)
+    def __init__(self, directory: str, is_stopped: Callable[[], bool]) -> None:
+        self._root, self._is_stopped = os.path.realpath(directory), is_stopped
         self._room, self._count = MAX_BYTES, 0
         self._links: dict[str, str] = {}  # path -> target
 
@@ -108,7 +147,7 @@ class _Unpacker:
         for member in members:
             self._count += 1
             if self._count > MAX_MEMBERS:
-                raise BadArchive(f"holds more than {MAX_MEMBERS:,} files")
+                raise _too_many()
             self._add(member, self._place(member.name))
         self._make_links()
 
@@ -116,9 +155,12 @@ class _Unpacker:
         parts = name.split("/")
         if name.startswith("/") or ".." in parts or "\\" in name or "\0" in name:
             raise BadArchive(f"holds {name!r}, which leads out of its directory")
+        if len(parts) > MAX_DEPTH:
+            raise BadArchive(f"holds {parts[0]!r}, with directories more than {MAX_DEPTH} deep")
         return os.path.normpath(os.path.join(self._root, *parts))
 
     def _add(self, member: _Member, place: str) -> None:
+        self._go_on()
         if stat.S_ISDIR(member.mode):
             os.makedirs(place, exist_ok=True)
         elif stat.S_ISLNK(member.mode):
@@ -128,6 +170,10 @@ class _Unpacker:
         else:
             raise BadArchive(f"holds {member.name!r}, which is no file, directory or symbolic link")
 
+    def _go_on(self) -> None:
+        if self._is_stopped():
+            raise Stopped
+
     def _write(self, member: _Member, place: str, content: IO[bytes]) -> None:
         os.makedirs(os.path.dirname(place), exist_ok=True)
         with open(place, "xb") as file:
@@ -135,6 +181,7 @@ class _Unpacker:
                 self._room -= len(data)
                 if self._room < 0:
                     raise BadArchive(_too_large())
+                self._go_on()
                 file.write(data)
             os.fchmod(file.fileno(), 0o755 if member.mode & 0o111 else 0o644)
 
@@ -160,6 +207,10 @@ class _Unpacker:
 
     def _name(self, place: str) -> str:
         return os.path.relpath(place, self._root)
+
+
+def _too_many() -> BadArchive:
+    return BadArchive(f"holds more than {MAX_MEMBERS:,} files")
 
 
 def _too_large() -> str:

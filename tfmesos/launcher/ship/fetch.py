@@ -11,9 +11,11 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
+from collections.abc import Callable
 from http.client import HTTPException
 from typing import IO, Any
 
+from ... import plain_file
 from ...config.secret import without_password
 from ...errors import CannotRead, CannotWrite
 from .archive import BadArchive, unpack
@@ -21,6 +23,7 @@ from .archive import BadArchive, unpack
 MAX_BYTES = 200 * 1024 * 1024  # of a download
 ANSWER_TIMEOUT = 30.0  # seconds for the next part of an answer
 WHOLE_TIMEOUT = 600.0  # seconds for all of it
+MAX_CHECKED = 1024 * 1024  # bytes of a Python file
 AT_ONCE = 256 * 1024  # bytes that are read at once
 
 
@@ -43,13 +46,15 @@ def fetch(address: str) -> IO[bytes]:
         raise
 
 
-def unpack_code(address: str, file: IO[bytes], directory: str) -> None:
+def unpack_code(
+    address: str, file: IO[bytes], directory: str, is_stopped: Callable[[], bool] = lambda: False
+) -> None:
     """Put what was fetched into *directory*: a ``.py`` as it is, a zip or tar unpacked.
 
-    Raises CannotRead, which names the address.
+    Raises CannotRead, which names the address, and Stopped if it is given up.
     """
     try:
-        if not unpack(file, directory):
+        if not unpack(file, directory, is_stopped):
             _keep_python(address, file, directory)
     except BadArchive as error:
         raise _cannot(address, str(error)) from None
@@ -58,9 +63,10 @@ def unpack_code(address: str, file: IO[bytes], directory: str) -> None:
 def _opened(address: str) -> Any:
     scheme, host, *_ = urllib.parse.urlsplit(address)
     if not scheme:
-        return open(address, "rb")
+        return plain_file.opened(address)
     if scheme == "file":
-        return open(urllib.request.url2pathname(urllib.parse.urlsplit(address).path), "rb")
+        path = urllib.request.url2pathname(urllib.parse.urlsplit(address).path)
+        return plain_file.opened(path)
     if scheme not in ("http", "https"):
         raise ValueError("it must begin with http, https or file, or be a path")
     if "@" in host:
@@ -68,14 +74,15 @@ def _opened(address: str) -> Any:
     return urllib.request.urlopen(address, timeout=ANSWER_TIMEOUT)
 
 
-def _copy(address: str, answer: IO[bytes], file: IO[bytes]) -> None:
+def _copy(address: str, answer: Any, file: IO[bytes]) -> None:
+    """``read`` would wait for all of AT_ONCE, however slowly that comes."""
     end, size = time.monotonic() + WHOLE_TIMEOUT, 0
-    while data := answer.read(AT_ONCE):
+    while data := answer.read1(AT_ONCE):
         size += len(data)
         if size > MAX_BYTES:
             raise _cannot(address, f"is larger than {MAX_BYTES // 2**20} MiB")
         if time.monotonic() > end:
-            raise _cannot(address, f"cannot be fetched: it takes more than {WHOLE_TIMEOUT:g} s")
+            raise too_slow(address)
         _write(file, data)
 
 
@@ -94,8 +101,9 @@ def _keep_python(address: str, file: IO[bytes], directory: str) -> None:
     file.seek(0)
     text = file.read()
     try:
-        compile(text, name, "exec")
-    except (SyntaxError, ValueError) as error:
+        if len(text) <= MAX_CHECKED:  # nothing else, no signal either, goes on meanwhile
+            compile(text, name, "exec")
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise _cannot(address, f"is no Python 3: {error}") from None
     with open(os.path.join(directory, name), "wb") as kept:
         kept.write(text)
@@ -113,6 +121,10 @@ def _reason(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return str(error) or type(error).__name__
+
+
+def too_slow(address: str) -> CannotRead:
+    return _cannot(address, f"cannot be fetched: it takes more than {WHOLE_TIMEOUT:g} s")
 
 
 def _cannot(address: str, problem: str) -> CannotRead:

@@ -11,9 +11,11 @@ import re
 from collections.abc import Iterator
 
 from ...errors import CannotRead
+from ...plain_file import beginning
 
 ALWAYS = {".git", ".venv", "__pycache__"}  # names of what is left out, whatever the files say
 FILES = (".tfignore", ".gitignore")  # the first that says anything about a path is believed
+LARGEST = 1024 * 1024  # bytes of such a file
 
 _CLASS = re.compile(r"\[([!^]?)(\]?(?:\\.|[^]\\])*)\]", re.DOTALL)
 _NOTHING = "(?!)"
@@ -97,12 +99,14 @@ def _above_in_repository(directory: str) -> Iterator[str]:
 
 def _read(path: str) -> IgnoreFile | None:
     try:
-        with open(path, encoding="utf-8-sig", errors="surrogateescape", newline="\n") as file:
-            return IgnoreFile(path, file.read())
+        text = beginning(path, LARGEST + 1)
     except (FileNotFoundError, IsADirectoryError):
         return None
     except OSError as error:
         raise CannotRead(f"{path} cannot be read: {error.strerror}") from error
+    if len(text) > LARGEST:
+        raise CannotRead(f"{path} cannot be read: it has more than {LARGEST:,} bytes")
+    return IgnoreFile(path, text.decode("utf-8-sig", "surrogateescape"))
 
 
 def _lines(text: str) -> Iterator[str]:
@@ -117,32 +121,57 @@ def _lines(text: str) -> Iterator[str]:
 
 def _compiled(text: str) -> re.Pattern[str]:
     try:
-        return re.compile("".join(_translated(text)), re.DOTALL)
+        return re.compile(_translated(text), re.DOTALL)
     except re.error:  # a pattern that is none matches nothing
         return re.compile(_NOTHING)
 
 
-def _translated(text: str) -> Iterator[str]:
-    """The parts of a regular expression for a pattern of git."""
+def _translated(text: str) -> str:
+    """A regular expression for a pattern of git.
+
+    The first place at which what follows a star fits is as good as any other, unless it is the last
+    star. So no other place is tried, and a pattern of many stars takes no time without end.
+    """
+    segments, rest = [[""]], ""  # between two ``**/``: what stands between its stars
     at = 0
     while at < len(text):
         is_first = at == 0 or text[at - 1] == "/"
+        part = ""
         if is_first and text.startswith("**/", at):
-            part, at = "(?:.*/)?", at + 3
+            segments.append([""])
+            at += 3
         elif is_first and at and text[at:] == "**":
-            part, at = ".+", at + 2
+            rest, at = ".+", at + 2
         elif text[at] == "*":
-            part, at = "[^/]*", at + 1
-        elif text[at] == "?":
-            part, at = "[^/]", at + 1
-        elif text[at] == "[":
-            found = _CLASS.match(text, at)
-            part, at = (_class(*found.groups()), found.end()) if found else (_NOTHING, len(text))
-        elif text[at] == "\\":
-            part, at = re.escape(text[at + 1 : at + 2]) or _NOTHING, at + 2
+            segments[-1].append("")
+            at += 1
         else:
-            part, at = re.escape(text[at]), at + 1
-        yield part
+            part, at = _one(text, at)
+        segments[-1][-1] += part
+    *before, last = segments
+    fixed = [f"(?>{_segment(pieces, n > 0)})" for n, pieces in enumerate(before)]
+    return "".join([*fixed, _segment(last, bool(before), is_last=True), rest])
+
+
+def _one(text: str, at: int) -> tuple[str, int]:
+    """What matches a single character, and where that ends."""
+    if text[at] == "?":
+        return "[^/]", at + 1
+    if text[at] == "[":
+        found = _CLASS.match(text, at)
+        return (_class(*found.groups()), found.end()) if found else (_NOTHING, len(text))
+    if text[at] == "\\":
+        return re.escape(text[at + 1 : at + 2]) or _NOTHING, at + 2
+    return re.escape(text[at]), at + 1
+
+
+def _segment(pieces: list[str], is_anywhere: bool, is_last: bool = False) -> str:
+    first, *others = pieces
+    parts = ["(?:[^/]*/)*?" if is_anywhere else "", first]
+    parts += [f"(?>[^/]*?{piece})" for piece in others]
+    if is_last and others:
+        parts[-1] = f"[^/]*{others[-1]}"
+    return "".join(parts)
 
 
 def _class(negation: str, members: str) -> str:

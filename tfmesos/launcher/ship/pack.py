@@ -1,6 +1,6 @@
 """A tree as it travels: a manifest, and a file that has each content once.
 
-``node/unpack.py`` describes both. The same tree makes the same pack, byte for byte.
+``node/task/unpack.py`` describes both. The same tree makes the same pack, byte for byte.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any, BinaryIO
 
 from ...errors import CannotRead, CannotWrite
 from ...json_types import Json
-from ...node import stdlib
-from .tree import Tree
+from ...shared import stdlib
+from .tree import Stopped, Tree
 
 AT_ONCE = 256 * 1024  # bytes that are read at once
 SAMPLE = 64 * 1024  # bytes of a file that tell whether it is worth deflating
@@ -23,10 +23,6 @@ LEVEL = 1  # of zlib: the others take longer than they save
 
 class TooLarge(Exception):
     """The pack would be larger than is allowed."""
-
-
-class Stopped(Exception):
-    """Nobody wants the pack any more."""
 
 
 class Pack:

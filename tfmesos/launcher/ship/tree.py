@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ...errors import CannotRead, SpecError
 from .ignore import Rules
 
 MAX_FILES = 100_000  # all that a node is told of at once
+MAX_DEPTH = 200  # of directories in each other: whoever removes them goes down by recursion
+
+
+class Stopped(Exception):
+    """Nobody wants it any more."""
 
 
 class Tree:
     """Names count from the directory, and are sorted, so that a tree has one form only."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_stopped: Callable[[], bool] = lambda: False) -> None:
+        self._is_stopped = is_stopped
         self.directories: dict[str, int] = {}  # name -> mode
         self.files: dict[str, tuple[str, os.stat_result]] = {}  # name -> path here
         self.links: dict[str, str] = {}  # name -> target
@@ -30,25 +36,37 @@ class Tree:
         return sorted(sizes, key=lambda one: (-one[1], one[0]))[:number]
 
     def add_directory(self, root: str) -> None:
-        """Raises CannotRead for what is there and cannot be shipped."""
+        """Raises CannotRead for what is there and cannot be shipped, Stopped if it is given up."""
         root = os.path.realpath(root)
         self._walk(root, "", Rules.above(root))
 
     def _walk(self, root: str, inner: str, rules: Rules) -> None:
+        if self._is_stopped():
+            raise Stopped
+        if inner.count("/") >= MAX_DEPTH:
+            top = inner.partition("/")[0]
+            problem = f"has directories more than {MAX_DEPTH} deep in {top!r}"
+            raise SpecError(None, "ship", f"{problem}: leave it out with .tfignore")
         place = os.path.join(root, inner) if inner else root
         entries, rules = _entries(place), rules.within(place)
         for entry in entries:
-            is_directory = entry.is_dir(follow_symlinks=False)
-            if rules.leave_out(entry.path, is_directory):
-                continue
-            name, found = os.path.join(inner, entry.name), entry.stat(follow_symlinks=False)
-            if entry.is_symlink():
-                self.links[name] = _target(root, name)
-            elif is_directory:
-                self.directories[name] = stat.S_IMODE(found.st_mode)
-                self._walk(root, name, rules)
-            elif entry.is_file(follow_symlinks=False):
-                self._add_file(name, entry.path, found)
+            try:
+                self._add(root, inner, entry, rules)
+            except OSError as error:
+                raise CannotRead(f"{entry.path} cannot be read: {error.strerror}") from error
+
+    def _add(self, root: str, inner: str, entry: os.DirEntry[str], rules: Rules) -> None:
+        is_directory = entry.is_dir(follow_symlinks=False)
+        if rules.leave_out(entry.path, is_directory):
+            return
+        name, found = os.path.join(inner, entry.name), entry.stat(follow_symlinks=False)
+        if entry.is_symlink():
+            self.links[name] = _target(root, name)
+        elif is_directory:
+            self.directories[name] = stat.S_IMODE(found.st_mode)
+            self._walk(root, name, rules)
+        elif entry.is_file(follow_symlinks=False):
+            self._add_file(name, entry.path, found)
 
     def add_files(self, files: Iterable[tuple[str, str]]) -> None:
         """Single files: where each is, and its name."""

@@ -15,7 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ...errors import CannotWrite
-from ...node import json_reader
+from ...private_directory import make_private
+from ...shared import json_reader
 from .access import Served
 
 WRITTEN_WITHIN = 5.0  # seconds in which a page that has begun is announced
@@ -54,7 +55,7 @@ class Announcement:
     def _opened(self) -> int:
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
-            self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(self._file.parent)
             descriptor = os.open(self._file, flags, 0o600)
         except OSError as error:
             raise self._cannot(error.strerror) from None

@@ -6,8 +6,8 @@ import time
 
 from ...json_types import Json
 from ..directory import RunDirectory
+from ..progress import Progress
 from ..store import Store
-from .progress import Progress
 from .views import row
 
 

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
+from ... import daemon_threads
 from ...acceptor import BACKLOG, Acceptor
 from ...errors import TFMesosError
 from ...http.server import Server
@@ -75,6 +76,7 @@ class Page:
         return 0
 
     async def _serve(self, descriptor: int, run_id: str | None, port: int) -> int:
+        daemon_threads.use()
         ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         _end_by_signals(ended)
         listener = listening(port)

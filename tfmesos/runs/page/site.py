@@ -11,7 +11,7 @@ from ...errors import TFMesosError
 from ...http.byte_stream import ByteStream
 from ...http.server import Answer, Request, text
 from ...json_types import Json
-from ...node import json_reader
+from ...shared import json_reader
 from ..control import ask
 from ..directory import RunDirectory
 from ..store import Store

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...json_types import Json
 from ..directory import RunDirectory
-from .progress import Progress
+from ..progress import Progress
 from .run_list import RunList
 from .tail import Tail
 from .usage import Usage

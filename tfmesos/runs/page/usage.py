@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import Any
 
 from ..directory import RunDirectory
+from ..growing_file import GrowingFile
 
 MOST_POINTS = 20_000  # of all tasks in one look
 MOST_OF_A_TASK = 240
@@ -20,34 +19,17 @@ class Usage:
     """Read on from where the last look ended; from the beginning if the file was replaced."""
 
     def __init__(self, run: RunDirectory) -> None:
-        self._path = run.measurements_file
-        self._file: tuple[int, int] | None = None
-        self._offset = 0
+        self._file = GrowingFile(run.measurements_file)
 
     def look(self) -> dict[str, list[Point]]:
         """The new points of each task, in the order of time; those of a replaced file come again,
         fewer and at the same times."""
         points: dict[str, list[Point]] = {}
-        try:
-            with self._path.open("rb") as file:
-                for task, point in self._new(file):
-                    points.setdefault(task, []).append(point)
-        except FileNotFoundError:
-            pass
+        for line in self._file.new_lines():
+            if (one := _point(line)) is not None:
+                points.setdefault(one[0], []).append(one[1])
         most = max(FEWEST_OF_A_TASK, min(MOST_OF_A_TASK, MOST_POINTS // max(len(points), 1)))
         return {task: _thinned(its, most) for task, its in points.items()}
-
-    def _new(self, file: BinaryIO) -> Iterator[tuple[str, Point]]:
-        status = os.fstat(file.fileno())
-        if self._file != (found := (status.st_dev, status.st_ino)):
-            self._file, self._offset = found, 0
-        file.seek(self._offset)
-        for line in file:
-            if not line.endswith(b"\n"):
-                return  # is being written
-            self._offset += len(line)
-            if (one := _point(line)) is not None:
-                yield one
 
 
 def _thinned(points: list[Point], most: int) -> list[Point]:

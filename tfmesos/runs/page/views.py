@@ -5,13 +5,15 @@ from __future__ import annotations
 import shlex
 
 from ...json_types import Json
+from ...launcher.screen.progress_bar import ProgressBar
 from ...sanitize import plain
 from ...text import shortened
 from ..directory import RunDirectory
-from ..listing import end_of
+from ..listing import end_of, why_of
+from ..progress import Progress
 from ..recorder import SAID
 from ..status import RunStatus, TaskStatus, phase_of
-from .progress import Progress
+from .failure import report_parts
 
 LONGEST_COMMAND = 2000  # characters
 MOST_STATES = 100  # of one task that are shown; a task may be started again for ever
@@ -27,15 +29,20 @@ def row(run: RunDirectory, phase: str, now: float) -> Json:
         "began": run.began,
         "ended": end_of(run, now) if run.is_over else None,
         "tasks": ", ".join(f"{number} {job}" for job, number in run.jobs.items()),
-        "command": plain(_command(run)),
+        "command": plain(shortened(run.shown_command, LONGEST_COMMAND)),
     }
 
 
 def whole(progress: Progress, now: float) -> Json:
     """All of a run but its output."""
     run, status = progress.run, progress.look()
+    bars = progress.bars()
     tasks = [
-        {**_task(task), "states": progress.history.get(task.name, [])[-MOST_STATES:]}
+        {
+            **_task(task),
+            "states": progress.history.get(task.name, [])[-MOST_STATES:],
+            "bar": _bar(bars.get(task.name)) if task.state == "running" else None,
+        }
         for task in status.tasks.values()
     ]
     return {**row(run, status.phase, now), **_outcome(run, status), **_origin(run), "all": tasks}
@@ -45,10 +52,11 @@ def _outcome(run: RunDirectory, status: RunStatus) -> Json:
     report = (run.outcome or {}).get("report")
     lines = report if isinstance(report, list) else []
     return {
-        "why": "" if run.is_over else plain(status.why),
+        "why": plain(why_of(run, status)),
+        "is_waiting": not run.is_over and status.is_waiting,
         "is_over": run.is_over,
         "boards": [] if run.is_over else status.tensorboards(),
-        "report": [plain(str(line)) for line in lines],
+        "report": report_parts([plain(str(line)) for line in lines]) if lines else None,
     }
 
 
@@ -58,11 +66,16 @@ def _task(task: TaskStatus) -> Json:
     return {key: plain(it) if isinstance(it, str) else it for key, it in found.items()}
 
 
+def _bar(bar: ProgressBar | None) -> Json | None:
+    return {"part": bar.part, "words": bar.words} if bar else None
+
+
 def _origin(run: RunDirectory) -> Json:
     about = run.about
     words = about.get("command")
+    command_line = shlex.join(map(str, words)) if isinstance(words, list) else ""
     facts = {
-        "Command": shlex.join(map(str, words)) if isinstance(words, list) else "",
+        "Command": command_line,
         "Directory": about.get("cwd"),
         "Commit": run.commit,
         "Started on": run.launcher.host,
@@ -70,16 +83,10 @@ def _origin(run: RunDirectory) -> Json:
         "Settings": _pairs(about.get("settings")),
         "Versions": _pairs(about.get("versions")),
         "Record": run.path,
+        "Missing": run.missing,
     }
-    return {"facts": [[name, plain(str(fact))] for name, fact in facts.items() if fact]}
-
-
-def _command(run: RunDirectory) -> str:
-    """What the tasks run, without the flags of tfrun."""
-    words = run.about.get("command")
-    words = [str(word) for word in words] if isinstance(words, list) else []
-    own = words[words.index("--") + 1 :] if "--" in words else words[1:]
-    return shortened(shlex.join(own), LONGEST_COMMAND)
+    shown = [[name, plain(str(fact))] for name, fact in facts.items() if fact]
+    return {"facts": shown, "command_line": plain(command_line)}
 
 
 def _pairs(found: object) -> str:

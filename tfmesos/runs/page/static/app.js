@@ -15,7 +15,7 @@ function show() {
   setText(byId("here"), run ?? "All runs");
   page = run
     ? new RunPage(byId("main"), run, query.get("task") ?? "")
-    : new RunList(byId("main"));
+    : new RunList(byId("main"), query);
   scrollTo(0, 0);
 }
 

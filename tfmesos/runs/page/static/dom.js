@@ -27,6 +27,13 @@ export function setText(node, text) {
   if (node.textContent !== wanted) node.textContent = wanted;
 }
 
+// Nodes that stay at their places keep their focus, too.
+export function setChildren(node, wanted) {
+  const isSame = wanted.length === node.children.length &&
+    wanted.every((child, at) => node.children[at] === child);
+  if (!isSame) node.replaceChildren(...wanted);
+}
+
 export function setState(node, state, shown = state) {
   const kind = `state ${state.split(" ")[0]}`;
   if (node.className !== kind) node.className = kind;

@@ -12,6 +12,7 @@ export class Output {
   #find = "";
   #frame = 0;
   #isFresh = true;
+  #follows = true; // the end is shown, and what is new shall be
   #colours = new Map();
 
   constructor(onChange) {
@@ -47,9 +48,16 @@ export class Output {
       this.timer = setTimeout(() => this.onChange(), 300);
     };
     this.lines.onscroll = () => {
-      this.down.hidden = this.#isAtEnd();
+      this.#follows = this.#isAtEnd();
+      this.down.hidden = this.#follows;
     };
     this.down.onclick = () => this.#toEnd();
+    this.observer = new ResizeObserver(() => this.#follows && this.#toEnd());
+    this.observer.observe(this.lines);
+  }
+
+  end() {
+    this.observer.disconnect();
   }
 
   // Those that can be chosen; null is all.
@@ -94,7 +102,7 @@ export class Output {
   add(news) {
     if (this.#isFresh) {
       this.lines.replaceChildren();
-      [this.#waiting, this.#leftOut, this.#isFresh] = [[], 0, false];
+      [this.#waiting, this.#leftOut, this.#isFresh, this.#follows] = [[], 0, false, true];
     }
     this.#leftOut += news.left_out;
     this.#waiting.push(...news.lines);
@@ -112,7 +120,6 @@ export class Output {
 
   #draw() {
     this.#frame = 0;
-    const isAtEnd = this.#isAtEnd();
     const isAlone = Boolean(this.task.value);
     const fragment = document.createDocumentFragment();
     for (const line of this.#waiting) fragment.append(this.#line(line, isAlone));
@@ -123,7 +130,7 @@ export class Output {
       this.#leftOut += 1;
     }
     this.#sayWhatIsThere();
-    if (isAtEnd) this.#toEnd();
+    if (this.#follows) this.#toEnd();
   }
 
   #sayWhatIsThere() {

@@ -2,6 +2,7 @@
 
 import { byId, el, setState, setText, setWords } from "./dom.js";
 import { duration, exactly, moment, now, setClock, stateOf } from "./format.js";
+import { copyButton } from "./copy.js";
 import { Live } from "./live.js";
 import { Output } from "./output.js";
 import { asked, order } from "./question.js";
@@ -34,15 +35,17 @@ export class RunPage {
 
   #head() {
     [this.state, this.time] = [el("span", { class: "state" }), el("span", { class: "number" })];
-    [this.began, this.command] = [el("span"), el("code", { class: "command" })];
+    [this.began, this.command] = [el("span", { class: "began" }), el("code", { class: "command" })];
     this.board = el("a", { class: "button", target: "_blank", rel: "noopener noreferrer", hidden: true },
       "TensorBoard ↗");
     this.stop = el("button", { type: "button", class: "danger", hidden: true }, "Stop the run");
     this.stop.onclick = () => this.#stop();
     this.top = el("div", { class: "title" },
-      el("div", { class: "line-one" }, el("h1", {}, this.id), this.state, this.time, this.began,
+      el("div", { class: "line-one" },
+        el("span", { class: "id" }, el("h1", {}, this.id), copyButton("the id", () => this.id)), this.state, this.time, this.began,
         el("span", { class: "push" }), this.board, this.stop),
-      this.command);
+      el("div", { class: "line-two" }, this.command,
+        copyButton("the command line", () => this.run.command_line)));
   }
 
   #connect() {
@@ -66,6 +69,7 @@ export class RunPage {
 
   end() {
     this.live.end();
+    this.output.end();
     this.timeline.end();
     clearInterval(this.timer);
   }
@@ -80,10 +84,12 @@ export class RunPage {
     this.began.setAttribute("title", exactly(run.began));
     this.stop.hidden = run.is_over || run.phase === "stopping";
     this.why.hidden = !run.why;
-    setText(this.why, run.phase === "stopping" ? run.why : `Waiting: ${run.why}`);
+    setText(this.why, run.is_waiting ? `Waiting: ${run.why}` : run.why);
     this.#showReport(run);
     this.#showBoard(run);
-    this.output.setTasks(run.all.map((task) => task.name), run.id);
+    const names = run.all.map((task) => task.name);
+    this.output.setTasks(names, run.id);
+    this.usage.setTasks(names);
     this.tasks.update(run);
     this.timeline.update(run);
     this.facts.replaceChildren(...run.facts.flatMap(shownFact));
@@ -91,13 +97,13 @@ export class RunPage {
   }
 
   #showReport(run) {
-    this.report.hidden = !run.report.length;
-    if (run.report.length && this.report.dataset.text !== run.report.join("\n")) {
-      this.report.dataset.text = run.report.join("\n");
-      this.report.replaceChildren(
-        el("h2", { id: "report-title" }, run.phase === "failed" ? "Why it failed" : "Report"),
-        el("pre", { tabindex: 0 }, run.report.join("\n")));
-    }
+    const text = JSON.stringify(run.report);
+    this.report.hidden = !run.report;
+    if (this.report.hidden || this.report.dataset.text === text) return;
+    this.report.dataset.text = text;
+    this.report.replaceChildren(
+      el("h2", { id: "report-title" }, run.phase === "failed" ? "Why it failed" : "Report"),
+      ...shownReport(run.report));
   }
 
   // An address that a task has told; nothing else may become a link.
@@ -122,6 +128,18 @@ export class RunPage {
       await order({ do: "stop", run: this.id });
     }
   }
+}
+
+// What explains the failure comes first; the last lines of the task may be long.
+function shownReport({ headline, exception, hint, notes, output }) {
+  const last = output.length ? el("pre", { tabindex: 0 }, output.join("\n")) : null;
+  return [
+    el("p", { class: "headline" }, headline),
+    exception ? el("p", { class: "exception" }, exception) : null,
+    hint ? el("p", { class: "hint" }, el("b", {}, "Hint: "), hint) : null,
+    ...notes.map((note) => el("p", { class: "quiet" }, note)),
+    last && el("h3", {}, "Its last lines"), last,
+  ].filter(Boolean);
 }
 
 function shownFact([name, text]) {

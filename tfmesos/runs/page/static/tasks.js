@@ -1,10 +1,10 @@
 // The tasks of a run, a row each.
 
-import { el, setState, setText } from "./dom.js";
+import { el, setChildren, setState, setText } from "./dom.js";
 import { duration, now } from "./format.js";
 import { asked, order } from "./question.js";
 
-const COLUMNS = ["Task", "State", "Node", "Address", "Time", "Restarts", "Exit", ""];
+const COLUMNS = ["Task", "State", "Node", "Address", "Time", "Progress", "Restarts", "Exit", ""];
 const AT_FIRST = 25; // rows
 const LIVING = ["starting", "running"];
 
@@ -15,7 +15,7 @@ export class Tasks {
   constructor(onChoose) {
     this.onChoose = onChoose;
     const names = COLUMNS.map((name) => name
-      ? el("th", { scope: "col" }, name)
+      ? el("th", { scope: "col", class: name === "Progress" ? "progress" : null }, name)
       : el("td", {}, el("span", { class: "unseen" }, "What you can do")));
     this.counts = el("p", { class: "legend" });
     this.more = el("button", { type: "button", hidden: true });
@@ -23,25 +23,22 @@ export class Tasks {
       this.isWhole = true;
       this.update(this.run);
     };
+    this.table = el("table", { class: "tasks" },
+      el("caption", { class: "unseen" }, "The tasks of the run"),
+      el("thead", {}, el("tr", {}, ...names)), this.#body);
     this.node = el("section", { "aria-labelledby": "tasks-title" },
       el("div", { class: "bar" }, el("h2", { id: "tasks-title" }, "Tasks"), this.counts),
-      el("table", { class: "tasks" },
-        el("caption", { class: "unseen" }, "The tasks of the run"),
-        el("thead", {}, el("tr", {}, ...names)), this.#body),
-      this.more);
+      this.table, this.more);
   }
 
   update(run) {
     this.run = run;
     this.#count(run.all);
+    this.table.classList.toggle("with-bars", run.all.some((task) => task.bar));
     const shown = this.isWhole ? run.all : firstOf(run.all);
     this.more.hidden = shown.length === run.all.length;
     setText(this.more, `Show all ${run.all.length} tasks`);
-    const rows = shown.map((task) => this.#row(task));
-    if (rows.length !== this.#body.children.length ||
-        rows.some((row, at) => this.#body.children[at] !== row)) {
-      this.#body.replaceChildren(...rows);
-    }
+    setChildren(this.#body, shown.map((task) => this.#row(task)));
     this.tick();
   }
 
@@ -70,10 +67,11 @@ export class Tasks {
     const row = this.#rows.get(task.name) ?? this.#newRow(task.name);
     this.#rows.set(task.name, row);
     row.task = task;
-    const [, state, node, address, , restarts, exit, buttons] = row.children;
+    const [, state, node, address, , progress, restarts, exit, buttons] = row.children;
     setState(state.firstChild, task.state);
     setText(node, task.node);
     setText(address, task.address);
+    showBar(progress, task.bar);
     setText(restarts, task.restarts || "");
     setText(exit.firstChild, task.code ?? "");
     setText(exit.lastChild, task.code && task.reason !== `exited with ${task.code}` ? task.reason : "");
@@ -91,6 +89,7 @@ export class Tasks {
       el("td", { "data-name": "Node" }),
       el("td", { "data-name": "Address", class: "address" }),
       el("td", { "data-name": "Time", class: "number" }),
+      el("td", { "data-name": "Progress", class: "progress" }),
       el("td", { "data-name": "Restarts", class: "number" }),
       el("td", { "data-name": "Exit", class: "exit" }, el("b"), el("span", { class: "reason" })),
       el("td", { class: "buttons" },
@@ -113,6 +112,18 @@ export class Tasks {
       await order({ do: "replace", run: this.run.id, task: name });
     }
   }
+}
+
+// A cell without a bar is empty, so that a narrow screen leaves it out.
+function showBar(cell, bar) {
+  if (!bar) return cell.replaceChildren();
+  if (!cell.firstChild) cell.append(el("div", {}, el("progress", { max: 1 }), el("span")));
+  const [gauge, words] = cell.firstChild.children;
+  gauge.hidden = bar.part === null;
+  gauge.value = bar.part ?? 0;
+  gauge.setAttribute("aria-label", bar.words);
+  words.setAttribute("title", bar.words);
+  setText(words, bar.words);
 }
 
 // Of very many tasks those that are not as the others are of interest.

@@ -1,16 +1,18 @@
 // What the tasks use, as small plots.
 
-import { el, setText, svg } from "./dom.js";
+import { el, setChildren, setText } from "./dom.js";
 import { bytes, percent } from "./format.js";
+import { Plot } from "./plot.js";
 
 const MOST_POINTS = 480;
 const MOST_TASKS = 24;
-const [WIDTH, HEIGHT] = [200, 36];
+// What is plotted, its place in a point, how it is written, and the least that the axis reaches to.
 const KINDS = [["CPU", 1, percent, 100], ["Memory", 2, bytes, 1], ["GPU", 3, percent, 100]];
 
 export class Usage {
   #points = new Map();
   #cards = new Map();
+  #order = new Map(); // task -> its number in the table of tasks
 
   constructor() {
     this.grid = el("div", { class: "plots" });
@@ -19,13 +21,17 @@ export class Usage {
       el("h2", { id: "usage-title" }, "Resources"), this.grid, this.more);
   }
 
+  setTasks(names) {
+    this.#order = new Map(names.map((name, number) => [name, number]));
+  }
+
   add(news) {
     for (const [task, points] of Object.entries(news)) this.#take(task, points);
-    const tasks = [...this.#points.keys()].sort(byNumber);
+    const number = (task) => this.#order.get(task) ?? Infinity;
+    const tasks = [...this.#points.keys()].sort((one, other) => number(one) - number(other));
     this.node.hidden = !tasks.length;
     const shown = tasks.slice(0, MOST_TASKS);
-    const cards = shown.map((task) => this.#card(task));
-    if (cards.length !== this.grid.childElementCount) this.grid.replaceChildren(...cards);
+    setChildren(this.grid, shown.map((task) => this.#card(task)));
     this.more.hidden = shown.length === tasks.length;
     setText(this.more, `and ${tasks.length - shown.length} more tasks`);
     for (const task of Object.keys(news)) if (shown.includes(task)) this.#draw(task);
@@ -42,7 +48,7 @@ export class Usage {
 
   #card(task) {
     if (!this.#cards.has(task)) {
-      const plots = KINDS.map(([name]) => plot(name));
+      const plots = KINDS.map((kind) => new Plot(task, ...kind));
       const node = el("div", { class: "plot" }, el("h3", {}, task), ...plots.map((one) => one.node));
       this.#cards.set(task, { node, plots });
     }
@@ -50,42 +56,6 @@ export class Usage {
   }
 
   #draw(task) {
-    const points = this.#points.get(task);
-    KINDS.forEach(([name, column, shown, least], index) => {
-      const { node, value, peak, line, area } = this.#cards.get(task).plots[index];
-      const values = points.filter((point) => point[column] !== null);
-      node.hidden = !values.length;
-      if (!values.length) return;
-      const highest = Math.max(...values.map((point) => point[column]));
-      const most = Math.max(least, highest);
-      const path = drawn(values, column, most);
-      setText(value, shown(values[values.length - 1][column]));
-      setText(peak, `peak ${shown(highest)}`);
-      line.setAttribute("points", path);
-      area.setAttribute("points", `${path} ${WIDTH},${HEIGHT} 0,${HEIGHT}`);
-      node.querySelector("svg").setAttribute("aria-label",
-        `${name} of ${task}: now ${value.textContent}, ${peak.textContent}`);
-    });
+    for (const plot of this.#cards.get(task).plots) plot.draw(this.#points.get(task));
   }
-}
-
-function plot(name) {
-  const [value, peak] = [el("b"), el("small")];
-  const [line, area] = [svg("polyline", { class: "line" }), svg("polygon", { class: "area" })];
-  const drawing = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none",
-    role: "img" }, area, line);
-  const node = el("div", { class: "measure" }, el("span", {}, name), peak, value, drawing);
-  return { value, peak, line, area, node };
-}
-
-function drawn(values, column, most) {
-  const [first, last] = [values[0][0], values[values.length - 1][0]];
-  const x = (at) => (last > first ? ((at - first) / (last - first)) * WIDTH : WIDTH);
-  const y = (amount) => HEIGHT - 2 - (amount / most) * (HEIGHT - 4);
-  const start = values.length === 1 ? `0,${y(values[0][column]).toFixed(1)} ` : "";
-  return start + values.map((v) => `${x(v[0]).toFixed(1)},${y(v[column]).toFixed(1)}`).join(" ");
-}
-
-function byNumber(one, other) {
-  return one.localeCompare(other, "en", { numeric: true });
 }

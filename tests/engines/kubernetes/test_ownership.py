@@ -1,0 +1,117 @@
+"""What a killed launcher has left belongs to nobody after ten minutes, and not before."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from datetime import datetime, timedelta
+
+import pytest
+
+from tests.builders import workers
+from tests.clock import put_forward
+from tfmesos.engines.kubernetes import ownership
+from tfmesos.engines.kubernetes.api.error import ApiError
+from tfmesos.engines.kubernetes.ownership import Ownership, is_stale
+from tfmesos.inputs.launch_config import make_config
+
+NOW = datetime(2026, 11, 17, 2, 0, 0)
+
+
+def at(ago):
+    return (NOW - timedelta(seconds=ago)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def owner(*, created=None, renewed=None):
+    metadata = {} if created is None else {"creationTimestamp": at(created)}
+    if renewed is not None:
+        metadata["annotations"] = {"tfmesos/renewed": at(renewed)}
+    return {"metadata": metadata}
+
+
+@pytest.mark.parametrize(
+    ("found", "stale"),
+    [
+        (owner(renewed=600), False),
+        (owner(renewed=601), True),
+        (owner(renewed=120, created=86400), False),  # one renewal was missed
+        (owner(created=600), False),
+        (owner(created=601), True),
+        (owner(created=601, renewed=5), False),
+        (owner(), False),
+        ({}, False),
+        ({"metadata": {"creationTimestamp": "yesterday"}}, False),
+    ],
+)
+def test_an_owner_is_stale_ten_minutes_after_its_last_renewal(found, stale):
+    assert is_stale(found, NOW) is stale
+
+
+class Api:
+    """Knows no object but the one that it is told to make."""
+
+    def __init__(self, *taken):
+        self.renewed = asyncio.Queue()
+        self.fails = True
+        self.taken = taken
+        self.asked = []
+
+    async def create(self, kind, body):
+        if body["metadata"]["name"] in self.taken:
+            raise ApiError(409, "AlreadyExists", "there is one")
+        return {"metadata": {"creationTimestamp": at(0), "uid": "u"}}
+
+    async def list(self, kind, selector):
+        self.asked.append((kind, selector))
+        return [], "1"
+
+    async def patch(self, kind, name, change):
+        self.fails = not self.fails
+        if not self.fails:
+            raise ApiError(503, "Unavailable", "not now")
+        ((key, time),) = change["metadata"]["annotations"].items()
+        await self.renewed.put((kind, name, key, time))
+
+
+def test_an_owner_is_renewed_by_the_clock_of_the_server_though_it_fails_at_times(monkeypatch):
+    monkeypatch.setattr(ownership, "RENEW_EVERY", 0.01)
+    config = make_config(workers(1), master="k8s://", image="i")
+
+    async def main():
+        api = Api()
+        ours = Ownership(api, config, "run", "links")
+        keeping = asyncio.create_task(ours.keep(await ours.create()))
+        first = await api.renewed.get()
+        put_forward(3600)
+        await api.renewed.get()  # perhaps of before
+        later = await api.renewed.get()
+        keeping.cancel()
+        return first, later
+
+    first, later = asyncio.run(main())
+    assert first[:3] == ("configmaps", "run", "tfmesos/renewed")
+    seconds = [(read(renewal[3]) - NOW).total_seconds() for renewal in (first, later)]
+    assert 0 <= seconds[0] < 3600 <= seconds[1] < 7200
+
+
+def test_a_name_that_somebody_has_gets_an_end_of_its_own_and_no_other_fault_does():
+    config = make_config(workers(1), master="k8s://", image="i")
+
+    async def made(api):
+        return await Ownership(api, config, "run", "links").create()
+
+    api = Api("run")
+    found = asyncio.run(made(api))
+    assert re.fullmatch("run-[0-9a-f]{4}", found.name) and found.uid == "u"
+    assert api.asked == [("configmaps", "tfmesos/run=run")]  # it may be ours: an answer was lost
+
+    class Full(Api):
+        async def create(self, kind, body):
+            raise ApiError(403, "Forbidden", "no room")
+
+    with pytest.raises(ApiError, match="no room"):
+        asyncio.run(made(Full()))
+
+
+def read(text):
+    return datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ")

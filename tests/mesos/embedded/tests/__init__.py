@@ -1,0 +1,5 @@
+import pytest
+
+pytest.register_assert_rewrite(
+    "tests.mesos.embedded.tests.player", "tests.mesos.embedded.tests.wire"
+)

@@ -1,0 +1,90 @@
+"""Which run a command is about, and how that stands."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+
+from ...errors import TFMesosError
+from ...runs.directory import RunDirectory
+from ...runs.following import LOOK_EVERY
+from ...runs.listing import lost_words
+from ...runs.store import NoSuchRun, Store, place
+from ...sanitize import plain
+from ...text import some
+from .answer import lines, say, screen
+
+UNKNOWN_END = 69  # EX_UNAVAILABLE
+
+
+class NoSuchTask(TFMesosError):
+    exit_code = 2
+
+
+def store() -> Store:
+    return Store(place(os.environ))
+
+
+def the_run(prefix: str) -> RunDirectory:
+    return store().find(prefix)
+
+
+def living_run(prefix: str | None) -> RunDirectory:
+    """The run whose id begins so; without one, the only living run, which is named."""
+    if prefix is not None:
+        return the_run(prefix)
+    living = [run for run in store().all() if not run.is_over]
+    if len(living) != 1:
+        ids = some([run.id for run in living])
+        problem = f"several runs are alive: {ids}" if living else "no run is alive"
+        raise NoSuchRun(f"{problem}; give the ID of the run, see tfrun list")
+    say(f"run {living[0].id}")
+    return living[0]
+
+
+def living_or_latest(prefix: str | None) -> RunDirectory:
+    """The run whose id begins so; without one, the only living run or else the latest one."""
+    if prefix is not None:
+        return the_run(prefix)
+    runs = store().all()
+    living = [run for run in runs if not run.is_over]
+    if not runs:
+        return store().find(None)  # which says that there is none
+    chosen = living[0] if len(living) == 1 else runs[0]
+    say(f"run {chosen.id}")
+    return chosen
+
+
+def task_of(run: RunDirectory, name: str) -> str:
+    there = [f"{job}:{n}" for job, number in run.jobs.items() for n in range(number)]
+    if name not in [*there, *run.logged()]:
+        raise NoSuchTask(f"run {run.id} has no task {name!r}: it has {some(there, 8)}")
+    return name
+
+
+def until(condition: Callable[[], bool], within: float | None = None) -> bool:
+    """Wait for it; False if it did not come in that many seconds."""
+    end = None if within is None else time.monotonic() + within
+    while not condition():
+        if end is not None and time.monotonic() >= end:
+            return False
+        time.sleep(LOOK_EVERY)
+    return True
+
+
+def end_of(run: RunDirectory) -> int:
+    """Say how it ended, and return its exit code."""
+    outcome = run.outcome
+    if outcome is None:
+        what = f": {lost_words(run)}" if run.is_lost else ""
+        say(f"how {run.id} ended is not known{what}")
+        return UNKNOWN_END
+    screen.err(lines(plain(line) for line in outcome.get("report", [])))
+    say_what_is_missing(run)
+    return int(outcome.get("exit_code", UNKNOWN_END))
+
+
+def say_what_is_missing(run: RunDirectory) -> None:
+    if missing := run.missing:
+        say(f"{run.id}: {missing}")

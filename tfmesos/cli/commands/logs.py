@@ -1,0 +1,44 @@
+"""``tfrun logs``."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import deque
+from collections.abc import Iterable
+
+from ...runs.following import Output, Shown
+from ...runs.recorder import SAID
+from . import arguments
+from .answer import show
+from .arguments import LATEST, TASK_HELP, Argument, switch
+from .choice import living_or_latest, say_what_is_missing, task_of
+
+HELP = "show what the tasks of a run wrote"
+ARGUMENTS: tuple[Argument, ...] = (
+    LATEST,
+    (("task",), {"nargs": "?", "metavar": "TASK", "help": TASK_HELP}),
+    switch("-f", "--follow", help="go on until the run ends"),
+    (
+        ("--since",),
+        {"type": arguments.time, "metavar": "TIME", "help": "only lines of that time, such as 10m"},
+    ),
+    (("--tail",), {"type": arguments.number, "metavar": "N", "help": "only the last N lines"}),
+    switch("--timestamps", help="put the time in front of each line"),
+)
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.id and (":" in args.id or args.id == SAID) and not args.task:
+        args.id, args.task = None, args.id
+    found = living_or_latest(args.id)
+    output = Output(found, [task_of(found, args.task)] if args.task else None)
+    since = 0.0 if args.since is None else time.time() - args.since
+    tail = args.tail
+    for batch in output.follow() if args.follow else [output.read()]:
+        lines: Iterable[Shown] = batch
+        if tail is not None:  # of what was there at first
+            lines, tail = deque(batch, tail), None
+        show(lines, since, is_alone=bool(args.task), times=args.timestamps)
+    say_what_is_missing(found)
+    return 0

@@ -1,0 +1,45 @@
+"""``tfrun restart``, and what ``tfrun replace`` shares with it."""
+
+from __future__ import annotations
+
+import argparse
+
+from ...runs.control import ask
+from ...runs.directory import RunDirectory
+from ...runs.status import TaskStatus, status_now
+from .answer import say
+from .arguments import NO_WAIT, THE_RUN, THE_TASK, Argument
+from .choice import task_of, the_run, until
+
+HELP = "stop a task and start it again on its node, and wait until it runs"
+ARGUMENTS: tuple[Argument, ...] = (THE_RUN, THE_TASK, NO_WAIT)
+
+
+def run(args: argparse.Namespace) -> int:
+    return start_again(args, elsewhere=False)
+
+
+def start_again(args: argparse.Namespace, *, elsewhere: bool) -> int:
+    found = the_run(args.id)
+    name = task_of(found, args.task)
+    before = _task(found, name)
+    ask(found, "restart", task=name, elsewhere=elsewhere)
+    say(f"{found.id}: {name} is being started again{' on another node' if elsewhere else ''}")
+    if args.no_wait:
+        return 0
+    until(lambda: found.is_over or _is_back(_task(found, name), before.restarts))
+    task = _task(found, name)
+    if not _is_back(task, before.restarts):
+        say(f"{found.id} ended before {name} ran again")
+        return 1
+    say(f"{found.id}: {name} runs again on {task.node}")
+    return 0
+
+
+def _task(run: RunDirectory, name: str) -> TaskStatus:
+    return status_now(run).tasks.get(name) or TaskStatus(name, "")
+
+
+def _is_back(task: TaskStatus, restarts: int) -> bool:
+    """Has it begun since? It may even have ended already."""
+    return task.restarts > restarts and task.began is not None

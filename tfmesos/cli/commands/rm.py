@@ -1,0 +1,27 @@
+"""``tfrun rm``."""
+
+from __future__ import annotations
+
+import argparse
+
+from ...errors import TFMesosError
+from ...runs.prune import remove
+from .answer import say
+from .arguments import THE_RUN, Argument
+from .choice import the_run
+
+HELP = "remove the record of a run that is over"
+ARGUMENTS: tuple[Argument, ...] = (THE_RUN,)
+
+
+class StillAlive(TFMesosError):
+    exit_code = 2
+
+
+def run(args: argparse.Namespace) -> int:
+    found = the_run(args.id)
+    if not found.is_over:
+        raise StillAlive(f"run {found.id} is not over: stop it first, with tfrun stop {found.id}")
+    remove(found)
+    say(f"the record of {found.id} is removed")
+    return 0

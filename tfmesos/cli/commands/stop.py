@@ -1,0 +1,36 @@
+"""``tfrun stop``."""
+
+from __future__ import annotations
+
+import argparse
+
+from ...runs.control import ask
+from . import arguments
+from .answer import say
+from .arguments import LIVING, NO_WAIT, Argument
+from .choice import living_run, until
+
+HELP = "stop all tasks of a run, and wait until they have ended"
+ARGUMENTS: tuple[Argument, ...] = (
+    LIVING,
+    (
+        ("--stop-grace",),
+        {
+            "type": arguments.time_above_zero,
+            "metavar": "TIME",
+            "help": "time until the tasks are killed, such as 60s",
+        },
+    ),
+    NO_WAIT,
+)
+
+
+def run(args: argparse.Namespace) -> int:
+    found = living_run(args.id)
+    ask(found, "stop", grace=args.stop_grace)
+    if args.no_wait:
+        say(f"{found.id} is stopping")
+        return 0
+    until(lambda: found.is_over)
+    say(f"{found.id} has stopped")
+    return 0

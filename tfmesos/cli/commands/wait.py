@@ -1,0 +1,51 @@
+"""``tfrun wait``."""
+
+from __future__ import annotations
+
+import argparse
+
+from ...runs.directory import RunDirectory
+from ...runs.progress import Progress
+from . import arguments
+from .answer import say
+from .arguments import LIVING, Argument
+from .choice import end_of, living_run, until
+
+TIMED_OUT = 124  # as timeout(1)
+HELP = "wait for the end of a run, and exit with its exit code"
+ARGUMENTS: tuple[Argument, ...] = (
+    LIVING,
+    (
+        ("--timeout",),
+        {
+            "type": arguments.time,
+            "metavar": "TIME",
+            "help": f"wait no longer than this, and exit with {TIMED_OUT} then",
+        },
+    ),
+)
+
+
+def run(args: argparse.Namespace) -> int:
+    found = living_run(args.id)
+    if found.launcher.is_alive is None:
+        say(f"the launcher of {found.id} is on another machine: waiting for its last word")
+    if not until(_Waiting(found).is_over, args.timeout):
+        say(f"{found.id} has not ended within {args.timeout:g} s")
+        return TIMED_OUT
+    return end_of(found)
+
+
+class _Waiting:
+    """For the end of a run. Says once if only a TensorBoard keeps it from that."""
+
+    def __init__(self, run: RunDirectory) -> None:
+        self._run, self._progress, self._is_said = run, Progress(run), False
+
+    def is_over(self) -> bool:
+        if self._run.is_over:
+            return True
+        if not self._is_said and (status := self._progress.look()).stays_at:
+            self._is_said = True
+            say(f"{self._run.id}: {status.why}")
+        return False

@@ -1,0 +1,62 @@
+"""Flags, and the job file beside them, as inputs of a run."""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ..errors import SpecError
+from ..inputs.resolve import Inputs
+from ..jobfiles.native import changed, without_commands
+from ..jobfiles.translation import Document
+from .arguments import FLAGS, settings_of
+from .jobs import destination, job_changes
+
+if TYPE_CHECKING:
+    from ..inputs.job_file import JobFile
+
+
+def inputs_of(args: argparse.Namespace) -> Inputs:
+    file = _job_file(args)
+    is_by_flag = partial(_is_by_flag, args)
+    try:
+        document = _changed(file.document if file else {"jobs": {}}, args)
+    except SpecError as error:
+        raise Inputs(file, {}, is_by_flag).located(error) from None
+    return Inputs(file, document, is_by_flag)
+
+
+def _job_file(args: argparse.Namespace) -> JobFile | None:
+    if args.job_file is None:
+        return None
+    from ..inputs.job_file import JobFile, said_beside
+
+    return JobFile(args.job_file, said_beside(vars(args)))
+
+
+def _changed(document: Document, args: argparse.Namespace) -> Document:
+    """What the flags change of it."""
+    changes: Document = {**settings_of(args), "jobs": job_changes(args, document["jobs"])}
+    if args.cmd:
+        changes["cmd"] = args.cmd[0] if len(args.cmd) == 1 else args.cmd
+        document = without_commands(document)
+    elif document == {"jobs": {}} and not args.entry:
+        problem = "is missing: give it at the end, tfrun -w 2 -- python train.py"
+        raise SpecError(None, "cmd", problem)
+    elif args.entry:
+        document = {field: value for field, value in document.items() if field != "cmd"}
+    return changed(document, changes)
+
+
+def _is_by_flag(args: argparse.Namespace, error: SpecError) -> bool:
+    """Is it about something that the command line says?"""
+    if error.field == "cmd":
+        return bool(args.cmd)
+    if any(text.startswith(f"{error.job}=") for text in args.job or ()):
+        return True
+    if error.is_about_name_of_job:
+        return False
+    places = {destination(flag) for flag in FLAGS if flag.field == error.field}
+    own = f"{error.job}_{error.field}"
+    return any(getattr(args, place, None) is not None for place in places & {own, error.field})

@@ -1,0 +1,19 @@
+"""What is said of a TensorBoard: it stands by, and the run goes on whatever becomes of it."""
+
+from __future__ import annotations
+
+from .actions import Action, Say
+from .endings import NO_SUCH_PROGRAM, End
+from .tasks import Member
+
+
+def announce(member: Member) -> list[Action]:
+    """It answers. Of all other tasks nothing is said."""
+    where = f"TensorBoard is at http://{member.address}"
+    return [Say(where, "notice")] if member.task.is_aside else []
+
+
+def give_up(end: End, had_started: bool) -> Say:
+    words = f"{end.with_last_line(had_started)}; going on without it"
+    is_missing = end.code in NO_SUCH_PROGRAM
+    return Say(f"{words} (pip install tensorboard there)" if is_missing else words, "warning")

@@ -1,0 +1,170 @@
+"""The seam between a run and its engine: what gives it nodes.
+
+An engine has three parts. This module says what each must offer; ``engines/local`` is the
+smallest engine that is complete, and ``docs/design.rst`` walks through it.
+
+**The decider** is pure: no I/O, no clock, and random numbers are an argument. It takes
+
+* the requests of the lifecycle (``core.actions.Request``): ``Place`` (find places for all of
+  these tasks and start them; it replaces the request before), ``StopPlacing``, and ``Kill``;
+* the events of its own driver, which are records that are *not* ``core.events.Event``;
+* ``core.events.Ticked`` when its ``deadline`` has come.
+
+and returns, in the order in which they are to be done,
+
+* for the lifecycle, ``core.events``: ``EngineReady`` first, ``EngineTrouble`` until then;
+  ``TasksPlaced`` when tasks have places, or ``Waiting`` with the reason why not yet, or
+  ``Impossible`` if there never will be any; then for each attempt ``TaskSeen`` and, exactly once,
+  ``TaskEnded``; about its nodes ``TaskUnreachable``, ``NodeLost``, ``NodeDrained``,
+  ``NodeWanted``; and ``EngineGaveUp`` when it will place nothing more;
+* for the user, ``core.actions.Say``;
+* for its driver, whatever records it likes: all that is neither an ``Event`` nor a ``Request``
+  nor an action of the lifecycle is given to ``Driver.carry_out``.
+
+A record of a run holds every event that the deciders took, so a decider that is given them again
+must decide the same again. Places are given to all waiting tasks or to none: half a cluster is
+worth nothing and blocks others.
+
+**The driver** does what its decider wants done, and emits what happens. Before it starts a task
+it calls ``Expect``, which tells what the runner must be given: the settings of the stub
+(``TFMESOS_RUNNER``) and the secret of the task (``TFMESOS_SECRET``), both in the environment.
+
+**The setup** finds the engine before the run begins, and says where runners and launcher meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from ..core.outcome import Ending
+from ..record import Record
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
+
+    from ..config.job import Task
+    from ..config.launch import LaunchConfig
+    from ..config.secret import Secret
+
+T = TypeVar("T")
+
+Emit = Callable[[Record], None]  # an event, for the deciders
+Say = Callable[[str, str], None]  # a line, and its level: debug, info, notice or warning
+
+
+class UnlessStopped(Protocol):
+    """Names and servers may take long to answer; a stop need not wait for them."""
+
+    async def __call__(self, work: Coroutine[Any, Any, T]) -> T: ...
+
+
+class Context(Record):
+    """The run that an engine serves, and the way to its user."""
+
+    config: LaunchConfig
+    run_id: str
+    say: Say
+    named: Callable[[str], str]  # what the user calls a setting
+    unless_stopped: UnlessStopped
+
+
+class Expect(Protocol):
+    """Whoever gives a task to an engine expects its runner from that moment."""
+
+    def __call__(
+        self, task_id: str, task: Task, port: int | None = None, gpu_ids: Sequence[str] = ()
+    ) -> tuple[str, Secret]:
+        """The settings for the stub of this attempt, and its secret.
+
+        *port* is the one that the task must listen at, if the engine has chosen it; *gpu_ids*
+        are the GPUs that it may use, if the engine knows them by name.
+        """
+
+
+class Listens(Protocol):
+    """Hears the runners that dial the launcher."""
+
+    async def listen(
+        self, host: str, port: int, tls: SSLContext | None = None
+    ) -> tuple[str, int]: ...
+
+
+class Decider(Protocol):
+    """Whatever decides: pure, so that events and random numbers are enough to replay a run."""
+
+    @property
+    def deadline(self) -> float | None:
+        """When ``Ticked`` is due at the latest."""
+
+    def handle(self, event: Any, now: float) -> Sequence[Any]:
+        """Take in what happened; return what is to be done, in this order."""
+
+
+class Driver(Protocol):
+    """Does what the decider of its engine wants done."""
+
+    async def run(self) -> None:
+        """Emit what happens there, until cancelled."""
+
+    def carry_out(self, action: Any) -> None:
+        """Begin to do what the decider returned. Must not block."""
+
+    async def explain(self, ending: Ending) -> Ending:
+        """*ending* with what the engine kept of the task."""
+
+    async def read(self, task_id: str, file: str) -> str:
+        """The content of a file that a task left behind; empty if there is none."""
+
+    async def leave(self, within: float) -> None:
+        """Leave nothing behind there. Called once, however the run ends."""
+
+
+class EngineStory(Protocol):
+    """What ``-v`` tells of the engine's own events and actions."""
+
+    name: str  # of the engine
+
+    def launched(self, action: Any) -> Mapping[str, str]:
+        """The names of the tasks that *action* launches, by their ids."""
+
+    def news(self, event: Any) -> str:
+        """A line about *event*, if it deserves one."""
+
+    def ended(self, event: Any) -> tuple[str, str] | None:
+        """The id of the task that ended by *event*, and the rest of a sentence about it."""
+
+
+class Setup(Protocol):
+    """How a run comes to its engine, and its runners to the run."""
+
+    scratch: str | None  # a directory that tasks on this machine remove if the launcher dies
+    certificate: str  # the hash of the run's, if its links use TLS
+    story: EngineStory
+
+    @property
+    def remark(self) -> str:
+        """What the user should know before the run begins."""
+
+    @property
+    def kept(self) -> str:
+        """Where lines are found that the screen left out, as the rest of a sentence."""
+
+    async def open(
+        self, stack: AsyncExitStack, began_at: float, is_hurried: Callable[[], bool]
+    ) -> None:
+        """Find the engine of a run that *began_at* this time; what is opened goes with *stack*.
+
+        Raises SpecError or ResourcesError for what can be refused before anything starts. Whoever
+        closes *stack* is in a hurry if *is_hurried* says so.
+        """
+
+    async def listen(self, listener: Any) -> str:
+        """Have *listener* hear the runners, and say where they find it.
+
+        The answer is ``HOST:PORT`` for runners that dial the launcher, and ``:PORT`` for those
+        that the launcher dials.
+        """
+
+    def driver(self, decider: Any, emit: Emit, expect: Expect) -> Driver: ...

@@ -1,0 +1,53 @@
+"""The certificate of a run: made for it, known to its tasks by its hash, and never kept."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import os
+import ssl
+import tempfile
+
+from ..errors import SpecError
+
+_VALID = datetime.timedelta(days=3650)  # nobody looks: what tells is the hash
+_INSTALL = "the package cryptography: pip install 'tfmesos[tls]'"
+
+
+def make_certificate(run_id: str, asked_by: str) -> tuple[ssl.SSLContext, str]:
+    """What the listener uses, and the hash for the tasks.
+
+    SpecError of the setting *asked_by* if what makes it is not installed.
+    """
+    try:
+        key, certificate = _make(run_id)
+    except ImportError:
+        raise SpecError(None, asked_by, f"needs {_INSTALL}") from None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    # OpenSSL takes a key from a file only; nobody else can read this one, and it is gone at once.
+    with tempfile.NamedTemporaryFile(prefix="tfmesos-") as file:
+        file.write(key + ssl.DER_cert_to_PEM_cert(certificate).encode())
+        file.flush()
+        context.load_cert_chain(file.name)
+        os.ftruncate(file.fileno(), 0)
+    return context, hashlib.sha256(certificate).hexdigest()
+
+
+def _make(run_id: str) -> tuple[bytes, bytes]:
+    """A private key as PEM, and a certificate as DER that is signed with it."""
+    from cryptography import x509  # an extra, and not cheap
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, run_id)])
+    now = datetime.datetime.now(datetime.UTC)
+    builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+    builder = builder.not_valid_before(now - _VALID).not_valid_after(now + _VALID)
+    made = builder.sign(key, hashes.SHA256())
+    secret = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    return secret, made.public_bytes(serialization.Encoding.DER)

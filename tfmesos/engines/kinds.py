@@ -1,0 +1,44 @@
+"""The kinds of engines, and what a launcher has to know of each: the one table of them."""
+
+from __future__ import annotations
+
+from ..config.launch import LaunchConfig
+from ..record import Record
+from ..shared import timings
+
+LOCAL, MESOS, KUBERNETES = "local", "mesos", "kubernetes"
+
+
+class Kind(Record):
+    name: str
+    reconnect_within: float  # seconds that runner and launcher look for each other
+    is_here: bool = False  # do the tasks share this machine with the launcher?
+    leaves_grace: bool = False  # has a task all of its stop grace, whoever ends it?
+    gpus_in_images: str = ""  # what brings them there; empty: it depends on the containerizer
+
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind(
+            LOCAL,
+            timings.LOCAL_RECONNECT_TIMEOUT,
+            is_here=True,
+            gpus_in_images="Docker on this machine needs the NVIDIA Container Toolkit",
+        ),
+        Kind(MESOS, timings.RECONNECT_TIMEOUT),
+        Kind(
+            KUBERNETES,
+            timings.API_SERVER_RECONNECT_TIMEOUT,
+            leaves_grace=True,
+            gpus_in_images="its image lacks libraries, or its node the NVIDIA Container Toolkit",
+        ),
+    )
+}
+
+
+def kind_of(config: LaunchConfig) -> Kind:
+    """The engine of a run: its master tells."""
+    if config.is_local:
+        return KINDS[LOCAL]
+    return KINDS[KUBERNETES if config.is_kubernetes else MESOS]

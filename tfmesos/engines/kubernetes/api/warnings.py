@@ -1,0 +1,26 @@
+"""What an API server warns of: fields that it does not know, versions that go, policies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from ....text import shortened
+
+MOST = 20  # warnings of one server that are shown
+MOST_WORDS = 300  # characters of each
+_WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')  # several stand with commas between
+
+
+class Warnings:
+    def __init__(self, warned: Callable[[str], None]) -> None:
+        self._warned = warned
+        self._seen: set[str] = set()
+
+    def take(self, header: str) -> None:
+        """Pass on the warnings of a header that are new."""
+        for quoted in _WARNING.findall(header):
+            words = shortened(re.sub(r"\\(.)", r"\1", quoted), MOST_WORDS)
+            if words not in self._seen and len(self._seen) < MOST:
+                self._seen.add(words)
+                self._warned(words)

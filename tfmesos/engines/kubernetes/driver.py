@@ -1,0 +1,343 @@
+"""Does what the Kubernetes engine decides: makes and deletes pods, and watches them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Protocol
+
+from ...call_queue import CallQueue
+from ...config.job import Task
+from ...config.secret import Secret
+from ...core.outcome import Ending
+from ...errors import TFMesosError
+from ...json_types import Json
+from ...text import count
+from ..api import Context
+from . import actions as do
+from . import events as happened
+from . import objects
+from .actions import KubernetesAction, NewPod
+from .api.client import Client
+from .api.error import ApiError
+from .events import KubernetesEvent
+from .local_ports import LocalPorts
+from .node_room import node_room
+from .objects import Owner
+from .ownership import Ownership
+from .pod_status import PodSeen
+from .pod_watch import PodWatch
+from .preemptions import Preemptions
+from .quota import is_hopeless
+from .retries import NEVER, Retries
+from .review import check_rights
+from .to_runners import ToRunners
+
+log = logging.getLogger(__name__)
+
+SECRETS = 2000  # tasks whose secrets are in one Secret, which may have 1 MiB
+LOG = 16 * 1024  # bytes of the log of a task that could not report
+TAIL = 20  # lines of it
+LEAVE_AT_LEAST = 2.0  # seconds: what is not deleted then stays for ten minutes
+FEW = 100  # pods
+RETRY_FOR = 60.0  # seconds for a server that does not answer a question
+
+
+class Links(Protocol):
+    """Who connects to the runners; nobody, where they find us."""
+
+    def begin(self, task_id: str) -> None: ...
+    def end(self, task_id: str) -> None: ...
+
+
+class KubernetesDriver:
+    """*expect* gives what the stub of a task is told, and its secret; *stub* is its text."""
+
+    def __init__(
+        self,
+        context: Context,
+        client: Client,
+        emit: Callable[[KubernetesEvent], None],
+        expect: Callable[[str, Task, int | None], tuple[str, Secret]],
+        *,
+        stub: str,
+        links: Links | None,
+        give_up_after: float,
+    ) -> None:
+        self._config = config = context.config
+        self._say = context.say
+        self._client, self._emit, self._expect = client, emit, expect
+        self._stub, self._links = stub, links
+        self._give_up_after = give_up_after
+        how = objects.DIAL if links is None else objects.PORT_FORWARD
+        self._ownership = Ownership(client, config, context.run_id, how)
+        self._owner: Owner | None = None
+        self._task_of: dict[str, str] = {}  # pod -> task id
+        self._pod_of: dict[str, str] = {}  # task id -> its last pod
+        self._unwanted: set[str] = set()  # pods that are to go
+        self._is_begun = asyncio.Event()  # is it sure whether there is an owner?
+        self._trouble = ""  # why the owner is not deleted yet
+        self._number = 0  # of the secrets made so far
+        self._users: dict[str, set[str]] = {}  # Secret -> the pods that may still read it
+        self._calls = CallQueue()
+        self._retries = Retries()
+        self._ports = LocalPorts(self._dial_port, context.say)
+        self._to_runners = ToRunners(client, emit)
+        self._preemptions = Preemptions(client, emit)
+        self._group: asyncio.TaskGroup
+
+    async def run(self) -> None:
+        """Make the owner, then watch the pods and do what is decided, until cancelled."""
+        try:
+            version = await self._begin()
+            assert self._owner is not None
+        except TFMesosError as error:
+            self._emit(happened.ServerGaveUp(error))
+            return
+        finally:
+            self._is_begun.set()
+        try:
+            async with asyncio.TaskGroup() as self._group:
+                self._group.create_task(self._ownership.keep(self._owner))
+                self._group.create_task(self._calls.run())
+                self._group.create_task(self._watch(self._owner, version))
+                self._emit(happened.Connected(self._client.server, self._client.namespace))
+        finally:
+            self._calls.drop()
+
+    async def _begin(self) -> str:
+        """The version from which on the pods are watched; the server may not be there yet."""
+        said = ""
+
+        def tell(error: TFMesosError) -> None:
+            nonlocal said
+            if str(error) != said:
+                said = str(error)
+                self._emit(happened.ServerSought(f"{said}; trying again"))
+
+        return await self._retries.ask(self._prepare_run, self._give_up_after, tell)
+
+    async def _prepare_run(self) -> str:
+        dials = self._links is not None
+        self._retries.is_reviewed = await check_rights(self._client, dials)
+        _, version = await self._client.list("pods", f"{objects.RUN}=none")
+        self._owner = await self._ownership.create()
+        return version
+
+    async def _watch(self, owner: Owner, version: str) -> None:
+        try:
+            await PodWatch(self._client, owner, self._watched, self._saw).run(version)
+        except TFMesosError as error:
+            self._emit(happened.ServerGaveUp(error))
+
+    def _watched(self, event: KubernetesEvent) -> None:
+        if isinstance(event, happened.Reconnected):
+            self._retries.came_back(asyncio.get_running_loop().time())
+        self._emit(event)
+
+    def _saw(self, pod: PodSeen, is_gone: bool) -> None:
+        """A runner is connected to from the moment that its container runs."""
+        task_id, is_unwanted = self._task_of.get(pod.name), pod.name in self._unwanted
+        self._ask_why(pod, is_unwanted)
+        if is_gone:
+            self._drop(pod.name)
+        if self._links is None or task_id is None or is_unwanted:
+            return
+        if is_gone or pod.has_ended:
+            self._links.end(task_id)
+        elif pod.is_running and not pod.is_deleting:
+            self._links.begin(task_id)
+
+    def _ask_why(self, pod: PodSeen, is_unwanted: bool) -> None:
+        """Somebody else has it deleted, and the server does not say who: events may."""
+        if pod.is_deleting and not (is_unwanted or pod.disruption or pod.has_ended):
+            assert self._owner is not None
+            self._preemptions.ask(objects.pod_name(self._owner, pod.name), pod.name, self._group)
+
+    def _drop(self, pod: str) -> None:
+        """There is none of that name any more."""
+        self._task_of.pop(pod, None)
+        self._ports.close(pod)
+        self._unwanted.discard(pod)
+
+    async def dial(self, task_id: str) -> socket.socket:
+        """A connection to the runner of a task."""
+        assert self._owner is not None
+        name = objects.pod_name(self._owner, self._pod_of[task_id])
+        return await self._to_runners.dial(name)
+
+    async def _dial_port(self, pod: str, port: int) -> socket.socket:
+        assert self._owner is not None
+        name = objects.pod_name(self._owner, pod)
+        return await self._client.dial(name, port, speaks_first=False)
+
+    # What the engine wants done
+
+    def carry_out(self, action: KubernetesAction) -> None:
+        match action:
+            case do.CreatePods(pods, avoid):
+                bodies = self._prepare(pods, avoid)
+                self._calls.add(lambda: self._create_all(pods, *bodies))
+            case do.DeletePods(names, grace):
+                self._forget(names)
+                self._calls.add(lambda: self._remove(names, grace))
+            case do.CountNodes():
+                self._group.create_task(self._count_nodes())
+
+    def _forget(self, names: Sequence[str]) -> None:
+        """Nobody connects to these any more."""
+        self._unwanted.update(names)
+        for name in names:
+            self._ports.close(name)
+            if self._links and (task_id := self._task_of.get(name)):
+                self._links.end(task_id)
+
+    def _prepare(
+        self, pods: Sequence[NewPod], avoid: Sequence[str]
+    ) -> tuple[list[Json], list[Json]]:
+        """The secrets and the pods; their runners are expected from now on."""
+        assert self._owner is not None
+        self._say(f"making {count(len(pods), 'pod')}", "info")
+        secrets, bodies = [], []
+        for at in range(0, len(pods), SECRETS):
+            some = pods[at : at + SECRETS]
+            self._number += 1
+            name = objects.pod_name(self._owner, f"secret-{self._number}")
+            ports = {pod.name: self._local_port(pod) for pod in some}
+            told = {pod.name: self._expect(pod.task_id, pod.task, ports[pod.name]) for pod in some}
+            self._users[name] = set(told)
+            proofs = {pod: secret for pod, (_, secret) in told.items()}
+            secrets.append(objects.secret(self._config, self._owner, name, self._stub, proofs))
+            for pod in some:
+                self._task_of[pod.name], self._pod_of[pod.task_id] = pod.task_id, pod.name
+                about = (self._config, self._owner, pod, told[pod.name][0], name, avoid)
+                bodies.append(objects.pod(*about, is_local=ports[pod.name] is not None))
+        return secrets, bodies
+
+    def _local_port(self, pod: NewPod) -> int | None:
+        """Where a browser finds its task, if it does not find the pod."""
+        if self._links is None or not pod.task.is_aside or pod.task.job.port:
+            return None
+        return self._ports.open(pod.name, self._group)
+
+    async def _create_all(
+        self, pods: Sequence[NewPod], secrets: Sequence[Json], bodies: Sequence[Json]
+    ) -> None:
+        try:
+            async with asyncio.TaskGroup() as group:
+                for secret in secrets:
+                    group.create_task(self._create("secrets", secret))
+            async with asyncio.TaskGroup() as group:
+                for body in bodies:
+                    group.create_task(self._create("pods", body))
+        except* TFMesosError as refused:
+            error = refused.exceptions[0]
+            while isinstance(error, BaseExceptionGroup):
+                error = error.exceptions[0]
+            assert isinstance(error, TFMesosError)
+            is_quota = isinstance(error, ApiError) and error.is_quota
+            may_come = is_quota and not is_hopeless(str(error), bodies)
+            self._emit(happened.PodsRefused(error, may_come))
+
+    async def _create(self, kind: str, body: Json) -> None:
+        """An answer that was lost may have been a good one: then it is there the next time."""
+        is_again = False
+
+        async def create() -> None:
+            nonlocal is_again
+            try:
+                await self._client.create(kind, body)
+            except ApiError as error:
+                if not (is_again and error.reason == "AlreadyExists"):
+                    raise
+            finally:
+                is_again = True
+
+        await self._retries.ask(create, RETRY_FOR)
+
+    async def _remove(self, names: Sequence[str], grace: float | None) -> None:
+        """With the Secrets that nobody reads any more: a quota may count them."""
+        await self._delete_all(names, grace)
+        for users in self._users.values():
+            users.difference_update(names)
+        for secret in [name for name, users in self._users.items() if not users]:
+            del self._users[secret]
+            await self._delete("secrets", secret)
+
+    async def _delete_all(self, names: Sequence[str], grace: float | None) -> None:
+        async with asyncio.TaskGroup() as group:
+            for name in names:
+                group.create_task(self._delete_pod(name, None if grace is None else round(grace)))
+
+    async def _delete_pod(self, name: str, grace: int | None) -> None:
+        assert self._owner is not None
+        if not await self._delete("pods", objects.pod_name(self._owner, name), grace):
+            self._drop(name)
+
+    async def _delete(self, kind: str, name: str, grace: int | None = None) -> bool:
+        """False if it was not there."""
+        try:
+            delete = partial(self._client.delete, kind, name, grace)
+            return await self._retries.ask(delete, RETRY_FOR)
+        except TFMesosError as error:
+            log.debug("%s %s was not deleted: %s", kind, name, error)
+            return True
+
+    async def _count_nodes(self) -> None:
+        try:
+            nodes, _ = await self._client.list("nodes")
+        except TFMesosError as error:
+            log.debug("the nodes are unknown: %s", error)
+            self._emit(happened.NodesCounted(None))
+            return
+        gpu = self._config.pods.gpu_resource
+        self._emit(happened.NodesCounted(tuple(node_room(node, gpu) for node in nodes)))
+
+    # What tasks left behind
+
+    async def explain(self, ending: Ending) -> Ending:
+        """*ending* with the last lines of its container, if its runner could not report them."""
+        name = self._pod_of.get(ending.task_id)
+        if ending.is_reported or name is None or self._owner is None:
+            return ending
+        try:
+            text = await self._client.log(objects.pod_name(self._owner, name), LOG)
+        except TFMesosError as error:
+            log.debug("no log of %s: %s", name, error)
+            return ending
+        lines = [line for line in text.splitlines() if line.strip()]
+        return ending.but(tail=ending.tail or tuple(lines[-TAIL:]))
+
+    async def read(self, task_id: str, file: str) -> str:
+        """A container that has ended shows no files."""
+        return ""
+
+    async def leave(self, within: float) -> None:
+        """Delete all that there is of the run; its tasks have ended, or are not waited for."""
+        try:
+            async with asyncio.timeout(max(within, LEAVE_AT_LEAST)):
+                await self._is_begun.wait()
+                if self._owner is not None:
+                    await self._leave(self._owner)
+        except (TimeoutError, TFMesosError) as error:
+            if self._owner is not None:
+                reason = str(error) or self._trouble or "the API server does not answer"
+                way_out = f"kubectl delete configmap {self._owner.name}"
+                text = f"something may be left of the run: {reason}"
+                self._say(f"{text}; {way_out} -n {self._client.namespace}", "warning")
+
+    async def _leave(self, owner: Owner) -> None:
+        """What belongs to the owner is deleted by the server; a few pods we can delete sooner."""
+
+        def keep(error: TFMesosError) -> None:
+            self._trouble = str(error)
+
+        delete = partial(self._client.delete, "configmaps", owner.name)
+        await self._retries.ask(delete, NEVER, keep)
+        await self._calls.all_made()
+        left = list(self._task_of)
+        if len(left) <= FEW:
+            await self._delete_all(left, None)

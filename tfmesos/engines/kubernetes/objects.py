@@ -1,0 +1,250 @@
+"""What a run makes in its namespace, in the JSON of the API: an owner, secrets and pods.
+
+Everything belongs to the owner: when that is deleted, all is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+
+from ...config.job import TENSORBOARD, Job, Task
+from ...config.launch import LaunchConfig
+from ...config.secret import Secret
+from ...json_types import Json
+from ...record import Record
+from .actions import NewPod
+from .affinity import placement
+from .pod_status import CONTAINER
+from .template import laid_over, with_our_container
+
+PORT_FORWARD, DIAL = "port-forward", "dial"  # we connect to the tasks, or they to us
+RUN, USER, JOB, INDEX = "tfmesos/run", "tfmesos/user", "tfmesos/job", "tfmesos/index"
+TASK_ID, RENEWED = "tfmesos/task-id", "tfmesos/renewed"  # annotations
+STUB = "stub"  # its key in the secret
+MIN_GRACE = 2.0  # seconds beyond those of the command, for its runner to report
+
+_LOOPBACK: Json = {"value": "127.0.0.1"}
+_POD_IP: Json = {"valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
+_BOARD_CPUS, _BOARD_MEM = 1000, 2048.0  # thousandths and MiB that a TensorBoard may use
+
+_CODE = "import os;exec(os.environ.pop('TFMESOS_STUB'))"
+
+
+class Owner(Record):
+    """The object that all others of a run belong to."""
+
+    name: str
+    uid: str
+
+    @property
+    def reference(self) -> Json:
+        return {"apiVersion": "v1", "kind": "ConfigMap", "name": self.name, "uid": self.uid}
+
+
+def label_value(text: str) -> str:
+    """As Kubernetes wants it: 63 letters, digits, dots and dashes, no dash at the ends."""
+    return re.sub(r"[^A-Za-z0-9_.-]", "-", text)[:63].strip("-_.")
+
+
+def labels(run: str, user: str) -> dict[str, str]:
+    return {
+        "app.kubernetes.io/name": "tfmesos",
+        "app.kubernetes.io/instance": run,
+        "app.kubernetes.io/managed-by": "tfrun",
+        RUN: run,
+        USER: label_value(user),
+    }
+
+
+def owner(config: LaunchConfig, name: str, host: str, links: str = PORT_FORWARD) -> Json:
+    """A ConfigMap that says whose run it is, and who connects to whom."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name, "labels": labels(name, config.user)},
+        "data": {"name": config.name, "user": config.user, "launcher": host, "links": links},
+    }
+
+
+def renewal(time: str) -> Json:
+    """The change that shows that the launcher lives."""
+    return {"metadata": {"annotations": {RENEWED: time}}}
+
+
+def secret(
+    config: LaunchConfig, owner: Owner, name: str, stub: str, secrets: Mapping[str, Secret]
+) -> Json:
+    """The stub, and what each pod proves itself with, by its name."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "type": "Opaque",
+        "immutable": True,
+        "metadata": {
+            "name": name,
+            "labels": labels(owner.name, config.user),
+            "ownerReferences": [owner.reference],
+        },
+        "stringData": {STUB: stub, **{name: one.reveal() for name, one in secrets.items()}},
+    }
+
+
+def pod_name(owner: Owner, pod: str) -> str:
+    return f"{owner.name}-{pod}"
+
+
+def pod(
+    config: LaunchConfig,
+    owner: Owner,
+    new: NewPod,
+    settings: str,
+    secret: str,
+    avoid: Sequence[str] = (),
+    is_local: bool = False,
+) -> Json:
+    """The pod of a task; *settings* is what its stub is told, *secret* the object with the rest.
+
+    *is_local*: it listens at its loopback, where only we find it.
+    """
+    container = _container(config, new, settings, secret, is_local)
+    ours: Json = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": pod_name(owner, new.name),
+            "labels": _labels(config, owner, new.task),
+            "annotations": {TASK_ID: new.task_id},
+            "ownerReferences": [owner.reference],
+        },
+        "spec": _spec(config, owner, new, container, avoid),
+    }
+    theirs = _template(config, new.task.job)
+    if spec := theirs.get("spec"):
+        if spec.get("automountServiceAccountToken") is True:  # who says so wants it
+            ours["spec"].pop("automountServiceAccountToken")
+    return laid_over(theirs, ours)
+
+
+def _template(config: LaunchConfig, job: Job) -> Json:
+    """That of the run, under that of the job."""
+    found: Json = {}
+    of_job = json.loads(str(job.pod_template or "{}"))
+    for template in (config.pods.pod_template, of_job):
+        spec = template.get("spec")
+        named = {"spec": with_our_container(spec)} if isinstance(spec, Mapping) else {}
+        found = laid_over(found, {**template, **named})
+    return found
+
+
+def selector(run: str, job: Job) -> dict[str, str]:
+    """The labels that the pods of a job have and no others."""
+    return {RUN: run, JOB: label_value(job.name)}
+
+
+def _labels(config: LaunchConfig, owner: Owner, task: Task) -> dict[str, str]:
+    return {
+        **labels(owner.name, config.user),
+        **selector(owner.name, task.job),
+        "app.kubernetes.io/component": label_value(task.job.name),
+        INDEX: str(task.index),
+    }
+
+
+def _spec(
+    config: LaunchConfig, owner: Owner, new: NewPod, container: Json, avoid: Sequence[str]
+) -> Json:
+    volumes = _volumes(config)
+    finalizer = config.kill_grace if config.finalizer else 0.0
+    grace = config.kill_grace + finalizer + MIN_GRACE
+    return {
+        "restartPolicy": "Never",
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "terminationGracePeriodSeconds": round(grace + 0.499),
+        "containers": [container],
+        **({"volumes": [volume for volume, _ in volumes]} if volumes else {}),
+        **placement(new.task.job, selector(owner.name, new.task.job), avoid),
+    }
+
+
+def _container(
+    config: LaunchConfig, new: NewPod, settings: str, secret: str, is_local: bool
+) -> Json:
+    job, mounts = new.task.job, [mount for _, mount in _volumes(config)]
+    return {
+        "name": CONTAINER,
+        "image": config.image_of(job),
+        "imagePullPolicy": "Always" if config.force_pull_image else "IfNotPresent",
+        "command": [_literal(config.python_of(job)), "-I", "-S", "-c", _CODE],
+        "env": [
+            {"name": "TFMESOS_RUNNER", "value": _literal(settings)},
+            _from_secret("TFMESOS_SECRET", secret, new.name),
+            _from_secret("TFMESOS_STUB", secret, STUB),
+            {"name": "TFMESOS_ADDRESS", **(_LOOPBACK if is_local else _POD_IP)},
+        ],
+        "resources": _requests(config, job),
+        **({"volumeMounts": mounts} if mounts else {}),
+        **_user(config),
+    }
+
+
+def _literal(text: str) -> str:
+    """*text* as a kubelet leaves it: it replaces $(NAME), and takes $$ for $."""
+    return text.replace("$", "$$")
+
+
+def _from_secret(variable: str, secret: str, key: str) -> Json:
+    return {"name": variable, "valueFrom": {"secretKeyRef": {"name": secret, "key": key}}}
+
+
+def _user(config: LaunchConfig) -> Json:
+    if config.task_user is None:
+        return {}
+    user, _, group = config.task_user.partition(":")
+    more = {"runAsGroup": int(group)} if group else {}
+    return {"securityContext": {"runAsUser": int(user), **more}}
+
+
+def _requests(config: LaunchConfig, job: Job) -> Json:
+    """A task may use what it asks for; a TensorBoard asks for little, and is idle mostly."""
+    needs = limits = _resources(config, job, job.needs.cpus, job.mem)
+    if job.task_type == TENSORBOARD:
+        most = max(job.needs.cpus, _BOARD_CPUS), max(job.mem, _BOARD_MEM)
+        limits = _resources(config, job, *most)
+    return {"requests": needs, "limits": limits}
+
+
+def _resources(config: LaunchConfig, job: Job, cpus: int, mem: float) -> dict[str, str]:
+    amounts = {"cpu": f"{cpus}m", "memory": _bytes(mem)}
+    if job.disk:
+        amounts["ephemeral-storage"] = _bytes(job.disk)
+    if job.gpus:
+        amounts[config.pods.gpu_resource] = str(job.gpus)
+    return amounts
+
+
+def _bytes(mebibytes: float) -> str:
+    return f"{int(mebibytes)}Mi" if mebibytes == int(mebibytes) else str(round(mebibytes * 2**20))
+
+
+def _volumes(config: LaunchConfig) -> list[tuple[Json, Json]]:
+    """Each volume with the place where it is mounted."""
+    found: list[tuple[Json, Json]] = []
+    for number, one in enumerate(config.volumes):
+        place: Json = {"hostPath": {"path": one.host}}
+        found.append(_volume(f"tfmesos-host-{number}", place, one.container, one.read_only))
+    for number, claim in enumerate(config.pods.claims):
+        about = {"claimName": claim.name, "readOnly": claim.read_only}
+        place = {"persistentVolumeClaim": about}
+        found.append(_volume(f"tfmesos-pvc-{number}", place, claim.path, claim.read_only))
+    if config.pods.shm:
+        memory = {"medium": "Memory", "sizeLimit": _bytes(config.pods.shm)}
+        found.append(_volume("tfmesos-shm", {"emptyDir": memory}, "/dev/shm", False))
+    return found
+
+
+def _volume(name: str, source: Json, path: str, read_only: bool) -> tuple[Json, Json]:
+    mount = {"name": name, "mountPath": path, **({"readOnly": True} if read_only else {})}
+    return {"name": name, **source}, mount

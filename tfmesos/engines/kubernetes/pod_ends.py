@@ -1,0 +1,146 @@
+"""How tasks end on a Kubernetes, in words: exit codes, limits, images, nodes, other people."""
+
+from __future__ import annotations
+
+import re
+
+from ...config.job import Task
+from ...core.events import TaskEnded
+from ...errors import MAX_CODE
+from ...text import shortened
+from .pod_status import PodSeen
+
+KILLED, TERMINATED = 137, 143  # as a shell counts a SIGKILL and a SIGTERM
+_NOT_STARTED = ("ContainerCannotRun", "StartError")  # to Docker and to containerd
+_SIGNALS = {
+    **{1: "SIGHUP", 2: "SIGINT", 4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE"},
+    **{9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM"},
+}
+
+# Why a container cannot be started, and how many seconds that may last: another try of the
+# kubelet may help, or somebody may make what is missing.
+HOPELESS_AFTER = {
+    "InvalidImageName": 0.0,
+    "ErrImageNeverPull": 0.0,
+    "ErrImagePull": 25.0,
+    "ImagePullBackOff": 25.0,
+    "ImageInspectError": 25.0,
+    "RegistryUnavailable": 25.0,
+    "CreateContainerConfigError": 15.0,
+    "CreateContainerError": 15.0,
+    "RunContainerError": 15.0,
+}
+
+SAYS_LITTLE = ("ImagePullBackOff",)  # the reason was told before it
+
+_DISRUPTIONS = {
+    "PreemptionByScheduler": "had to make room for a pod of higher priority (preemption)",
+    "DeletionByTaintManager": "was removed from its node, which has a taint now",
+    "EvictionByEvictionAPI": "was evicted: its node is being drained",
+    "DeletionByPodGC": "was removed with its node",
+    "TerminationByKubelet": "was ended by its node, which is short of resources or shuts down",
+}
+_REASONS = {
+    "Evicted": "was evicted by its node",
+    "Preempting": "had to make room for a critical pod on its node",
+    "NodeLost": "was lost with its node",
+    "NodeShutdown": "was ended by its node, which shuts down",
+    "Shutdown": "was ended by its node, which shuts down",
+    "Terminated": "was ended by its node, which shuts down",
+    "NodeAffinity": "was refused by its node: its labels have changed",
+    "UnexpectedAdmissionError": "was refused by its node",
+}
+_CHAIN = re.compile(
+    r"^(?:rpc error: code = \w+ desc = |failed to \w+ \w+ task: |OCI runtime \w+ failed: "
+    r"|runc \w+ failed: |unable to start container process: |error during container init: )+"
+)
+DELETED = "was deleted from outside the run"
+
+
+def ending(task_id: str, task: Task, pod: PodSeen, was_killed: bool) -> TaskEnded | None:
+    """How the task of *pod* ended; None if it has not. *was_killed*: we asked for it."""
+    if not pod.has_ended:
+        return None
+    if pod_has_reason(pod):
+        words = _of_pod(pod)
+        code = _code(pod.code) or 1
+        is_lost = pod.reason != "DeadlineExceeded"
+        return TaskEnded(task_id, code, words, is_lost=is_lost, was_killed=was_killed)
+    code = _code(pod.code) if pod.code is not None else int(pod.phase == "Failed")
+    if pod.reason == "OOMKilled":
+        words = f"was killed: out of memory (it may use {task.job.mem:g} MiB)"
+        return TaskEnded(task_id, KILLED, words, was_killed=was_killed)
+    if pod.reason in _NOT_STARTED:
+        code = _start_code(pod, code)
+    return TaskEnded(task_id, code, _of_container(pod, code), was_killed=was_killed)
+
+
+def pod_has_reason(pod: PodSeen) -> bool:
+    """Does it say itself why it has ended?"""
+    return pod.phase == "Failed" and bool(_of_pod(pod))
+
+
+def may_say_more(pod: PodSeen) -> bool:
+    """Has the container of *pod* been killed, and the pod has not said yet what it thinks of it?"""
+    is_killed = pod.code in (KILLED, TERMINATED) and pod.reason != "OOMKilled"
+    return is_killed and pod.phase not in ("Succeeded", "Failed")
+
+
+def _start_code(pod: PodSeen, code: int) -> int:
+    """As a shell counts it: to containerd every container that does not start is 128."""
+    if "executable file not found" in pod.detail or "no such file or directory" in pod.detail:
+        return 127
+    return 126 if "permission denied" in pod.detail else code
+
+
+def _code(code: int | None) -> int:
+    """A number that no process can exit with stands for a failure."""
+    return 0 if not code else code if 0 < code <= MAX_CODE else 1
+
+
+def _of_pod(pod: PodSeen) -> str:
+    """The end of a whole pod by somebody who does not ask its container."""
+    if pod.reason == "DeadlineExceeded":
+        return "was ended: the pod template limits its time (activeDeadlineSeconds)"
+    if pod.reason.startswith("OutOf"):
+        return _with_detail(f"was refused by its node ({pod.reason})", pod)
+    words = _DISRUPTIONS.get(pod.disruption) or _REASONS.get(pod.reason)
+    return _with_detail(words, pod) if words else ""
+
+
+def _of_container(pod: PodSeen, code: int) -> str:
+    if pod.reason in _NOT_STARTED or (pod.detail and code in (126, 127)):
+        return _with_detail("could not be started", pod)
+    if name := _SIGNALS.get(code - 128):
+        return f"was killed by {name} (signal {code - 128})"
+    return f"exited with {code}"
+
+
+def _with_detail(words: str, pod: PodSeen) -> str:
+    return f"{words}: {_short(pod.detail)}" if pod.detail else words
+
+
+def _short(text: str) -> str:
+    """One line, without the chain of programs through which the words came."""
+    text = _CHAIN.sub("", text).removesuffix(": unknown")
+    return shortened(text.strip().rstrip("."), 200)
+
+
+def deletion(pod: PodSeen | None) -> str:
+    """Why a pod goes that we did not ask to go."""
+    return _DISRUPTIONS.get(pod.disruption, DELETED) if pod else DELETED
+
+
+def preemption(detail: str) -> str:
+    """Likewise, where the scheduler says why."""
+    words, detail = _DISRUPTIONS["PreemptionByScheduler"], re.sub(r" on node \S+$", "", detail)
+    return f"{words}: {_short(detail)}" if detail else words
+
+
+def trouble(pod: PodSeen, image: str) -> str:
+    """Why the container of *pod* cannot be started just now; empty if nothing is wrong."""
+    if pod.waiting not in HOPELESS_AFTER or pod.has_ended:
+        return ""
+    if "Image" in pod.waiting or pod.waiting == "RegistryUnavailable":
+        return _with_detail(f"has no image {image} on its node ({pod.waiting})", pod)
+    return _with_detail(f"cannot be started ({pod.waiting})", pod)

@@ -1,0 +1,85 @@
+"""Settings that have no meaning on a Kubernetes, or another one: refused by name, before all."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ...config.job import TENSORBOARD
+from ...config.launch import LaunchConfig
+from ...config.settings import DEFAULTS
+from ...errors import SpecError
+from . import affinity
+
+_OF_MESOS = "has no meaning on a Kubernetes"
+_BY_KUBECONFIG = f"{_OF_MESOS}: the kubeconfig says who you are"
+_OWN_ADDRESS = (
+    "'task' cannot be had on a Kubernetes: a pod that is started again has another address, where "
+    "the others do not look for it; use 'all'"
+)
+
+_ONE_PORT = (
+    "has hostNetwork: true, which needs advertise, or a launcher in the cluster: the tasks of a "
+    "node would wait for the launcher at one and the same port"
+)
+
+
+def check(config: LaunchConfig) -> None:
+    """SpecError for the first of them."""
+    for field, problem in _wrong(config):
+        raise SpecError(None, field, problem)
+    for job in config.jobs:
+        if job.restart_policy == "task" and job.task_type != TENSORBOARD:  # nobody looks for that
+            raise SpecError(job.name, "restart_policy", _OWN_ADDRESS)
+        if job.size and config.image_of(job) is None:
+            problem = "is needed on a Kubernetes, where every task runs in a container"
+            raise SpecError(None, "image", problem)
+        affinity.check(job)
+
+
+def check_ports(config: LaunchConfig) -> None:
+    """SpecError if tasks, which we are to connect to, share the ports of their nodes."""
+    of_run = _shares_ports(config.pods.pod_template)
+    sharing = []
+    for job in config.jobs:
+        of_job = _shares_ports(json.loads(str(job.pod_template or "{}")))
+        if job.size and (of_run if of_job is None else of_job):
+            sharing.append(job)
+    if sum(job.size for job in sharing) > 1:
+        raise SpecError(None if of_run else sharing[0].name, "pod_template", _ONE_PORT)
+
+
+def _shares_ports(template: Mapping[str, Any]) -> bool | None:
+    """None if it does not say."""
+    spec = template.get("spec")
+    found = spec.get("hostNetwork") if isinstance(spec, Mapping) else None
+    return None if found is None else found is True
+
+
+def _wrong(config: LaunchConfig) -> Iterator[tuple[str, str]]:
+    if config.containerizer is not None:
+        yield "containerizer_type", f"{_OF_MESOS}: its nodes run images in their own way"
+    if config.role != DEFAULTS["role"]:
+        yield "role", f"{_OF_MESOS}: name a namespace, as in k8s:///NAMESPACE"
+    access = config.access
+    for field in ("principal", "ca_file", "cert_file", "key_file"):
+        if getattr(access, field):
+            yield field, _BY_KUBECONFIG
+    if access.token:
+        yield "token_file", _BY_KUBECONFIG
+    if config.restarts.after_start == "task":
+        yield "restart_policy", _OWN_ADDRESS
+    if config.task_user is not None and not re.fullmatch(r"\d{1,9}(:\d{1,9})?", config.task_user):
+        problem = "must be a number on a Kubernetes, as in 1000 or 1000:1000"
+        yield "user", f"{problem}, got {config.task_user!r}"
+    yield from _about_links(config)
+
+
+def _about_links(config: LaunchConfig) -> Iterator[tuple[str, str]]:
+    """Without an address for the pods the links go through the API server."""
+    if config.advertise is not None:
+        return
+    if config.local_chief:
+        yield "local_chief", "needs advertise on a Kubernetes: the pods must reach this machine"

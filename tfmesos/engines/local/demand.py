@@ -1,0 +1,44 @@
+"""What a run asks of this machine, beside what there is. Nothing here does I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from ...config.job import Job
+from ...errors import ResourcesError
+
+RUNNER_MEMORY = 6  # MiB that runner and guard of a task take, without what all of them share
+_WAY_OUT = "ask for fewer, or name a Mesos master that has them"
+
+
+def total(jobs: Iterable[Job], kind: str) -> float:
+    return float(sum(getattr(job, kind) * job.size for job in jobs))
+
+
+def excess(jobs: Sequence[Job], has: Mapping[str, float]) -> str:
+    """What the jobs ask for beyond what the machine *has*; nobody asked for the defaults."""
+    beyond = []
+    for kind, amount in has.items():
+        usual = Job._defaults[kind]
+        wanted = total([job for job in jobs if getattr(job, kind) != usual], kind)
+        if wanted > amount:
+            beyond.append(f"{kind} {wanted:.10g} (it has {amount:.0f})")
+    return ", ".join(beyond)
+
+
+def check_number(tasks: int, memory: float) -> None:
+    """Refuse at once what would only end, much later, in a machine without memory."""
+    needed = tasks * RUNNER_MEMORY
+    if needed > memory:
+        raise ResourcesError(
+            f"the runners of {tasks:,} tasks need about {needed:,} MiB of memory, this machine has "
+            f"{memory:,.0f}: {_WAY_OUT}"
+        )
+
+
+def check_gpus(wanted: float, there: int) -> None:
+    """GPUs are not promised beyond what there is: the wait for them would never end."""
+    if wanted > there:
+        raise ResourcesError(
+            f"the tasks ask for {wanted:g} gpus, this machine has {there}: {_WAY_OUT}"
+        )

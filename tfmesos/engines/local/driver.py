@@ -1,0 +1,115 @@
+"""Does on this machine what the decider wants done."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from ...config.job import Job
+from ...config.launch import LaunchConfig
+from ...core.outcome import Ending
+from ...text import some
+from ..api import Context, Emit, Expect
+from . import actions as do
+from . import events as happened
+from .actions import LocalAction
+from .gpu_claims import GpuClaims
+from .launch import Launch
+from .scratch_directory import ScratchDirectory
+from .tasks import LocalTasks
+
+TAIL_BYTES, TAIL_LINES = 8 * 1024, 20
+
+
+class LocalDriver:
+    """*command_of* tells the shell command that becomes the runner of a job's tasks."""
+
+    def __init__(
+        self,
+        context: Context,
+        scratch: ScratchDirectory,
+        tasks: LocalTasks,
+        emit: Emit,
+        expect: Expect,
+        command_of: Callable[[Job], str],
+        gpu_ids: Sequence[str] = (),
+        claims: GpuClaims | None = None,
+    ) -> None:
+        self._config, self._say = context.config, context.say
+        self._scratch, self._tasks = scratch, tasks
+        self._emit, self._expect, self._command_of = emit, expect, command_of
+        self._gpu_ids, self._claims = gpu_ids, claims or GpuClaims()
+        tasks.emit = emit
+        self._sandboxes: dict[str, Path] = {}  # by task id
+
+    async def run(self) -> None:
+        self._emit(happened.MachineFound(socket.gethostname()))
+        await asyncio.Event().wait()  # what happens to tasks is told by their ends
+
+    def carry_out(self, action: LocalAction) -> None:
+        match action:
+            case do.StartTasks():
+                self._start(action)
+            case do.EndTask(task_id):
+                self._tasks.kill(task_id, self._config.kill_grace)
+            case do.TakeGpus(number):
+                self._take_gpus(number)
+
+    def _take_gpus(self, number: int) -> None:
+        if taken := self._claims.take(self._gpu_ids, number):
+            return self._emit(happened.GpusTaken(taken))
+        others = self._claims.others(self._gpu_ids)
+        held = tuple(f"{who} ({some(gpus)})" for who, gpus in _by_holder(others).items())
+        self._emit(happened.GpusHeld(len(self._gpu_ids) - len(others), held))
+
+    def _start(self, start: do.StartTasks) -> None:
+        names = ", ".join(seat.task.name for seat in start.seats)
+        self._say(f"launching {names} on {start.hostname}", "info")
+        for seat in start.seats:
+            sandbox = self._sandboxes[seat.task_id] = self._scratch.new_sandbox(seat.task_id)
+            told = self._expect(seat.task_id, seat.task, seat.port, seat.gpu_ids)
+            command = self._command_of(seat.task.job)
+            image = self._config.image_of(seat.task.job)
+            is_ours = uses_our_python(self._config, seat.task.job)
+            about = (seat.task_id, seat.task, sandbox, command, *told)
+            self._tasks.launch(Launch(*about, image, seat.gpu_ids, is_ours))
+
+    async def explain(self, ending: Ending) -> Ending:
+        """*ending* with the last lines of the runner's own complaints, if it reported nothing."""
+        sandbox = self._sandboxes.get(ending.task_id)
+        if sandbox is None or ending.is_reported:
+            return ending
+        return ending.but(tail=_last_lines(sandbox / "stderr"))
+
+    async def read(self, task_id: str, file: str) -> str:
+        """Runners on this machine wait for us, and leave nothing in files."""
+        return ""
+
+    async def leave(self, within: float) -> None:
+        """What still runs is ended when the setup is closed."""
+
+
+def uses_our_python(config: LaunchConfig, job: Job) -> bool:
+    return config.image_of(job) is None and config.python_of(job) == sys.executable
+
+
+def _by_holder(holders: Mapping[str, str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for gpu, holder in holders.items():
+        found.setdefault(holder, []).append(gpu)
+    return found
+
+
+def _last_lines(path: Path) -> tuple[str, ...]:
+    try:
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            file.seek(max(0, size - TAIL_BYTES))
+            text = file.read(TAIL_BYTES).decode(errors="replace")
+    except OSError:
+        return ()
+    return tuple(text.splitlines()[-TAIL_LINES:])

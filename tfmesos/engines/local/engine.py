@@ -1,0 +1,185 @@
+"""Where the tasks of a run go on this machine: all of them here, each with its own GPUs.
+
+Processors and memory are not counted: who asks for more than there is has been told, and shares.
+GPUs are: the run takes as many as its tasks need together, all or none, and keeps them to its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from ...config.constraints import Constraint, Node
+from ...config.job import Task
+from ...core import events as tell
+from ...core.actions import Kill, Place, Request, Say, StopPlacing, Wanted
+from ...core.events import Event, Ticked
+from ...text import count, some
+from . import actions as do
+from . import events as happened
+from .actions import LocalAction, Seat
+from .events import LocalEvent
+
+LOOK_AGAIN = 1.0  # seconds between two attempts to have GPUs that others hold
+
+Output = LocalAction | Event | Say
+
+
+class LocalEngine:
+    def __init__(self, jitter: Callable[[], float] = lambda: 0.5) -> None:
+        self._jitter = jitter
+        self._hostname = ""
+        self._wanted: tuple[Wanted, ...] = ()
+        self._has_placed = False
+        self._gpus: tuple[str, ...] = ()  # that the run has
+        self._in_use: dict[str, tuple[str, ...]] = {}  # of these, by task id, until it is gone
+        self._is_asking = False
+        self._ask_at: float | None = None
+
+    @property
+    def deadline(self) -> float | None:
+        return self._ask_at
+
+    def handle(self, event: LocalEvent | Request | Ticked, now: float) -> Sequence[Output]:
+        match event:
+            case happened.MachineFound(hostname):
+                self._hostname = hostname
+                return [tell.EngineReady()]
+            case Place(tasks):
+                self._wanted = tasks
+                return self._place()
+            case StopPlacing():
+                self._wanted, self._ask_at = (), None
+            case Kill(task_id):
+                return [do.EndTask(task_id)]
+            case happened.GpusTaken(gpu_ids):
+                self._is_asking, self._gpus = False, (*self._gpus, *gpu_ids)
+                return self._place()
+            case happened.GpusHeld():
+                return self._wait(event, now)
+            case happened.TaskStarted(task_id):
+                return [tell.TaskSeen(task_id)]
+            case happened.TaskGone():
+                return self._gone(event)
+            case Ticked() if self._ask_at is not None and now >= self._ask_at:
+                self._ask_at = None
+                return self._place()
+        return []
+
+    def _place(self) -> list[Output]:
+        if not self._wanted or not self._hostname:
+            return []
+        if not self._has_placed and (reason := self._obstacle()):
+            return [tell.Impossible(reason)]
+        missing = self._needed - len(self._free_gpus)
+        if missing > 0:
+            return self._ask_for_gpus()
+        return self._start()
+
+    def _obstacle(self) -> str:
+        here = Node(self._hostname)
+        jobs = {wanted.task.job.name: wanted.task.job for wanted in self._wanted}
+        for job in jobs.values():
+            tasks = [wanted.task for wanted in self._wanted if wanted.task.job.name == job.name]
+            reasons = (_barrier(constraint, tasks, here) for constraint in job.constraints)
+            if reason := next(filter(None, reasons), ""):
+                return reason
+        return ""
+
+    # GPUs
+
+    @property
+    def _needed(self) -> int:
+        return sum(wanted.task.job.gpus for wanted in self._wanted)
+
+    @property
+    def _free_gpus(self) -> list[str]:
+        used = {gpu for gpus in self._in_use.values() for gpu in gpus}
+        return [gpu for gpu in self._gpus if gpu not in used]
+
+    def _ask_for_gpus(self) -> list[Output]:
+        """Unless our own tasks that are about to go have them."""
+        missing = self._needed - len(self._gpus)
+        if missing <= 0:
+            return [tell.Waiting(0, "the GPUs of this run are with tasks that have not ended yet")]
+        if self._is_asking:
+            return []
+        self._is_asking = True
+        return [do.TakeGpus(missing)]
+
+    def _wait(self, held: happened.GpusHeld, now: float) -> list[Output]:
+        self._is_asking = False
+        if not self._wanted:
+            return []
+        self._ask_at = now + LOOK_AGAIN * (0.5 + self._jitter())
+        with_gpus = [wanted.task.name for wanted in self._wanted if wanted.task.job.gpus]
+        needs = f"{some(with_gpus)} {_need(with_gpus)} {count(self._needed, 'GPU')}"
+        reason = f"{needs}, {held.free} of this machine {_is(held.free)} free"
+        if held.holders:
+            reason += f"; held by {some(held.holders)}"
+        return [tell.Waiting(0, reason)]
+
+    # Tasks
+
+    def _start(self) -> list[Output]:
+        free = self._free_gpus
+        seats = []
+        for wanted in self._wanted:
+            number = wanted.task.job.gpus
+            gpus, free = tuple(free[:number]), free[number:]
+            if gpus:
+                self._in_use[wanted.task_id] = gpus
+            port = wanted.near.port if wanted.near else None
+            seats.append(Seat(wanted.task_id, wanted.task, port, gpus))
+        self._wanted, self._ask_at, self._has_placed = (), None, True
+        here = self._hostname
+        placed = tuple(tell.Placed(seat.task_id, here, here) for seat in seats)
+        return [tell.TasksPlaced(placed), do.StartTasks(here, tuple(seats))]
+
+    def _gone(self, gone: happened.TaskGone) -> list[Output]:
+        self._in_use.pop(gone.task_id, None)
+        ended = tell.TaskEnded(
+            gone.task_id,
+            gone.code,
+            gone.reason,
+            is_lost=gone.is_lost,
+            was_killed=gone.was_killed,
+        )
+        return [ended, *self._place()]
+
+
+def _barrier(constraint: Constraint, tasks: Sequence[Task], here: Node) -> str:
+    """Why these tasks of a job cannot all be *here*; empty if they can."""
+    if not constraint.admits(here):
+        return f"{tasks[0].name}: this machine ({here.hostname}) does not meet {constraint}"
+    limit = constraint.limit(len(tasks))
+    if limit is None or limit >= len(tasks):
+        return ""
+    used = f"{constraint.noun}s used: {here.value(constraint.field)}"
+    return f"{tasks[limit].name}: no further {constraint.noun} for {constraint}; {used}"
+
+
+def _need(names: Sequence[str]) -> str:
+    return "needs" if len(names) == 1 else "need"
+
+
+def _is(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+class LocalStory:
+    """What ``-v`` tells of this machine."""
+
+    name = "this machine"
+
+    def launched(self, action: object) -> Mapping[str, str]:
+        if not isinstance(action, do.StartTasks):
+            return {}
+        return {seat.task_id: seat.task.name for seat in action.seats}
+
+    def news(self, event: object) -> str:
+        if isinstance(event, happened.GpusTaken):
+            return f"this run has {some(event.gpu_ids)}"
+        return ""
+
+    def ended(self, event: object) -> tuple[str, str] | None:
+        return (event.task_id, event.reason) if isinstance(event, happened.TaskGone) else None

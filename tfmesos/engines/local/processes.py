@@ -1,0 +1,68 @@
+"""Tasks without an image: plain processes of this machine, each in a session and a sandbox."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import threading
+from collections.abc import Callable
+
+from ...shared import process
+from .launch import Launch, NotStarted
+from .scratch_directory import make_sandbox
+
+
+def start_process(launch: Launch) -> subprocess.Popen[bytes]:
+    """Raises NotStarted."""
+    try:
+        make_sandbox(launch.sandbox)
+        with (
+            open(launch.sandbox / "stdout", "wb") as out,
+            open(launch.sandbox / "stderr", "wb") as err,
+        ):
+            return subprocess.Popen(
+                ["sh", "-c", launch.command],
+                executable="/bin/sh",
+                env=launch.environment(),
+                cwd=launch.sandbox,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
+            )
+    except (OSError, ValueError) as error:  # ValueError: a NUL in an argument or a variable
+        raise NotStarted(process.in_words(error)) from error
+
+
+def watch(pid: int, wait: Callable[[], object], ended: Callable[[], None]) -> Callable[[], None]:
+    """Call *ended* when the process ends, until the answer is called.
+
+    No child watcher: those want the main thread. *wait* returns when it has ended.
+    """
+    loop = asyncio.get_running_loop()
+    try:
+        descriptor = os.pidfd_open(pid)
+    except (AttributeError, OSError):  # not Linux, or an old one
+        return _watch_by_thread(wait, ended, loop)
+    loop.add_reader(descriptor, ended)
+
+    def unwatch() -> None:
+        loop.remove_reader(descriptor)
+        os.close(descriptor)
+
+    return unwatch
+
+
+def _watch_by_thread(
+    wait: Callable[[], object], ended: Callable[[], None], loop: asyncio.AbstractEventLoop
+) -> Callable[[], None]:
+    def await_end() -> None:
+        wait()
+        try:
+            loop.call_soon_threadsafe(ended)
+        except RuntimeError:
+            pass  # the loop is closed: nobody is interested any more
+
+    threading.Thread(target=await_end, daemon=True).start()
+    return lambda: None

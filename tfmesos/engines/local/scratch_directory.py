@@ -1,0 +1,57 @@
+"""The directory of a run on this machine: in it each task has a sandbox of its own."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+from ...shared import scratch
+
+_NAME = re.compile(r"tfmesos-[0-9a-f]{16}")
+
+
+class ScratchDirectory:
+    """Private, made with the first sandbox, and removed in the end."""
+
+    def __init__(self) -> None:
+        self._held: int | None = None
+        self.path = Path(tempfile.gettempdir()) / f"tfmesos-{os.urandom(8).hex()}"
+
+    def new_sandbox(self, task_id: str) -> Path:
+        """Where a task may have one that no attempt before had; ``make_sandbox`` makes it."""
+        readable = re.sub(r"[^A-Za-z0-9_.-]", "-", task_id).lstrip("-_.")[:100]
+        return self.path / "sandboxes" / f"{readable or 'task'}-{os.urandom(4).hex()}"
+
+    def make(self) -> None:
+        """Have it; raises OSError."""
+        while self._held is None:
+            self.path.mkdir(mode=0o700)
+            self._held = scratch.hold(str(self.path))  # None if it was removed as abandoned
+
+    def close(self) -> None:
+        """Remove it, and what launchers that were killed have left beside it."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        if self._held is not None:
+            os.close(self._held)
+        remove_abandoned(self.path.parent)
+
+
+def make_sandbox(sandbox: Path, mode: int = 0o700) -> None:
+    """Have it, if there is none; raises OSError."""
+    sandbox.mkdir(mode=mode, parents=True, exist_ok=True)
+    sandbox.chmod(mode)  # whatever the umask says
+    sandbox.parent.chmod(0o700)
+
+
+def remove_abandoned(place: Path) -> None:
+    """Remove the directories of dead launchers of this user."""
+    try:
+        names = os.listdir(place)
+    except OSError:
+        return
+    for name in names:
+        if _NAME.fullmatch(name):
+            scratch.remove_unless_held(str(place / name))

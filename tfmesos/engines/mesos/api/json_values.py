@@ -1,0 +1,57 @@
+"""The JSON of a Mesos, and values of it: of the kind they must be, or TypeError or ValueError."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ....shared import json_reader
+
+# What reading raises where a value is missing or not of its kind.
+NONSENSE = (KeyError, TypeError, ValueError, AttributeError)
+_MOST = 2**53  # up to here a number of JSON is exact everywhere
+
+
+def read_json(data: bytes) -> Any:
+    """What *data* says. Text that no encoding can hold is refused: some of it is sent back."""
+    value = json_reader.read(data)
+    if b"\\ud" in data.lower() and not _can_be_sent(value):
+        raise ValueError("a text with one half of a surrogate pair")
+    return value
+
+
+def _can_be_sent(value: Any) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} where a text was due")
+    return value
+
+
+def number(value: Any) -> float:
+    """A number that can be an amount: neither negative nor beyond all bounds."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{value!r} where a number was due")
+    if not 0 <= value <= _MOST:
+        raise ValueError(f"{value!r} is no amount")
+    return value
+
+
+def seconds(duration: Any) -> float:
+    """The length of a Mesos duration, or a point in time, which are whole nanoseconds."""
+    value = duration["nanoseconds"]
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{value!r} where nanoseconds were due")
+    return value / 1e9
+
+
+def whole(value: Any) -> int:
+    if number(value) != int(value):
+        raise ValueError(f"{value!r} where a whole number was due")
+    return int(value)

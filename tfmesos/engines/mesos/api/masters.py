@@ -1,0 +1,88 @@
+"""Which master leads: what ``--master`` may say, and the addresses to try for it."""
+
+from __future__ import annotations
+
+import re
+from typing import Protocol
+
+from ....config.secret import Secret
+from ....errors import SpecError
+from ....record import Record
+from .addresses import MASTER_PORT, host_and_port
+from .zookeeper import ZooKeeperMasters
+
+ZOOKEEPER_PORT = 2181
+
+_ACCEPTED = (
+    "HOST, HOST:PORT, http://HOST:PORT, https://HOST:PORT, several of these with commas between, "
+    "zk://HOST:PORT,HOST:PORT/PATH (an IPv6 address in brackets), "
+    "or for a Kubernetes k8s://CONTEXT/NAMESPACE"
+)
+
+
+class Masters(Protocol):
+    """Where to look for the leading master."""
+
+    async def candidates(self) -> list[str]:
+        """The base URLs to try now, best first; MasterError if they cannot be found out."""
+
+    def way_to(self, scheme: str) -> str:
+        """What the user has to do for http or https."""
+
+
+class MasterList(Record):
+    """Masters named one by one. Any of them redirects to the leader."""
+
+    urls: tuple[str, ...]
+
+    async def candidates(self) -> list[str]:
+        return list(self.urls)
+
+    def way_to(self, scheme: str) -> str:
+        return f"write {scheme}://"
+
+    def __str__(self) -> str:
+        return ",".join(self.urls)
+
+
+def parse(master: str, *, tls: bool = False) -> Masters:
+    """Read what the user gave as the master; SpecError if it makes no sense.
+
+    *tls* is for masters of which it does not say http or https.
+    """
+    usual = "https" if tls else "http"
+    scheme, separator, rest = master.strip().partition("://")
+    try:
+        if separator and scheme in ("zk", "zoo"):
+            return _parse_zookeeper(rest, usual)
+        if "@" in master:
+            raise ValueError("credentials do not belong in the address")
+        return MasterList(tuple(_parse_url(entry.strip(), usual) for entry in master.split(",")))
+    except ValueError as error:
+        problem = f"{_without_secrets(master)!r}: {error}; give {_ACCEPTED}"
+        raise SpecError(None, "master", problem) from None
+
+
+def _parse_zookeeper(rest: str, scheme: str) -> ZooKeeperMasters:
+    credential, at, rest = rest.rpartition("@")
+    hosts, slash, path = rest.partition("/")
+    if not path.strip("/"):
+        raise ValueError("zk:// needs the path the masters register under, like /mesos")
+    if at and ":" not in credential:
+        raise ValueError("expected USER:PASSWORD before the @")
+    servers = tuple(host_and_port(host, ZOOKEEPER_PORT) for host in hosts.split(","))
+    secret = Secret(credential) if credential else None
+    return ZooKeeperMasters(servers, slash + path.strip("/"), secret, scheme)
+
+
+def _parse_url(entry: str, usual: str) -> str:
+    scheme, separator, rest = entry.partition("://")
+    if not separator:
+        scheme, rest = usual, entry
+    if scheme not in ("http", "https"):
+        raise ValueError(f"unknown scheme {scheme!r}")
+    return f"{scheme}://{host_and_port(rest.removesuffix('/'), MASTER_PORT)}"
+
+
+def _without_secrets(master: str) -> str:
+    return re.sub(r"(^|://).*@", r"\1***@", master)

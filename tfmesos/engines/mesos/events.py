@@ -1,0 +1,81 @@
+"""What can happen between a Mesos and this run (past tense)."""
+
+from __future__ import annotations
+
+from ...errors import TFMesosError
+from ...record import Record
+from .feasibility import Holder, KnownAgent
+from .offers import Offer
+from .quotas import Quota
+
+
+class MesosEvent(Record):
+    """Goes to the decider of this engine, and to no other."""
+
+
+class Subscribed(MesosEvent):
+    framework_id: str
+    master: str
+
+
+class Disconnected(MesosEvent):
+    """The master is out of reach; the client tries again by itself."""
+
+    reason: str
+
+
+class MasterSought(MesosEvent):
+    """An attempt to find a master failed for a new reason; there will be another one."""
+
+    trouble: str
+
+
+class MasterGaveUp(MesosEvent):
+    """There will be no (further) subscription: the client has tried what it can."""
+
+    error: TFMesosError
+
+
+class CallRefused(MesosEvent):
+    """The master refused a call of ours, though we are subscribed: it did nothing of it."""
+
+    call: str  # its type, as ACCEPT
+    reason: str
+    task_ids: tuple[str, ...] = ()  # the tasks it was about
+
+
+class OffersReceived(MesosEvent):
+    offers: tuple[Offer, ...]
+
+
+class OfferRescinded(MesosEvent):
+    offer_id: str
+
+
+class AgentsCounted(MesosEvent):
+    """The agents that the master knows; None if it does not tell us."""
+
+    agents: tuple[KnownAgent, ...] | None
+    holders: tuple[Holder, ...] = ()  # other frameworks that use them, if it tells
+    quotas: tuple[Quota, ...] = ()  # that limit our role, likewise
+
+
+class InverseOffersReceived(MesosEvent):
+    """The operator asks us to leave these agents, because of their maintenance."""
+
+    offer_ids: tuple[str, ...]
+    agent_ids: tuple[str, ...]
+
+
+class TaskUpdated(MesosEvent):
+    """A status update."""
+
+    task_id: str
+    state: str
+    message: str = ""
+    reason: str = ""
+    agent_id: str = ""
+
+
+class AgentLost(MesosEvent):
+    agent_id: str

@@ -1,0 +1,122 @@
+"""What the task states of Mesos mean."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ...core.events import TaskEnded
+from ...errors import DRAINED, MAX_CODE
+from ...text import shortened
+from .task_reasons import DRAINING, OUT_OF_MEMORY, Whose, whose
+
+KILLED = 137  # as a shell counts a SIGKILL
+# The first word of strsignal(3), which Mesos uses, -> name and number.
+_SIGNALS = {
+    "Hangup": ("SIGHUP", 1),
+    "Interrupt": ("SIGINT", 2),
+    "Illegal": ("SIGILL", 4),
+    "Aborted": ("SIGABRT", 6),
+    "Bus": ("SIGBUS", 7),
+    "Floating": ("SIGFPE", 8),
+    "Killed": ("SIGKILL", 9),
+    "Segmentation": ("SIGSEGV", 11),
+    "Terminated": ("SIGTERM", 15),
+}
+
+
+_STATUS = re.compile(r"(?:Command|Container) exited with status ([0-9]+)")
+
+
+class StateMeaning(NamedTuple):
+    is_terminal: bool
+    sentence: str  # after the task's name
+    is_lost: bool = False  # did its node fail it, unless the reason says something else?
+
+
+STATES: Mapping[str, StateMeaning] = {
+    "TASK_STAGING": StateMeaning(False, "is being prepared"),
+    "TASK_STARTING": StateMeaning(False, "is starting"),
+    "TASK_RUNNING": StateMeaning(False, "runs"),
+    "TASK_KILLING": StateMeaning(False, "is being killed"),
+    "TASK_UNREACHABLE": StateMeaning(False, "is out of reach of the master"),
+    "TASK_FINISHED": StateMeaning(True, "ended"),
+    "TASK_FAILED": StateMeaning(True, "failed"),
+    "TASK_KILLED": StateMeaning(True, "was killed"),
+    "TASK_ERROR": StateMeaning(True, "was refused by Mesos"),
+    "TASK_LOST": StateMeaning(True, "was lost", True),
+    "TASK_DROPPED": StateMeaning(True, "was dropped before it started", True),
+    "TASK_GONE": StateMeaning(True, "is gone with its agent", True),
+    "TASK_GONE_BY_OPERATOR": StateMeaning(True, "is gone: an operator removed its agent", True),
+    "TASK_UNKNOWN": StateMeaning(True, "is unknown to the master", True),
+}
+
+
+def is_terminal(state: str) -> bool:
+    """States of a Mesos newer than us are taken as not final: the task may yet report."""
+    meaning = STATES.get(state)
+    return meaning is not None and meaning.is_terminal
+
+
+def is_passing(message: str) -> bool:
+    """Is it only that the agent has not freed the GPUs yet of a task that has just ended?"""
+    return re.search(r"Requested \S+ gpus but only \S+ available", message) is not None
+
+
+def describe(state: str, message: str = "", reason: str = "") -> str:
+    """What a status update says, as the rest of a sentence about the task."""
+    sentence = STATES[state].sentence if state in STATES else f"is in state {state}"
+    if state == "TASK_FAILED" and not reason:
+        name, number = _signal_in(message)
+        if name:
+            return f"was killed by {name} (signal {number})"
+        if (status := _STATUS.search(message)) and _is_code(status[1]):
+            return f"exited with {int(status[1])}"
+    if reason == DRAINING:
+        return DRAINED
+    if reason == OUT_OF_MEMORY:  # below the first line there are pages of statistics
+        sentence, reason, message = "was killed: out of memory", "", message.partition("\n")[0]
+    detail = "; ".join(text for text in (shortened(message), reason) if text)
+    return f"{sentence} ({detail})" if detail else sentence
+
+
+def status_in(message: str) -> int | None:
+    """The exit code in Mesos's words for it, which is the only place it puts it.
+
+    A number that no process can exit with stands for a failure.
+    """
+    if found := _STATUS.search(message):
+        return int(found[1]) if _is_code(found[1]) else 1
+    number = _signal_in(message)[1]
+    return 128 + number if number else None
+
+
+def _is_code(digits: str) -> bool:
+    return len(digits) <= 3 and int(digits) <= MAX_CODE
+
+
+def _signal_in(message: str) -> tuple[str, int]:
+    found = re.search(r"(?:Command|Container) terminated with signal ([A-Z][a-z]+)", message)
+    return _SIGNALS.get(found[1], ("", 0)) if found else ("", 0)
+
+
+def is_from_outside(state: str, reason: str) -> bool:
+    """Did its node, its executor or an operator end the task, whatever its command did?"""
+    cause = whose(reason)
+    if cause is Whose.UNSAID:
+        return STATES[state].is_lost
+    return cause is Whose.OUTSIDE and state != "TASK_FINISHED"
+
+
+def ending(task_id: str, state: str, message: str = "", reason: str = "") -> TaskEnded:
+    """What a terminal state says, in the words of the lifecycle."""
+    code = status_in(message) or (0 if state == "TASK_FINISHED" else 1)
+    return TaskEnded(
+        task_id,
+        KILLED if reason == OUT_OF_MEMORY else code,
+        describe(state, message, reason),
+        is_lost=is_from_outside(state, reason),
+        was_killed=state == "TASK_KILLED",
+        is_passing=is_passing(message),
+    )

@@ -1,0 +1,87 @@
+"""The one road from what a user gave to a LaunchConfig, for ``tfrun`` and for ``cluster()``.
+
+What is given with the call, as flags or keywords, wins over the job file, and that over the
+environment, which wins over the defaults.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, cast
+
+from ..errors import SpecError
+from ..jobfiles.native import changed, jobs_and_settings
+from ..jobfiles.translation import Document, JobFileError
+from .launch_config import make_config
+
+if TYPE_CHECKING:
+    from ..config.jobs import Jobs
+    from ..config.launch import LaunchConfig
+    from ..config.settings import Settings
+    from .job_file import JobFile
+
+    Asked = Jobs | str | os.PathLike[str]
+
+
+class Inputs:
+    """A document, which may be that of a job file, and what is given besides."""
+
+    def __init__(
+        self,
+        file: JobFile | None,
+        document: Document,
+        is_about_call: Callable[[SpecError], bool] = lambda error: True,
+    ) -> None:
+        """*document* is what the *file* says with the changes of the call. *is_about_call* says
+        whether the call is to blame for an error, and not the file.
+        """
+        self._file = file
+        self.document = document
+        self._is_about_call = is_about_call
+
+    def config(self) -> LaunchConfig:
+        """SpecError if something is wrong, with the line of the job file if that is to blame."""
+        try:
+            document = self._file.completed(self.document) if self._file else self.document
+            jobs, settings = jobs_and_settings(document)
+            config = make_config(jobs, **cast("Settings", settings))
+        except SpecError as error:
+            raise self.located(error) from None
+        remarks = self._file.remarks if self._file else ()
+        return config.but(warnings=(*config.warnings, *remarks))
+
+    def as_tfjob(self) -> str | None:
+        """The document in the words of the job file, if that is a TFJob."""
+        if self._file is None:
+            return None
+        try:
+            return self._file.as_tfjob(self.document)
+        except SpecError as error:
+            raise self.located(_of_setting(error)) from None
+
+    def located(self, error: SpecError) -> SpecError:
+        if self._file is None or self._is_about_call(error):
+            return error
+        return self._file.located(error)
+
+
+def config_of_call(jobs: Asked, settings: Settings) -> LaunchConfig:
+    """The configuration of a call from Python: *jobs*, or the job file of that name."""
+    if not isinstance(jobs, (str, os.PathLike)):
+        return make_config(jobs, **settings)
+    from .job_file import JobFile, said_beside  # most calls have none
+
+    file = JobFile(os.fspath(jobs), said_beside(settings))
+    document = changed(file.document, dict(settings))
+    return Inputs(file, document, lambda error: error.field in settings).config()
+
+
+def _of_setting(error: SpecError) -> SpecError:
+    """The error of a key of our document as that of the setting, or of the field of a job."""
+    match error.key if isinstance(error, JobFileError) else ():
+        case (str(field),):
+            return SpecError(None, field, error.problem)
+        case ("jobs", str(job), str(field)):
+            return SpecError(job, field, error.problem)
+    return error

@@ -1,0 +1,51 @@
+"""Which engine a run uses: the scheme of its master tells. Only that one is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..config.launch import LaunchConfig
+from ..engines.api import Context, Decider, Setup
+from ..engines.kinds import KUBERNETES, LOCAL, MESOS, kind_of
+from .links import payload
+
+
+def rules_of(config: LaunchConfig) -> dict[str, Any]:
+    """What the decider of the engine is told besides the jobs."""
+    if kind_of(config).name != KUBERNETES:
+        return {}
+    images = tuple((job.name, config.image_of(job) or "") for job in config.jobs)
+    return {"hold": config.pods.gang_hold, "images": images}
+
+
+def new_decider(kind: str, jitter: Callable[[], float], rules: Mapping[str, Any]) -> Decider:
+    if kind == LOCAL:
+        from ..engines.local.engine import LocalEngine
+
+        return LocalEngine(jitter, **rules)
+    if kind == MESOS:
+        from ..engines.mesos.engine import MesosEngine
+
+        return MesosEngine(jitter, **rules)
+    if kind == KUBERNETES:
+        from ..engines.kubernetes.engine import KubernetesEngine
+
+        return KubernetesEngine(jitter, **rules)
+    raise ValueError(f"no engine is called {kind!r}")
+
+
+def new_setup(context: Context) -> Setup:
+    config = context.config
+    kind = kind_of(config).name
+    if kind == LOCAL:
+        from ..engines.local.setup import LocalSetup
+
+        return LocalSetup(context, lambda job: payload.command(config.python_of(job)))
+    if kind == KUBERNETES:
+        from ..engines.kubernetes.setup import KubernetesSetup
+
+        return KubernetesSetup(context)
+    from ..engines.mesos.setup import MesosSetup
+
+    return MesosSetup(context)

@@ -1,0 +1,31 @@
+"""The last output of tasks that ended, for their engine, before their runner told of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from .runner_link import RunnerLink
+from .runner_reports import RunnerReports
+
+LOOK_EVERY = 0.05  # seconds
+QUIET = 20  # looks in a row without anything new: then all has come
+MOST = 100  # looks while there is always something new
+
+
+async def drain(unreported: Callable[[], Sequence[RunnerLink]], reports: RunnerReports) -> None:
+    """Take what runners have sent that are gone, however long it takes to show it.
+
+    One that lives goes on sending. So nothing more is acknowledged: it sends no more than it
+    holds. And it is listened to for a while only, not counting the time in which output is shown.
+    """
+    quiet = looks = 0
+    while quiet < QUIET and looks < MOST:
+        connected = [link for link in unreported() if link.writer is not None]
+        if not connected:
+            return
+        for link in connected:
+            link.stop_acknowledging()
+        await asyncio.sleep(LOOK_EVERY)
+        looks += not reports.is_showing
+        quiet = 0 if reports.is_busy else quiet + 1

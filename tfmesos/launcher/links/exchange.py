@@ -1,0 +1,49 @@
+"""What passes between a listener and its runners, and its limits: the parts of a ``Listener``."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING
+
+from ...acceptor import MAX_STRANGERS
+from ...core.events import Event
+from ...record import NOTHING, Record
+from ...shared import timings
+from .brought import Brought
+from .usage import Usage
+
+if TYPE_CHECKING:
+    from ..ship.pack import Pack
+
+# Gets (task id, stream, whole lines, number of lines dropped before them); the runner is read
+# no further until it returns.
+Output = Callable[[str, str, str, int], Awaitable[None]]
+
+
+class Sinks(Record):
+    """Where what runners report goes; none of them but *output* may wait."""
+
+    emit: Callable[[Event], None]
+    output: Output
+    measured: Callable[[str, Usage], object] = lambda task_id, usage: None
+    progressed: Callable[[str, str], object] = lambda task_id, text: None  # a progress bar, as text
+    collected: Brought = Brought(None, 0, str)  # files
+
+
+class Supplies(Record):
+    """What runners are sent."""
+
+    runners: Mapping[str, bytes] = NOTHING  # what a stub becomes, by its Python
+    packs: Mapping[str, Pack] = NOTHING  # by the name under which runners ask for them
+    on_sent: Callable[[str, int], object] = lambda task_id, at: None  # so many bytes of a pack
+
+
+class Limits(Record):
+    """How long a listener waits, in seconds, and for how many."""
+
+    grace: float = timings.RECONNECT_TIMEOUT  # for a runner without a connection
+    heartbeat: float = timings.HEARTBEAT
+    silence: float = timings.SILENCE_TIMEOUT  # of a connection
+    silent_after: float = timings.OUTPUT_SILENCE  # without output a task counts as silent
+    handshake: float = timings.HANDSHAKE_TIMEOUT
+    strangers: int = MAX_STRANGERS  # besides those who are expected

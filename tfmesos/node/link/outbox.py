@@ -1,0 +1,135 @@
+"""What the runner has to tell the launcher: frames, each kept until it is acknowledged.
+
+Nothing here does I/O. Output is bounded and dropped when there is too much of it; reports
+never are.
+"""
+
+from __future__ import annotations
+
+from ...errors import FrameError
+from ...shared import stdlib, wire
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections import deque
+    from collections.abc import Callable
+
+FRAME_TEXT = 64 * 1024  # characters in one frame, about
+OVERHEAD = 64  # bytes a piece of output, or a frame, takes beside its text
+
+
+class Outbox:
+    """Numbered frames: each is kept until the launcher has it, and sent again if need be.
+
+    At most *limit* bytes of output are held, sent or not. Beyond that lines are dropped, and
+    counted, until half of it is free again, so that a slow launcher reads of few long gaps
+    and not of many short ones. Nothing is dropped if who fills it waits as long as it is full.
+    """
+
+    def __init__(self, limit: int = 8 * 1024 * 1024, drops: bool = True) -> None:
+        self._limit, self.drops = limit, drops
+        self._held = 0
+        self._stream = ""
+        self._texts: list[str] = []  # of that stream, not yet in a frame
+        self._size = 0  # what is held for them
+        self._dropped: dict[str, int] = {}  # lines of each stream, after all the others
+        self._frames: deque[tuple[bytes, int]] = stdlib.deque()  # and what is held for them
+        self._sent = 0  # frames of _frames given to this connection
+        self.acked = 0  # frames the launcher has; they came before those in _frames
+        self.taken = 0  # bytes of output in them
+        self.on_room: Callable[[], object] = lambda: None  # called when there is some again
+
+    @property
+    def is_full(self) -> bool:
+        """Will output soon be dropped, and none has been yet?"""
+        return self._held > self._limit * 3 // 4 and not self._dropped
+
+    def add_text(self, stream: str, text: str) -> None:
+        """Queue lines, each with its end; those there is no room for are counted instead."""
+        if not text:
+            return
+        if self._has_room(len(text) + OVERHEAD):
+            self._add(stream, text)
+        else:
+            self._dropped[stream] = self._dropped.get(stream, 0) + text.count("\n")
+
+    def add(self, message: wire.Message) -> None:
+        """Queue a report, behind the output so far."""
+        self.add_frame(wire.encode(message))
+
+    def add_frame(self, frame: bytes) -> None:
+        self._pack()
+        self._pack_dropped()
+        self._frames.append((frame, 0))
+
+    @property
+    def waiting(self) -> int:
+        """How many frames the launcher does not have yet."""
+        return len(self._frames)
+
+    def next(self) -> bytes | None:
+        """The next frame to send on this connection."""
+        if self._sent == len(self._frames):
+            self._pack()
+            if self._has_room(0):
+                self._pack_dropped()
+        if self._sent == len(self._frames):
+            return None
+        self._sent += 1
+        return self._frames[self._sent - 1][0]
+
+    def acknowledge(self, received: int) -> None:
+        """Forget the first *received* frames: the launcher has them."""
+        if received > self.acked + self._sent:
+            raise FrameError("the launcher acked a frame that was never sent")
+        while self.acked < received:
+            size = self._frames.popleft()[1]
+            self._held -= size
+            self.taken += size
+            self.acked += 1
+            self._sent -= 1
+        if not self.is_full:
+            self.on_room()
+
+    def rewind(self, received: int) -> None:
+        """A new connection: send again whatever is not among the first *received* frames."""
+        if not self.acked <= received <= self.acked + len(self._frames):
+            raise FrameError("the launcher has frames this runner never made")
+        self._sent = len(self._frames)
+        self.acknowledge(received)
+        self._sent = 0
+
+    def undelivered(self) -> list[bytes]:
+        """The frames that come after the ``acked`` ones, all that there is to tell in them."""
+        self._pack()
+        self._pack_dropped()
+        return [frame for frame, _ in self._frames]
+
+    def _has_room(self, cost: int) -> bool:
+        if not self.drops:
+            return True
+        return self._held + cost <= (self._limit // 2 if self._dropped else self._limit)
+
+    def _add(self, stream: str, text: str) -> None:
+        if stream != self._stream or self._size >= FRAME_TEXT:
+            self._pack()
+        if self._dropped:
+            self._pack()
+            self._pack_dropped()
+        self._stream = stream
+        self._texts.append(text)
+        self._size += len(text) + OVERHEAD
+        self._held += len(text) + OVERHEAD
+
+    def _pack(self) -> None:
+        if self._texts:
+            frame = wire.encode_output(self._stream, "".join(self._texts), 0)
+            held = len(frame) + OVERHEAD
+            self._frames.append((frame, held))
+            self._held += held - self._size
+            self._texts, self._size = [], 0
+
+    def _pack_dropped(self) -> None:
+        for stream, number in self._dropped.items():
+            self._frames.append((wire.encode_output(stream, "", number), 0))
+        self._dropped = {}

@@ -1,0 +1,25 @@
+"""How fast the launcher takes output."""
+
+from __future__ import annotations
+
+PACE_WINDOW = 0.5  # seconds over which the pace is measured
+FAST_PACE = 256 * 1024  # bytes a second
+
+
+class Pace:
+    """Does the launcher take output fast enough to be waited for?
+
+    Only then: a slow terminal at its other end must not slow down a training.
+    """
+
+    def __init__(self) -> None:
+        self._asked, self._taken, self._is_fast = 0.0, 0, True
+
+    def is_fast(self, taken: int, now: float) -> bool:
+        """*taken* bytes of all output have arrived by *now*. Asked while there is too much."""
+        passed = now - self._asked
+        if passed >= PACE_WINDOW:
+            is_new = passed >= 4 * PACE_WINDOW  # it was not asked for long: it kept up
+            self._is_fast = is_new or taken - self._taken >= FAST_PACE * passed
+            self._asked, self._taken = now, taken
+        return self._is_fast

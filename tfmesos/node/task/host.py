@@ -1,0 +1,27 @@
+"""What the runner finds out about its node."""
+
+from __future__ import annotations
+
+import os
+
+
+def oom_kills() -> int:
+    """How often the kernel killed for memory in our container; 0 where it does not tell."""
+    for name in ("memory.events", "memory/memory.oom_control"):  # cgroups v2 and v1
+        try:
+            with open("/sys/fs/cgroup/" + name) as file:
+                return sum(int(line[9:]) for line in file if line.startswith("oom_kill "))
+        except (OSError, ValueError):
+            pass
+    return 0
+
+
+def sees_gpu() -> bool:
+    """Is there a driver to load, and a device?"""
+    import ctypes
+
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    return os.path.exists("/dev/nvidiactl")

@@ -1,0 +1,48 @@
+"""The secrets of the task of a runner, and the Kerberos ticket that is got with them."""
+
+from __future__ import annotations
+
+from .secrets import Secrets
+from .workspace import TASK_DIR
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ...shared.process import Ending
+    from ..loop import Loop
+    from ..process.guard import Guard
+    from ..settings import Settings
+    from .ticket import Ticket
+
+
+class RunnerSecrets(Secrets):
+    def __init__(
+        self,
+        loop: Loop,
+        settings: Settings,
+        get_guard: Callable[[], Guard],
+        say: Callable[[str], None],
+    ) -> None:
+        super().__init__({})
+        self._loop, self._settings, self._say = loop, settings, say
+        self._get_guard = get_guard
+        self._ticket: Ticket | None = None
+
+    def bring(self, is_stopped: Callable[[], bool]) -> Ending | None:
+        """Have all that the settings name; why not, if that fails."""
+        self._told = self._settings.secrets
+        workspace = self._settings.env[TASK_DIR]
+        problem = self.keep(workspace, lambda place: self._get_guard().remove_later(place))
+        if problem or not self.principal:
+            return problem
+        from .ticket import Ticket  # few tasks need one
+
+        place, env = self.directory, self.environment
+        self._ticket = Ticket(self._loop, self._get_guard(), self.principal, place, env, self._say)
+        return self._ticket.get(is_stopped)
+
+    def remove(self) -> None:
+        if self._ticket is not None:
+            self._ticket.stop()
+        super().remove()

@@ -1,0 +1,1 @@
+"""What both ends of a link use. It travels: only the standard library of Python 3.8."""
