@@ -45,7 +45,8 @@ class Complaints:
         now = time.monotonic()
         if now - self._said_at >= SAY_EVERY:
             log.warning("refused %d connection(s); the last, of %s: %s", self._refused, who, why)
-            self._refused, self._said_at = 0, now
+            self._refused = 0
+            self._said_at = now
 
 
 class _Stranger:
@@ -92,8 +93,11 @@ class Acceptor:
         complaints: Complaints | None = None,
         tls: SSLContext | None = None,
     ) -> None:
-        self._listener, self._make, self._tls = listener, make, tls
-        self._admit_within, self._room = admit_within, room
+        self._listener = listener
+        self._make = make
+        self._tls = tls
+        self._admit_within = admit_within
+        self._room = room
         self._complaints = complaints or Complaints()
         self._loop = asyncio.get_running_loop()
         self._strangers: dict[asyncio.BaseProtocol, _Stranger] = {}  # the oldest first

@@ -27,7 +27,8 @@ async def awake_timeout(seconds: float) -> AsyncIterator[None]:
 
 class _Alarm:
     def __init__(self, timeout: asyncio.Timeout, seconds: float) -> None:
-        self._timeout, self._seconds = timeout, seconds
+        self._timeout = timeout
+        self._seconds = seconds
         self._loop = asyncio.get_running_loop()
         self._set(seconds)
 

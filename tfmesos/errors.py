@@ -24,7 +24,9 @@ class SpecError(TFMesosError):
     def __init__(self, job: str | None, field: str, problem: str) -> None:
         where = "" if job is None else f"job {job!r}: "
         super().__init__(f"{where}{field} {problem}")
-        self.job, self.field, self.problem = job, field, problem
+        self.job = job
+        self.field = field
+        self.problem = problem
 
     @property
     def is_about_name_of_job(self) -> bool:
@@ -107,7 +109,9 @@ class TaskFailed(TFMesosError):
 
     def __init__(self, task: str, reason: str, exit_code: int = 1) -> None:
         super().__init__(f"{task} {reason}")
-        self.task, self.reason, self.exit_code = task, reason, exit_code
+        self.task = task
+        self.reason = reason
+        self.exit_code = exit_code
 
 
 MAX_CODE = 255  # of exit codes: an exit status holds eight bits of them

@@ -284,7 +284,8 @@ class TFMesosScheduler(OldNames):
             bring_to=recording.brought,
         )
         with self._lock:
-            self._loop, self._run = asyncio.get_running_loop(), run
+            self._loop = asyncio.get_running_loop()
+            self._run = run
             wanted = self._stop_wanted
         if wanted is not None:
             run.request_stop(*wanted)

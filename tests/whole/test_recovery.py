@@ -27,7 +27,8 @@ first = not os.path.exists(mark)
 open(mark, "a").write(hosts + "\\n")
 print("began at", hosts, flush=True)
 if index == "1" and first:
-    while not os.path.exists(os.path.join(memory, "began-0")):
+    began_0 = os.path.join(memory, "began-0")
+    while not (os.path.exists(began_0) and os.path.getsize(began_0)):  # written, not only opened
         pass
     os.kill(os.getpid(), signal.SIGKILL)
 while not os.path.exists(os.path.join(memory, "began-1")):

@@ -63,11 +63,20 @@ class Setting:
         kind: Any = Text,
         job: str | None = None,  # whose field it is, if not the run's
     ) -> None:
-        self.help, self.flags, self.group, self.metavar = help, flags, group, metavar
-        self.variable, self.default, self.default_words = variable, default, default_words
-        self.check, self.is_repeatable, self.implied = check, is_repeatable, implied
+        self.help = help
+        self.flags = flags
+        self.group = group
+        self.metavar = metavar
+        self.variable = variable
+        self.default = default
+        self.default_words = default_words
+        self.check = check
+        self.is_repeatable = is_repeatable
+        self.implied = implied
         self.negation = negation
-        self.field, self.kind, self.job = field, kind, job
+        self.field = field
+        self.kind = kind
+        self.job = job
 
     @property
     def name(self) -> str:

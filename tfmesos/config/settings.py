@@ -322,7 +322,8 @@ class Settings(
 
 def _row(field: str, annotated: Any) -> Setting:
     setting: Setting = annotated.__metadata__[0]
-    setting.field, setting.kind = field, annotated.__origin__
+    setting.field = field
+    setting.kind = annotated.__origin__
     return setting
 
 

@@ -15,7 +15,8 @@ class Cluster:
 
     def register(self, member: Member, event: TaskRegistered) -> list[Action]:
         self._members.move(member, Stage.REGISTERED)
-        member.address, member.port = event.address, event.port
+        member.address = event.address
+        member.port = event.port
         is_server = member.task.job.cmd is None
         return [Prepare(member.task_id, member.task)] if is_server else []
 
@@ -25,7 +26,8 @@ class Cluster:
 
     def start(self) -> list[Action]:
         """Everybody is told of everybody."""
-        self.spec, self.is_ready = self._members.cluster(), False
+        self.spec = self._members.cluster()
+        self.is_ready = False
         registered = [member for member in self._members if member.stage is Stage.REGISTERED]
         for member in registered:
             self._members.move(member, Stage.STARTED)

@@ -100,7 +100,8 @@ class Unconfirmed(Record):
 
 class Endings:
     def __init__(self, members: Tasks, stopping: Stopping, nodes_alike: bool = False) -> None:
-        self._members, self._stopping = members, stopping
+        self._members = members
+        self._stopping = stopping
         self._nodes_alike = nodes_alike  # do all nodes lack what one of them lacks?
         self._unconfirmed: dict[Member, Unconfirmed] = {}
         self._out_of_touch: dict[Member, float] = {}  # and since when

@@ -18,7 +18,9 @@ SILENT_FOR = 30.0  # seconds of all that still run, after the last one has finis
 class FinishedPeers:
     def __init__(self, members: Tasks, awaited: Callable[[], list[Member]], hangs: Hangs) -> None:
         """*awaited* returns those whose end the run is waiting for."""
-        self._members, self._awaited, self._hangs = members, awaited, hangs
+        self._members = members
+        self._awaited = awaited
+        self._hangs = hangs
         self._told: set[str] = set()  # those that had finished when it was said last
 
     @property

@@ -21,7 +21,9 @@ class Hangs:
 
         The *timeout* is one *of any* of them, or of all together.
         """
-        self._timeout, self._awaited, self._of_any = timeout, awaited, of_any
+        self._timeout = timeout
+        self._awaited = awaited
+        self._of_any = of_any
         self._since: dict[Member, float] = {}
         self._named: dict[Member, float] = {}  # after how many seconds it was named last
 

@@ -92,7 +92,8 @@ class Lifecycle:
                 self.members.not_launched(task_ids)
                 return self._finish_when_stopped(now) if self.phase is Phase.STOPPING else []
             case happened.Waiting(placed, reason):
-                self._wait.placed, self._wait.reason = placed, reason
+                self._wait.placed = placed
+                self._wait.reason = reason
                 return []
             case happened.Impossible(reason) if self._placing.is_waited_for(self.phase):
                 return self._fail(ResourcesError(f"this cannot be placed: {reason}"), now)
@@ -132,7 +133,8 @@ class Lifecycle:
     # Getting the tasks placed and started
 
     def _engine_ready(self, now: float) -> list[Action]:
-        again, self._wait.is_engine_ready = self._wait.is_engine_ready, True
+        again = self._wait.is_engine_ready
+        self._wait.is_engine_ready = True
         wanted = self._placing.request(self.phase)
         if again:
             return [wanted]
@@ -328,7 +330,8 @@ class Lifecycle:
         """The one way down, for success, failure and interruption alike."""
         self._stopwatch.lap("running" if self._cluster.is_ready else "starting the tasks", now)
         self._stopping.choose_kept(outcome)
-        self.phase, self._stopping.outcome = Phase.STOPPING, outcome
+        self.phase = Phase.STOPPING
+        self._stopping.outcome = outcome
         self._restarts.cancel()
         todo = self._stopping.begin(str(outcome.error or "the run is over"), now, examine=examine)
         return [*todo, *self._finish_when_stopped(now)]

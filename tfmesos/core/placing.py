@@ -14,7 +14,9 @@ from .timings import Stopwatch
 
 class Placing:
     def __init__(self, members: Tasks, avoided: AvoidedNodes, stopwatch: Stopwatch) -> None:
-        self._members, self._avoided, self._stopwatch = members, avoided, stopwatch
+        self._members = members
+        self._avoided = avoided
+        self._stopwatch = stopwatch
 
     def is_waited_for(self, phase: Phase) -> bool:
         """Is there a task that the others cannot begin or go on without?"""

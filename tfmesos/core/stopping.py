@@ -28,7 +28,9 @@ class Stopping:
     ) -> None:
         """A TensorBoard *stays* when all others have ended, until somebody ends it."""
         self._stays = stays
-        self._members, self._grace, self._has_finalizer = members, grace, has_finalizer
+        self._members = members
+        self._grace = grace
+        self._has_finalizer = has_finalizer
         self._is_requested = self._is_interrupted = False
         self.is_cut = False  # was it requested twice, so that nothing is waited for?
         self._over_from = self._given_up_at = now

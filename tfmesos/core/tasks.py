@@ -93,7 +93,8 @@ class Tasks:
 
     def launch(self, place: Placed) -> None:
         member = self._by_id[place.task_id]
-        member.node, member.hostname = place.node, place.hostname
+        member.node = place.node
+        member.hostname = place.hostname
         self.move(member, Stage.LAUNCHED)
 
     def not_launched(self, task_ids: Iterable[str]) -> None:
@@ -104,8 +105,10 @@ class Tasks:
     def add_local(self, task: Task, task_id: str, address: str) -> None:
         """*task* runs beside the launcher: it needs no place, and is as good as registered."""
         member = next(member for member in self if member.task == task)
-        member.task_id, member.is_local = task_id, True
-        member.hostname, member.address = "this machine", address
+        member.task_id = task_id
+        member.is_local = True
+        member.hostname = "this machine"
+        member.address = address
         self._by_id[task_id] = member
         self.move(member, Stage.REGISTERED)
 
@@ -114,7 +117,9 @@ class Tasks:
         self.lingering.discard(member.task_id)
         member.attempt += 1
         member.task_id = self._task_id(member.task, member.attempt)
-        member.ending, member.is_to_restart, member.is_told_to_end = None, False, False
+        member.ending = None
+        member.is_to_restart = False
+        member.is_told_to_end = False
         self._by_id[member.task_id] = member
         self.move(member, Stage.WAITING)
 

@@ -8,7 +8,8 @@ from .phases import Phase
 
 class TimeLimit:
     def __init__(self, seconds: float | None, now: float) -> None:
-        self._seconds, self._began_at = seconds, now
+        self._seconds = seconds
+        self._began_at = now
 
     def deadline_in(self, phase: Phase) -> float | None:
         """When the run has taken too long; it may take its time to stop."""

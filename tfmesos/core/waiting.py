@@ -14,16 +14,20 @@ REPEAT_AFTER = 30.0  # seconds until the same is said again
 
 class Wait:
     def __init__(self, members: Tasks, timeout: float | None, now: float) -> None:
-        self._members, self._timeout = members, timeout
+        self._members = members
+        self._timeout = timeout
         self.is_engine_ready = False
         self.trouble = "waiting for the cluster"  # or why its engine is not ready
-        self.placed, self.reason = 0, "no place has been seen yet"  # as the engine said last
+        # as the engine said last
+        self.placed = 0
+        self.reason = "no place has been seen yet"
         self.begin(now)
 
     def begin(self, now: float) -> None:
         """Somebody has to be waited for, from now on."""
         self._notice_at = now + FIRST_NOTICE
-        self._said, self._said_at = "", now
+        self._said = ""
+        self._said_at = now
         self._end_at = None if self._timeout is None else now + self._timeout
 
     @property
@@ -45,7 +49,8 @@ class Wait:
         text = self.text()
         if text == self._said and now < self._said_at + REPEAT_AFTER:
             return []
-        self._said, self._said_at = text, now
+        self._said = text
+        self._said_at = now
         return [Say(text, "notice")]
 
     def error(self) -> TFMesosError:

@@ -75,7 +75,8 @@ class ByteStream(asyncio.Protocol):
         self._news.set()
 
     def connection_lost(self, error: Exception | None) -> None:
-        self._is_over, self._error = True, error
+        self._is_over = True
+        self._error = error
         for event in (self._news, self._has_room, self._lost):
             event.set()
 

@@ -71,8 +71,10 @@ class Session:
         All connections go through *proxy*, if given, whose certificate this machine must trust.
         """
         self._headers = {"User-Agent": f"tfmesos/{__version__}", **headers}
-        self._tls, self._server_name = tls, server_name
-        self._connect_timeout, self._proxy = connect_timeout, proxy
+        self._tls = tls
+        self._server_name = server_name
+        self._connect_timeout = connect_timeout
+        self._proxy = proxy
         self._open: set[Connection] = set()  # and some that are lost
         self._look_again = 16  # for lost ones, when there are more than so many
         self._kept: dict[_Place, list[tuple[float, Connection]]] = {}
@@ -239,10 +241,13 @@ class Response:
         session: Session,
         place: _Place,
     ) -> None:
-        self.url, self.status = url, head.status_code
+        self.url = url
+        self.status = head.status_code
         self.reason = head.reason.decode("latin-1")
         self.headers = read_headers(head.headers)
-        self._connection, self._session, self._place = connection, session, place
+        self._connection = connection
+        self._session = session
+        self._place = place
         self._is_complete = False
 
     async def __aenter__(self) -> Self:

@@ -20,7 +20,8 @@ class Part:
         """A null is as good as no value. *remarks* takes the warnings."""
         if not isinstance(value, Mapping):
             raise JobFileError(key, f"must hold keys with values, got {_shown(value)}")
-        self.key, self.remarks = key, remarks
+        self.key = key
+        self.remarks = remarks
         self._left = {str(name): one for name, one in value.items() if one is not None}
         self._known: list[str] = []
 

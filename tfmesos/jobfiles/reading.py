@@ -39,7 +39,8 @@ class Unreadable(Exception):
 
     def __init__(self, problem: str, line: int | None = None) -> None:
         super().__init__(problem)
-        self.problem, self.line = problem, line
+        self.problem = problem
+        self.line = line
 
 
 class Twice(Unreadable):

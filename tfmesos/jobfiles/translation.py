@@ -46,7 +46,8 @@ class JobFileError(SpecError):
 
     def __init__(self, key: Key, problem: str, place: str = "") -> None:
         super().__init__(None, dotted(key), problem)
-        self.key, self.place = key, place
+        self.key = key
+        self.place = place
 
     def __str__(self) -> str:
         words = f"{self.field} {self.problem}".strip()

@@ -17,7 +17,9 @@ class ChiefTicket:
     def __init__(
         self, principal: str, directory: str, env: Mapping[str, str], say: Callable[[str], None]
     ) -> None:
-        self._principal, self._directory, self._say = principal, directory, say
+        self._principal = principal
+        self._directory = directory
+        self._say = say
         self._env = kerberos.environment(os.environ, env)
         self._renewal: asyncio.Task[None] | None = None
 

@@ -73,7 +73,9 @@ class Deciders:
         engine: Decider,
         overhear: Callable[[Event, float], object] = lambda event, now: None,
     ) -> None:
-        self._lifecycle, self._engine, self._overhear = lifecycle, engine, overhear
+        self._lifecycle = lifecycle
+        self._engine = engine
+        self._overhear = overhear
 
     @property
     def deadline(self) -> float | None:

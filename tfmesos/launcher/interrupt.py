@@ -39,7 +39,8 @@ class StopRequests:
 
     def is_second_ctrl_c(self, now: float) -> bool:
         """Did another one come shortly before this one?"""
-        is_second, self._ctrl_c_at = now - self._ctrl_c_at < CTRL_C_TWICE, now
+        is_second = now - self._ctrl_c_at < CTRL_C_TWICE
+        self._ctrl_c_at = now
         return is_second
 
     async def unless_requested(self, work: Coroutine[Any, Any, T]) -> T:

@@ -24,7 +24,10 @@ class MissingOutput:
         say: Callable[[str, str], object],
         names: Mapping[str, str],
     ) -> None:
-        self._listener, self._driver, self._say, self._names = listener, driver, say, names
+        self._listener = listener
+        self._driver = driver
+        self._say = say
+        self._names = names
         self._fetching = asyncio.Semaphore(FETCHES)
 
     async def fetch(self, wanted: Collection[str], output: Output) -> None:

@@ -77,7 +77,8 @@ class Run:
         self._observer = observer or Observer()
         every = progress_every(config, console, self._observer)
         self.config = config.but(progress_every=every)
-        self._console, self._on_ready = console, on_ready
+        self._console = console
+        self._on_ready = on_ready
         self._on_failure = on_failure if config.has_servers else None
         self.id = f"tfmesos-{run_id}"
         self._view = View(config, console, self._observer)
@@ -203,7 +204,8 @@ class Run:
         seed = int.from_bytes(os.urandom(8), "big")
         beginning = Beginning.of(self.config, self.id, began_at, self._chief, seed)
         self._observer.begun(beginning)
-        self._lifecycle, engine = beginning.lifecycle(), beginning.engine()
+        self._lifecycle = beginning.lifecycle()
+        engine = beginning.engine()
         self._deciders = Deciders(self._lifecycle, engine, self._observer.told)
         self._open_engine(setup, engine)
         self._starts = self._new_starts(self._lifecycle)

@@ -26,8 +26,12 @@ class Runners:
         launcher: str,
         shipment: Shipment,
     ) -> None:
-        self._config, self._run_id, self._setup = config, run_id, setup
-        self._listener, self._launcher, self._shipment = listener, launcher, shipment
+        self._config = config
+        self._run_id = run_id
+        self._setup = setup
+        self._listener = listener
+        self._launcher = launcher
+        self._shipment = shipment
         self.names: dict[str, str] = {}  # task id -> name on the screen
 
     def expect(

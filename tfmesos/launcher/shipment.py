@@ -33,7 +33,8 @@ class Shipment:
     """What the tasks of a run are sent, and how far it has come."""
 
     def __init__(self, config: LaunchConfig, console: Console) -> None:
-        self._config, self._console = config, console
+        self._config = config
+        self._console = console
         self.packs: dict[str, Pack] = {}
         self._progress = ShipProgress(0, 0)
 
@@ -93,7 +94,9 @@ class Packing:
     def __init__(self, ship: Ship, fetched: Fetched, is_deflated: bool) -> None:
         from .ship.tree import Tree
 
-        self._ship, self._fetched, self._is_deflated = ship, fetched, is_deflated
+        self._ship = ship
+        self._fetched = fetched
+        self._is_deflated = is_deflated
         self._given_up = threading.Event()
         self._tree = Tree(self._given_up.is_set)
 

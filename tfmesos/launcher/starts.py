@@ -31,8 +31,12 @@ class Starts:
         is_running: Callable[[], bool],
     ) -> None:
         """*chief* is the task in this terminal; none begins if the run no longer *is running*."""
-        self._config, self._listener, self._chief = config, listener, chief
-        self._emit, self._spawn, self._is_running = emit, spawn, is_running
+        self._config = config
+        self._listener = listener
+        self._chief = chief
+        self._emit = emit
+        self._spawn = spawn
+        self._is_running = is_running
 
     def begin(self, start: Start) -> None:
         self._start(start.but(tasks=start.tasks[:STARTS]))

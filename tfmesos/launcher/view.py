@@ -37,7 +37,8 @@ def progress_every(config: LaunchConfig, console: Console, observer: Observer) -
 
 class View:
     def __init__(self, config: LaunchConfig, console: Console, observer: Observer) -> None:
-        self._console, self._observer = console, observer
+        self._console = console
+        self._observer = observer
         self.names: dict[str, str] = {}  # task id -> name, of all that were launched
         self.shown = {task.name for task in config.tasks if task in config.logs}
         self._has_table = not config.local_chief  # which has the terminal for itself

@@ -30,7 +30,8 @@ class Importer:
     """Finds and loads them: compiled, or else all as *sources*. What is not used stays packed."""
 
     def __init__(self, compiled: "dict[str, bytes]", sources: bytes) -> None:
-        self._compiled, self._sources = compiled, sources
+        self._compiled = compiled
+        self._sources = sources
         self._texts: dict[str, str] = {}
 
     def find_spec(

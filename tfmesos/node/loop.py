@@ -25,7 +25,9 @@ class Timer:
     """A call that is due at a moment, unless it is cancelled before."""
 
     def __init__(self, when: float, callback: Callback) -> None:
-        self.when, self.callback, self.cancelled = when, callback, False
+        self.when = when
+        self.callback = callback
+        self.cancelled = False
 
     def cancel(self) -> None:
         self.cancelled = True

@@ -49,7 +49,9 @@ class Runner:
     """
 
     def __init__(self, loop: Loop, settings: Settings, connection: socket.socket | None) -> None:
-        self._loop, self._settings, self._connection = loop, settings, connection
+        self._loop = loop
+        self._settings = settings
+        self._connection = connection
         self._outbox = Outbox()
         self._outbox.on_room = self._resume_output
         self._pace = Pace()
@@ -241,7 +243,8 @@ class Runner:
         except (OSError, ValueError) as error:
             self._not_started = process.could_not_start(sys.executable, error)
             return
-        self._server, self._child = server, server.child
+        self._server = server
+        self._child = server.child
         self._look_for_gpu(message)
 
     @property

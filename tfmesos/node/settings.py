@@ -20,7 +20,8 @@ class Settings:
         where = str(values["launcher"])
         self.listens = where.startswith(":")  # does the launcher dial us, at this port?
         self.launcher = split_address("127.0.0.1" + where if self.listens else where)
-        self.run, self.task = str(values["run"]), str(values["task"])
+        self.run = str(values["run"])
+        self.task = str(values["task"])
         self.mark = {process.MARK: self.task}  # on all that the task starts
         self.secrets: dict[str, Any] = {}
         # The launcher's pid, if it is on this machine:
@@ -31,7 +32,8 @@ class Settings:
         self.learn(values)
 
     def learn(self, values: dict[str, Any]) -> None:
-        self.job, self.index = str(values.get("job")), int(values.get("index", 0))
+        self.job = str(values.get("job"))
+        self.index = int(values.get("index", 0))
         self.name = f"{self.job}:{self.index}"
         # What it is to TensorFlow:
         self.type = str(values.get("type", self.job))

@@ -47,7 +47,9 @@ class Control:
         commands: Mapping[str, Command],
         complain: Callable[[str], object],
     ) -> None:
-        self._run, self._commands, self._complain = run, commands, complain
+        self._run = run
+        self._commands = commands
+        self._complain = complain
         self._server: asyncio.Server | None = None
         self._closing = ExitStack()
 

@@ -38,7 +38,8 @@ class Missing(Record):
 
 class RunDirectory:
     def __init__(self, path: Path) -> None:
-        self.path, self.id = path, path.name
+        self.path = path
+        self.id = path.name
         self.about_file = path / "run.json"
         self.events_file = path / "events.jsonl"
         self.measurements_file = path / "measurements.jsonl"

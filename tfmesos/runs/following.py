@@ -39,7 +39,10 @@ class Output:
         With *keep* only about so many bytes from the end of all logs, with *wanted* only such
         lines of the logs.
         """
-        self._run, self._tasks, self._keep, self._wanted = run, tasks, keep, wanted
+        self._run = run
+        self._tasks = tasks
+        self._keep = keep
+        self._wanted = wanted
         self._readers: dict[str, LogReader] = {}
         self._files: dict[str, Files] = {}  # as they were when they were read last
 

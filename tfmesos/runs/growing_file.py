@@ -24,7 +24,8 @@ class GrowingFile:
         with file:
             status = os.fstat(file.fileno())
             if self._file != (found := (status.st_dev, status.st_ino)):
-                self._file, self._offset = found, 0
+                self._file = found
+                self._offset = 0
             file.seek(self._offset)
             for line in file:
                 if not line.endswith(b"\n"):

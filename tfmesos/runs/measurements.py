@@ -41,7 +41,9 @@ class MeasurementLog:
     """Written by one thread. It thins itself out."""
 
     def __init__(self, path: Path, limit: int = LIMIT) -> None:
-        self._path, self._limit, self._size = path, limit, 0
+        self._path = path
+        self._limit = limit
+        self._size = 0
         self._gap = FIRST_GAP  # seconds between two of a task, in what has been thinned out
 
     def append(self, data: bytes) -> None:

@@ -18,7 +18,8 @@ class OutputFile:
     """Takes the place of one that was there."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._is_new = path, True
+        self._path = path
+        self._is_new = True
 
     def append(self, data: bytes) -> None:
         if self._is_new:
@@ -30,7 +31,8 @@ class OutputFile:
 class OutputFiles(Observer):
     def __init__(self, directory: str, complain: Callable[[str], object]) -> None:
         """OSError if there is no such directory and it cannot be made."""
-        self._directory, self._complain = Path(directory), complain
+        self._directory = Path(directory)
+        self._complain = complain
         self._files: dict[str, OutputFile] = {}
         self._left_out: dict[str, int] = {}  # lines, by task, that the disk was too slow for
         self._directory.mkdir(parents=True, exist_ok=True)

@@ -23,7 +23,9 @@ class ProgressLog:
     """Written by one thread."""
 
     def __init__(self, path: Path, limit: int = LIMIT) -> None:
-        self._path, self._limit, self._size = path, limit, 0
+        self._path = path
+        self._limit = limit
+        self._size = 0
 
     def append(self, data: bytes) -> None:
         if self._size + len(data) > self._limit:

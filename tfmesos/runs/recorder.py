@@ -42,7 +42,8 @@ class EventLog:
     """Lines of JSON, as many as there is room for."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._size = path, 0
+        self._path = path
+        self._size = 0
         self.left_out = 0  # lines
 
     def append(self, data: bytes) -> None:
@@ -69,7 +70,9 @@ class Recorder(Observer):
         complain: Callable[[str], object],
         wall: Callable[[], float] = time.time,
     ) -> None:
-        self.directory, self._complain, self._wall = directory, complain, wall
+        self.directory = directory
+        self._complain = complain
+        self._wall = wall
         self._limit = min(TASK_LIMIT, RUN_LIMIT // max(sum(about["jobs"].values()), 1))
         self._logs: dict[str, TaskLog] = {}
         self._left_out: dict[str, int] = {}  # lines, by task, that the disk did not take

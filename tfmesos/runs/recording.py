@@ -56,7 +56,8 @@ class Recording:
         *shown* is what the list of runs shows of *argv*; *needed_by* is the flag because of which
         the run must be found again.
         """
-        self.id, self._console = new_id(), console
+        self.id = new_id()
+        self._console = console
         self._store = Store(place(os.environ))
         self._outcome: Outcome | None = None
         self._files = self._open_files(config.output_dir) if config.output_dir else None
@@ -76,7 +77,8 @@ class Recording:
         directory = self._store.create(new_id)
         self.id = begins["id"] = directory.id
         recorder = Recorder(directory, begins, self._warn)
-        self._console.on_say, self._console.recorded_as = recorder.said, self.id
+        self._console.on_say = recorder.said
+        self._console.recorded_as = self.id
         return recorder
 
     def _check_place(self, needed_by: str) -> None:

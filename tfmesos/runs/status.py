@@ -149,7 +149,8 @@ class Reader:
         if status.phase != "running" or not status.is_left_to_tensorboard:
             return
         if not self._board_stays:
-            status.phase, status.why = "stopping", "all other tasks have ended"
+            status.phase = "stopping"
+            status.why = "all other tasks have ended"
         elif boards := status.tensorboards():
             status.stays_at = ", ".join(boards)
             others = "all other tasks have ended"
@@ -173,10 +174,12 @@ class Reader:
             case happened.TaskEnded(task_id, code, reason):
                 self._ended(self._task(task_id), code, reason, event.was_killed, now - self._began)
             case happened.StopRequested(reason, _):
-                self.status.phase, self.status.why = "stopping", reason
+                self.status.phase = "stopping"
+                self.status.why = reason
 
     def _begin(self, beginning: Beginning) -> None:
-        self._began, self._run_id = beginning.at, beginning.run_id
+        self._began = beginning.at
+        self._run_id = beginning.run_id
         self._board_stays = beginning.rules.tensorboard_stays
         tasks = [task for job in beginning.jobs for task in job.tasks]
         self.status.tasks = {
@@ -209,9 +212,13 @@ class Reader:
         name, attempt = self._name(place.task_id)
         task = self.status.tasks[name]
         if self.status.is_left_to_tensorboard:  # it was not the end after all
-            self.status.phase, self.status.why, self.status.stays_at = "running", "", ""
+            self.status.phase = "running"
+            self.status.why = ""
+            self.status.stays_at = ""
         self._enter(task, "starting", at)
-        task.node, task.code, task.reason = place.hostname, None, ""
+        task.node = place.hostname
+        task.code = None
+        task.reason = ""
         task.began = task.ended = None
         task.restarts = attempt - 1
 
@@ -220,7 +227,8 @@ class Reader:
         task.began = at
         awaited = [one for one in self.status.tasks.values() if one.type != TENSORBOARD]
         if all(one.began is not None for one in awaited):
-            self.status.phase, self.status.why = "running", ""
+            self.status.phase = "running"
+            self.status.why = ""
 
     def _ended(
         self, task: TaskStatus, code: int, reason: str, was_stopped: bool, at: float
@@ -228,4 +236,6 @@ class Reader:
         if task.ended is not None:
             return  # the first who tells knows best
         self._enter(task, "stopped" if was_stopped else "failed" if code else "succeeded", at)
-        task.code, task.reason, task.ended = code, reason, at
+        task.code = code
+        task.reason = reason
+        task.ended = at

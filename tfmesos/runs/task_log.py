@@ -22,7 +22,8 @@ _LEFT_OUT = re.compile(rb"\((\d+) lines left out here: the log of a task is limi
 
 class TaskLog:
     def __init__(self, path: Path, limit: int) -> None:
-        self._path, self._limit = path, limit
+        self._path = path
+        self._limit = limit
         self._piece = 0  # the one that is written; 0 for the beginning
         self._size = self._lines = 0
         self._beginning = 0  # lines in the beginning
@@ -42,7 +43,8 @@ class TaskLog:
     def _begin_piece(self) -> None:
         if not self._piece:
             self._beginning = self._lines
-        self._piece, self._size = self._piece + 1, 0
+        self._piece = self._piece + 1
+        self._size = 0
         if (oldest := self._piece - PIECES) > 0:
             _piece(self._path, oldest).unlink(missing_ok=True)
         try:
@@ -110,7 +112,9 @@ class LogReader:
             skipped += file.read(min(1 << 20, passed - file.tell())).count(b"\n")
         if file.tell() > header:
             skipped += file.readline().count(b"\n")
-        self._piece, self._offset, self._lines = number, file.tell(), before + skipped
+        self._piece = number
+        self._offset = file.tell()
+        self._lines = before + skipped
 
     def lines(self) -> Iterator[bytes]:
         """The whole lines that have come since the last time."""
@@ -130,14 +134,18 @@ class LogReader:
     def _readable(self) -> list[int]:
         there = _pieces(self._path)
         if self._piece and not there:
-            self._known, self._lines, self._piece, self._offset = self._lines, 0, 0, 0
+            self._known = self._lines
+            self._lines = 0
+            self._piece = 0
+            self._offset = 0
         here = [self._piece] if self._piece in (0, *there) else []
         return [*here, *(number for number in there if number > self._piece)]
 
     def _enter(self, number: int, header: bytes) -> Iterator[bytes]:
         """Pass on to another piece; say how many lines were between the last one and this."""
         missing = int(header) - self._lines
-        self._piece, self._offset = number, len(header)
+        self._piece = number
+        self._offset = len(header)
         if missing:
             self._lines += missing
             yield _note(missing)

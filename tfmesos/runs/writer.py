@@ -27,7 +27,8 @@ class Writer:
         on_failure: Callable[[OSError], object],
         on_lost: Callable[[Appendable, bytes], object] = lambda file, data: None,
     ) -> None:
-        self._on_failure, self._on_lost = on_failure, on_lost
+        self._on_failure = on_failure
+        self._on_lost = on_lost
         self._waiting: dict[Appendable, list[bytes]] = {}
         self._size = 0
         self._is_closed = self.has_failed = False
@@ -60,7 +61,9 @@ class Writer:
                 self._changed.wait_for(lambda: self._waiting or self._is_closed)
                 if not self._is_closed:
                     self._changed.wait_for(lambda: self._is_closed, WRITE_EVERY)
-                batch, self._waiting, self._size = self._waiting, {}, 0
+                batch = self._waiting
+                self._waiting = {}
+                self._size = 0
                 is_closed = self._is_closed
             self._write(batch)
 

@@ -41,7 +41,10 @@ class RunnerHandshake:
     def __init__(
         self, secret: bytes, run: str, task: str, nonce: bytes, again: bool = False
     ) -> None:
-        self._secret, self._run, self._task, self._nonce = secret, run, task, nonce.hex()
+        self._secret = secret
+        self._run = run
+        self._task = task
+        self._nonce = nonce.hex()
         self._again = again  # is it the secret of a welcome?
         self.done = False
 

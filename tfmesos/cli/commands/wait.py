@@ -40,7 +40,9 @@ class _Waiting:
     """For the end of a run. Says once if only a TensorBoard keeps it from that."""
 
     def __init__(self, run: RunDirectory) -> None:
-        self._run, self._progress, self._is_said = run, Progress(run), False
+        self._run = run
+        self._progress = Progress(run)
+        self._is_said = False
 
     def is_over(self) -> bool:
         if self._run.is_over:

@@ -69,8 +69,11 @@ class KubernetesDriver:
     ) -> None:
         self._config = config = context.config
         self._say = context.say
-        self._client, self._emit, self._expect = client, emit, expect
-        self._stub, self._links = stub, links
+        self._client = client
+        self._emit = emit
+        self._expect = expect
+        self._stub = stub
+        self._links = links
         self._give_up_after = give_up_after
         how = objects.DIAL if links is None else objects.PORT_FORWARD
         self._ownership = Ownership(client, config, context.run_id, how)

@@ -114,7 +114,8 @@ class KubernetesEngine:
         self._avoid = request.avoid
         for one in self._attempts:
             one.is_kept = request.others_run and one.is_live and one.is_placed
-        self._explain_at, self._count_at = now + EXPLAIN_AFTER, now + EXPLAIN_AFTER
+        self._explain_at = now + EXPLAIN_AFTER
+        self._count_at = now + EXPLAIN_AFTER
         unwanted = [one for one in self._attempts.waiting() if one.task_id not in self._wanted]
         todo = self._delete(unwanted)
         if old := self._attempts.replaced(self._wanted.values()):
@@ -153,11 +154,13 @@ class KubernetesEngine:
     # What the server says
 
     def _disconnected(self, reason: str) -> list[Output]:
-        is_news, self._is_lost = not self._is_lost, True
+        is_news = not self._is_lost
+        self._is_lost = True
         return [Say(f"lost the API server: {reason}", "warning")] if is_news else []
 
     def _reconnected(self) -> list[Output]:
-        was_lost, self._is_lost = self._is_lost, False
+        was_lost = self._is_lost
+        self._is_lost = False
         return [Say("the API server is back", "notice")] if was_lost else []
 
     def _refused(self, refused: happened.PodsRefused, now: float) -> list[Output]:
@@ -226,12 +229,14 @@ class KubernetesEngine:
         if said := trouble(pod, self._images.get(attempt.task.job.name, "")):
             return [*leaving, *self._in_trouble(attempt, pod.waiting, said, now)]
         if pod.is_running:
-            attempt.trouble, attempt.hopeless_at = "", None
+            attempt.trouble = ""
+            attempt.hopeless_at = None
             return [*leaving, *self._running(attempt, pod)]
         return leaving
 
     def _end(self, attempt: Attempt, end: tell.TaskEnded) -> tell.TaskEnded:
-        attempt.is_ended, attempt.hopeless_at = True, None
+        attempt.is_ended = True
+        attempt.hopeless_at = None
         self._held.pop(attempt.task_id, None)
         return end
 
@@ -264,11 +269,13 @@ class KubernetesEngine:
 
     def _running(self, attempt: Attempt, pod: PodSeen) -> list[Output]:
         if pod.is_cut_off:
-            is_news, attempt.is_cut_off = not attempt.is_cut_off, True
+            is_news = not attempt.is_cut_off
+            attempt.is_cut_off = True
             lost = [tell.NodeLost((attempt.task_id,)), tell.TaskUnreachable(attempt.task_id)]
             return [*lost] if is_news else []
         is_news = not attempt.is_seen or attempt.is_cut_off
-        attempt.is_seen, attempt.is_cut_off = True, False
+        attempt.is_seen = True
+        attempt.is_cut_off = False
         return [tell.TaskSeen(attempt.task_id)] if is_news else []
 
     def _gone(self, name: str, now: float) -> list[Output]:
@@ -315,7 +322,8 @@ class KubernetesEngine:
         todo: list[Output] = []
         for one in self._troubled:
             if one.is_live and one.hopeless_at is not None and one.hopeless_at <= now:
-                one.is_ended, one.hopeless_at = True, None
+                one.is_ended = True
+                one.hopeless_at = None
                 todo.append(tell.TaskEnded(one.task_id, 1, one.trouble, is_hopeless=True))
         return todo
 

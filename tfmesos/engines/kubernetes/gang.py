@@ -17,7 +17,8 @@ LONGEST_DOUBLINGS = 3
 
 class Gang:
     def __init__(self, jitter: Callable[[], float], hold: float = HOLD) -> None:
-        self._jitter, self._hold = jitter, hold
+        self._jitter = jitter
+        self._hold = hold
         self.release_at: float | None = None  # when the placed ones are given up
         self.return_at: float | None = None  # when they are made again
         self._in_vain = 0
@@ -30,7 +31,8 @@ class Gang:
 
     def complete(self) -> None:
         """All are placed."""
-        self.release_at, self._in_vain = None, 0
+        self.release_at = None
+        self._in_vain = 0
 
     def give_up(self, now: float) -> float:
         """Leave the nodes to others; says for how many seconds."""
@@ -38,7 +40,8 @@ class Gang:
         doublings = min(self._in_vain, LONGEST_DOUBLINGS)
         away = (least + (most - least) * self._jitter()) * (1 << doublings)
         self._in_vain += 1
-        self.release_at, self.return_at = None, now + away
+        self.release_at = None
+        self.return_at = now + away
         return away
 
     def stop(self) -> None:

@@ -30,7 +30,8 @@ class LocalPorts:
     """One for each of these pods. *dial* makes a connection into a pod."""
 
     def __init__(self, dial: Dial, say: Callable[[str, str], None]) -> None:
-        self._dial, self._say = dial, say
+        self._dial = dial
+        self._say = say
         self._complaints = Complaints()
         self._served: dict[str, asyncio.Task[None]] = {}
 

@@ -28,7 +28,9 @@ STALE_AFTER = timedelta(minutes=10)
 
 class Ownership:
     def __init__(self, client: Client, config: LaunchConfig, run_id: str, links: str) -> None:
-        self._client, self._config, self._run_id = client, config, run_id
+        self._client = client
+        self._config = config
+        self._run_id = run_id
         self._links = links
         self._name = run_id
         self._mark = secrets.token_hex(8)  # by which we know what we have made

@@ -31,7 +31,10 @@ class PodWatch:
         emit: Callable[[happened.KubernetesEvent], None],
         seen: Callable[[PodSeen, bool], None],
     ) -> None:
-        self._client, self._owner, self._emit, self._seen = client, owner, emit, seen
+        self._client = client
+        self._owner = owner
+        self._emit = emit
+        self._seen = seen
         self._selector = f"{objects.RUN}={owner.name}"
         self._prefix = objects.pod_name(owner, "")
         self._has_watched = False

@@ -22,7 +22,8 @@ PAUSES = (0.0, 0.2, 0.5, 1.0, 2.0)  # seconds before each look for a pod: the ev
 
 class Preemptions:
     def __init__(self, client: Client, emit: Callable[[PodPreempted], None]) -> None:
-        self._client, self._emit = client, emit
+        self._client = client
+        self._emit = emit
         self._known: set[str] = set()  # the names of all that were ever asked for
         self._one_at_a_time = asyncio.Lock()
         self._looked_at = float("-inf")

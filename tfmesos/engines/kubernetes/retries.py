@@ -31,7 +31,8 @@ class Retries:
 
     def came_back(self, now: float) -> None:
         """The server answers again: it may have started anew."""
-        self._is_away, self._back_at = False, now
+        self._is_away = False
+        self._back_at = now
 
     def may_pass(self, error: TFMesosError, forbidden_for: float, now: float) -> bool:
         """*forbidden_for*: seconds since the server forbade the same for the first time."""

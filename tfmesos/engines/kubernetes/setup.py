@@ -55,7 +55,8 @@ class KubernetesSetup:
     async def open(
         self, stack: AsyncExitStack, began_at: float, is_hurried: Callable[[], bool]
     ) -> None:
-        self._stack, self._began_at = stack, began_at
+        self._stack = stack
+        self._began_at = began_at
         self._client = await stack.enter_async_context(Client(self._access, self._warned))
 
     def _warned(self, words: str) -> None:

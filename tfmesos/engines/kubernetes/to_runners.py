@@ -25,7 +25,8 @@ class Patience:
         self._has_succeeded = False
 
     def succeeded(self) -> None:
-        self._forbidden_since, self._has_succeeded = None, True
+        self._forbidden_since = None
+        self._has_succeeded = True
 
     def is_over(self, error: ApiError, now: float) -> bool:
         if error.code != 403:
@@ -39,7 +40,8 @@ class Patience:
 
 class ToRunners:
     def __init__(self, client: Client, emit: Callable[[ServerGaveUp], None]) -> None:
-        self._client, self._emit = client, emit
+        self._client = client
+        self._emit = emit
         self._patience = Patience()
 
     async def dial(self, pod: str) -> socket.socket:

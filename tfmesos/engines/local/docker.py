@@ -119,7 +119,8 @@ class Engine(Docker):
         *user* is whose containers they are, if they are not ours.
         """
         super().__init__()
-        self._user, self._volumes = user, volumes
+        self._user = user
+        self._volumes = volumes
         self._id = uuid.uuid4().hex
         self._keeper = self._keep(scratch)
         self._environment[_MARK] = self._id  # and not in that of the keeper

@@ -39,10 +39,15 @@ class LocalDriver:
         gpu_ids: Sequence[str] = (),
         claims: GpuClaims | None = None,
     ) -> None:
-        self._config, self._say = context.config, context.say
-        self._scratch, self._tasks = scratch, tasks
-        self._emit, self._expect, self._command_of = emit, expect, command_of
-        self._gpu_ids, self._claims = gpu_ids, claims or GpuClaims()
+        self._config = context.config
+        self._say = context.say
+        self._scratch = scratch
+        self._tasks = tasks
+        self._emit = emit
+        self._expect = expect
+        self._command_of = command_of
+        self._gpu_ids = gpu_ids
+        self._claims = claims or GpuClaims()
         tasks.emit = emit
         self._sandboxes: dict[str, Path] = {}  # by task id
 

@@ -48,11 +48,13 @@ class LocalEngine:
                 self._wanted = tasks
                 return self._place()
             case StopPlacing():
-                self._wanted, self._ask_at = (), None
+                self._wanted = ()
+                self._ask_at = None
             case Kill(task_id):
                 return [do.EndTask(task_id)]
             case happened.GpusTaken(gpu_ids):
-                self._is_asking, self._gpus = False, (*self._gpus, *gpu_ids)
+                self._is_asking = False
+                self._gpus = (*self._gpus, *gpu_ids)
                 return self._place()
             case happened.GpusHeld():
                 return self._wait(event, now)
@@ -130,7 +132,9 @@ class LocalEngine:
                 self._in_use[wanted.task_id] = gpus
             port = wanted.near.port if wanted.near else None
             seats.append(Seat(wanted.task_id, wanted.task, port, gpus))
-        self._wanted, self._ask_at, self._has_placed = (), None, True
+        self._wanted = ()
+        self._ask_at = None
+        self._has_placed = True
         here = self._hostname
         placed = tuple(tell.Placed(seat.task_id, here, here) for seat in seats)
         return [tell.TasksPlaced(placed), do.StartTasks(here, tuple(seats))]

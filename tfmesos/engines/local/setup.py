@@ -31,7 +31,8 @@ class LocalSetup:
 
     def __init__(self, context: Context, command_of: Callable[[Job], str]) -> None:
         self._context = context
-        self._config, self._say = context.config, context.say
+        self._config = context.config
+        self._say = context.say
         self._command_of = command_of
         self._directory = ScratchDirectory()
         self._tasks: LocalTasks

@@ -25,7 +25,8 @@ class StartRate:
     def __init__(
         self, start: Callable[[str], None], runnable: Callable[[], int] | None = None
     ) -> None:
-        self._start, self._runnable = start, runnable or count_runnable
+        self._start = start
+        self._runnable = runnable or count_runnable
         self._before = 0  # what wanted to run when our first one was started
         self._loop = asyncio.get_running_loop()
         self._queue: deque[str] = deque()

@@ -57,7 +57,8 @@ class LocalTasks:
     """Tells ``emit`` of their starts and ends. Must be used within its event loop only."""
 
     def __init__(self, scratch: ScratchDirectory, new_engine: Callable[[], Engine]) -> None:
-        self._scratch, self._new_engine = scratch, new_engine
+        self._scratch = scratch
+        self._new_engine = new_engine
         self.emit: Emit = lambda event: None
         self._loop = asyncio.get_running_loop()
         self._start_rate = StartRate(self._start)
@@ -80,7 +81,8 @@ class LocalTasks:
             self._parent = parent = WarmParent()
         except OSError:
             return  # their stubs may have more luck
-        parent.forked, parent.lost = self._follow_fork, self._start_process
+        parent.forked = self._follow_fork
+        parent.lost = self._start_process
         parent.failed = self._not_forked
 
     def launch(self, launch: Launch) -> None:
@@ -265,7 +267,8 @@ class LocalTasks:
 
     def _reap(self) -> None:
         """Clear away what tasks left behind, and tell that they have ended."""
-        ended, self._ended = self._ended, []
+        ended = self._ended
+        self._ended = []
         began = self._loop.time()
         # Until it is reaped the leader's pid, which names the session, is not used again.
         crowded = self._kill_all([self._running[i] for i in ended])

@@ -33,7 +33,8 @@ class Forked:
     """A runner that is not our child; behaves as a ``Popen``."""
 
     def __init__(self, pid: int, reap: Callable[[int], asyncio.Future[int | None]]) -> None:
-        self.pid, self._reap = pid, reap
+        self.pid = pid
+        self._reap = reap
         self.returncode: int | None = None
 
     async def reap(self, within: float) -> None:
@@ -155,7 +156,8 @@ class WarmParent:
         for answer in self._reaping.values():
             if not answer.done():
                 answer.set_result(None)
-        asked, self._asked = self._asked, {}
+        asked = self._asked
+        self._asked = {}
         for launch in asked.values():
             self.lost(launch)
 

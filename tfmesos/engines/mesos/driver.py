@@ -56,9 +56,13 @@ class MesosDriver:
     ) -> None:
         self._config = config = context.config
         self._run_id = run_id = context.run_id
-        self._say, self._named = context.say, context.named
-        self._engine, self._emit, self._command = engine, emit, command
-        self._credential, self._tls = credential, tls
+        self._say = context.say
+        self._named = context.named
+        self._engine = engine
+        self._emit = emit
+        self._command = command
+        self._credential = credential
+        self._tls = tls
         self._last_updates = LastUpdates()
         self._group: asyncio.TaskGroup
         self._calls = CallQueue()

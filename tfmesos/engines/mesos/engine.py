@@ -119,7 +119,8 @@ class MesosEngine:
         return [do.Revive()] if self._launched else []
 
     def _stop_placing(self, reason: str) -> list[Output]:
-        self._wanted, self._explain_at = (), None
+        self._wanted = ()
+        self._explain_at = None
         return [*self._gang.release(0.0, reason), do.Suppress()]
 
     def _kill(self, task_id: str) -> list[Output]:
@@ -184,7 +185,8 @@ class MesosEngine:
     def _count(self, counted: happened.AgentsCounted, now: float) -> list[Output]:
         if counted.agents is None or not self._agents.is_open:
             return []
-        self._gang.agents, self._gang.holders = counted.agents, counted.holders
+        self._gang.agents = counted.agents
+        self._gang.holders = counted.holders
         self._gang.quotas = counted.quotas
         self._explain_soon(now)
         reason = never([wanted.task for wanted in self._wanted], counted.agents)

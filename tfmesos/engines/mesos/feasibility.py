@@ -39,7 +39,8 @@ class AgentQuery:
 
     def close(self) -> None:
         """There was a place for every task once, so there may be again."""
-        self.deadline, self.is_open = None, False
+        self.deadline = None
+        self.is_open = False
 
 
 class KnownAgent(Record):

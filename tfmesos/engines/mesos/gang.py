@@ -156,7 +156,8 @@ class Gang:
         """The master no longer honours what it offered."""
         self._held.clear()
         self._release_at = None
-        self._away_until, self._in_vain = 0.0, 0
+        self._away_until = 0.0
+        self._in_vain = 0
 
     def release_if_due(self, now: float) -> Todo:
         if not self._is_due(now):
@@ -164,7 +165,8 @@ class Gang:
         times = self._in_vain
         away = self._between(*AWAY) * 2 ** min(times, 2)
         declined = self.release(away, "not enough for every task")
-        self._away_until, self._in_vain = now + away, times + 1
+        self._away_until = now + away
+        self._in_vain = times + 1
         return declined
 
     def release(self, refuse_seconds: float, reason: str) -> Todo:

@@ -148,7 +148,8 @@ class Agent:
     """What is still free on an agent, entry by entry."""
 
     def __init__(self, offers: Sequence[Offer]) -> None:
-        self.id, self.hostname = offers[0].agent_id, offers[0].hostname
+        self.id = offers[0].agent_id
+        self.hostname = offers[0].hostname
         self.offers = offers
         self.seats: list[Seat] = []
         entries = [entry for offer in offers for entry in offer.entries]

@@ -30,7 +30,8 @@ class Reconciliation:
         """Ask for these if nothing is heard of them in time."""
         self._unknown.update(dict.fromkeys(launched))
         if self.deadline is None:
-            self.deadline, self._pause = now + AFTER_LAUNCH, FIRST_PAUSE
+            self.deadline = now + AFTER_LAUNCH
+            self._pause = FIRST_PAUSE
 
     def heard_of(self, task_id: str) -> None:
         self._unknown.pop(task_id, None)

@@ -82,7 +82,8 @@ class _Limit:
     """At most so many tasks of the job on each value of a field."""
 
     def __init__(self, constraint: Constraint, most: int, fellows: Iterable[Node]) -> None:
-        self._field, self._most = constraint.field, most
+        self._field = constraint.field
+        self._most = most
         self._counts = Counter(node.value(self._field) for node in fellows)
 
     def allows(self, node: Node) -> bool:
@@ -131,7 +132,8 @@ class _Row:
     """Nodes one after the other, each until it takes no more. It never takes more later."""
 
     def __init__(self, members: Sequence[int], takes_more: Callable[[int], bool]) -> None:
-        self._members, self._takes_more = members, takes_more
+        self._members = members
+        self._takes_more = takes_more
         self._next = 0
 
     def pick(self) -> int | None:

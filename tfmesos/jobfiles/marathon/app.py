@@ -177,7 +177,15 @@ def _close(part: Part) -> None:
         ),
     )
     part.drop(
-        *("version", "versionInfo", "deployments", "tasks", "lastTaskFailure", "taskStats"),
-        *("tasksStaged", "tasksRunning", "tasksHealthy", "tasksUnhealthy"),
+        "version",
+        "versionInfo",
+        "deployments",
+        "tasks",
+        "lastTaskFailure",
+        "taskStats",
+        "tasksStaged",
+        "tasksRunning",
+        "tasksHealthy",
+        "tasksUnhealthy",
     )
     part.close()

@@ -122,8 +122,14 @@ def settings_of(part: Part, beside: Beside) -> Document:
         settings["namespace"] = namespace
     metadata.warn(namespace=nothing, labels=nothing, annotations=nothing, finalizers=nothing)
     metadata.drop(
-        *("clusterName", "creationTimestamp", "generation", "resourceVersion", "selfLink", "uid"),
-        *("managedFields", "ownerReferences"),
+        "clusterName",
+        "creationTimestamp",
+        "generation",
+        "resourceVersion",
+        "selfLink",
+        "uid",
+        "managedFields",
+        "ownerReferences",
     )
     metadata.close()
     found = name or (prefix or "").rstrip("-")

@@ -38,7 +38,8 @@ def _has_any(cluster: Any, addresses: Collection[str]) -> bool:
 
 def _give_up(context: Any, server: Any) -> None:
     for coordinator in _coordinators():
-        cluster, coordinator._cluster = coordinator._cluster, _Stopped()
+        cluster = coordinator._cluster
+        coordinator._cluster = _Stopped()
         cluster.stop()
     context.update_server_def(_alone(server))
 

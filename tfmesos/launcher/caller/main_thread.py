@@ -23,7 +23,8 @@ class MainThread:
         self._is_inside = False  # is the main thread in the block?
         self._listeners = 0  # calls of the main thread that wait to be told
         self._is_sent = False
-        self._sent_to, self._sent_at = (0, 0), 0.0
+        self._sent_to = (0, 0)
+        self._sent_at = 0.0
 
     def enter(self) -> None:
         self._is_inside = threading.current_thread() is threading.main_thread()
@@ -63,7 +64,9 @@ class MainThread:
             if self._is_sent and (where != self._sent_to or now < self._sent_at + ARRIVAL):
                 return
             if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-                self._is_sent, self._sent_to, self._sent_at = True, where, now
+                self._is_sent = True
+                self._sent_to = where
+                self._sent_at = now
                 signal.pthread_kill(main, signal.SIGINT)
 
 

@@ -59,7 +59,8 @@ class Caller:
         """
         now = time.monotonic()
         place, seconds = self._session.look(now)
-        was_free, self._is_free = self._is_free, not place
+        was_free = self._is_free
+        self._is_free = not place
         if was_free and self._is_free:  # or it may just be coming out of a session
             self.main_thread.interrupt(now)
         return place if seconds >= STUCK_AFTER else ""

@@ -36,7 +36,8 @@ class StuckSession:
         """
         call = self._find()
         if call is None or call != self._call or not call.is_deaf:
-            self._call, self._since = call, now
+            self._call = call
+            self._since = now
         return (call.place if call else ""), now - self._since
 
     def _find(self) -> Call | None:

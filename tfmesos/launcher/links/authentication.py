@@ -33,7 +33,9 @@ class LauncherHandshake:
         secret_of: Callable[[str, bool], bytes | None],
         hash_of: Callable[[str], str] = lambda python: "",
     ) -> None:
-        self._run, self._nonce, self._secret_of = run, nonce.hex(), secret_of
+        self._run = run
+        self._nonce = nonce.hex()
+        self._secret_of = secret_of
         self._hash_of = hash_of
         self._awaited = ""
         self.task = ""
@@ -77,7 +79,8 @@ class Authentication:
         runners: Mapping[str, bytes],
     ) -> None:
         """*runners*: by the Python that they are for; "" is for all others."""
-        self._run_id, self._secret_of = run_id, secret_of
+        self._run_id = run_id
+        self._secret_of = secret_of
         self._frames = {n: len(one).to_bytes(4, "big") + one for n, one in runners.items()}
         self._hashes: dict[str, str] = {}
 

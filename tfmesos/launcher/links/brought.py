@@ -31,8 +31,11 @@ class Incoming:
     def __init__(self, name: str, place: Path, coming: Path) -> None:
         import hashlib  # is rarely needed, and has all of OpenSSL behind it
 
-        self.name, self._place, self._coming = name, place, coming
-        self.problem, self.size = "", 0
+        self.name = name
+        self._place = place
+        self._coming = coming
+        self.problem = ""
+        self.size = 0
         self._hash = hashlib.sha256()
         self._file = -1
         self._lock = threading.RLock()  # the disk is written to by other threads
@@ -94,7 +97,9 @@ class Brought:
     """*limit* is how many bytes of a task are taken; *name_of* gives its name."""
 
     def __init__(self, directory: Path | None, limit: int, name_of: Callable[[str], str]) -> None:
-        self._directory, self._limit, self._name_of = directory, limit, name_of
+        self._directory = directory
+        self._limit = limit
+        self._name_of = name_of
         self._incoming: dict[str, Incoming] = {}  # by task id
         self._taken: Counter[str] = Counter()  # bytes, by task id
         self._files: Counter[str] = Counter()
@@ -105,7 +110,8 @@ class Brought:
     @property
     def is_busy(self) -> bool:
         """Is a file on its way, or has one come since this was asked last?"""
-        is_news, self._is_news = self._is_news, False
+        is_news = self._is_news
+        self._is_news = False
         return is_news or bool(self._incoming)
 
     async def take(self, task_id: str, message: wire.Message) -> None:

@@ -38,7 +38,10 @@ class Dialer:
         tls: SSLContext | None = None,
         say: Callable[[str, str], object] = lambda task_id, reason: None,
     ) -> None:
-        self._listener, self._dial, self._tls, self._say = listener, dial, tls, say
+        self._listener = listener
+        self._dial = dial
+        self._tls = tls
+        self._say = say
         self._said_at = float("-inf")
         self._room = asyncio.Semaphore(AT_ONCE)
         self._group = asyncio.TaskGroup()

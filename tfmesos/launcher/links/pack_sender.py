@@ -31,7 +31,10 @@ class PackSender:
         spawn: Spawn,
         on_sent: Callable[[str, int], object],
     ) -> None:
-        self._packs, self._within, self._spawn, self._on_sent = packs, within, spawn, on_sent
+        self._packs = packs
+        self._within = within
+        self._spawn = spawn
+        self._on_sent = on_sent
         self._sending: dict[asyncio.StreamWriter, asyncio.Task[None]] = {}
 
     def answer(self, task_id: str, writer: asyncio.StreamWriter, question: wire.Message) -> None:

@@ -22,12 +22,15 @@ class RunnerLink:
     """One connection at a time speaks for the task; counted messages survive its change."""
 
     def __init__(self, task_id: str, secret: bytes, settings: Mapping[str, Any]) -> None:
-        self.task_id, self.settings = task_id, settings
+        self.task_id = task_id
+        self.settings = settings
         self.first_secret: bytes | None = secret  # until the runner has reported
         self.secret: bytes | None = os.urandom(SECRET_BYTES)  # for further connections
         self.writer: asyncio.StreamWriter | None = None  # the connection that speaks for it
         self.received = 0  # numbered messages of the runner
-        self._acked, self._acked_at = 0, 0.0  # those of them that it was told of, and when
+        # those of them that it was told of, and when
+        self._acked = 0
+        self._acked_at = 0.0
         self._unacked = 0  # bytes that came since
         self.order = asyncio.Lock()  # keeps the order of messages over a change of connection
         self.has_begun = False
@@ -56,7 +59,8 @@ class RunnerLink:
 
     def has_changed_silence(self, is_silent: bool) -> bool:
         """Whether this is news."""
-        before, self.is_silent = self.is_silent, is_silent
+        before = self.is_silent
+        self.is_silent = is_silent
         return before != is_silent
 
     def end(self) -> None:
@@ -113,7 +117,8 @@ class RunnerLink:
             or self.writer.transport.get_write_buffer_size() > FULL
         ):
             return
-        self._acked, self._acked_at = self.received, asyncio.get_running_loop().time()
+        self._acked = self.received
+        self._acked_at = asyncio.get_running_loop().time()
         self._unacked = 0
         self._write(wire.encode(ack_message(self.received)))
 
@@ -138,6 +143,7 @@ class RunnerLink:
 
     def close(self) -> None:
         self.expect_loss(None)
-        writer, self.writer = self.writer, None
+        writer = self.writer
+        self.writer = None
         if writer is not None:
             writer.close()

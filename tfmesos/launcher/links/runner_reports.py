@@ -31,7 +31,8 @@ class RunnerReports:
     @property
     def is_busy(self) -> bool:
         """Does output wait to be shown, or has anything been taken since this was asked last?"""
-        seen, self._seen = self._seen, self._taken
+        seen = self._seen
+        self._seen = self._taken
         return self.is_showing or seen != self._seen
 
     async def take(self, link: RunnerLink, message: wire.Message) -> None:

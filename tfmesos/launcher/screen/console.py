@@ -63,7 +63,9 @@ class Console:
     ) -> None:
         """*named* tells how the user calls a setting: its flag; the library has fields."""
         self.named = named
-        self._screen, self._prefix, self._level = screen, prefix, SHOWN[level]
+        self._screen = screen
+        self._prefix = prefix
+        self._level = SHOWN[level]
         self.on_failure: Callable[[Exception], object] = lambda error: None
         self.on_say: Callable[[str], object] = lambda text: None
         self.failure: Exception | None = None  # of standard output, if it could not be written
@@ -194,12 +196,14 @@ class Console:
 
     def _end(self) -> None:
         with self._changed:
-            self._closed, self._live = True, None
+            self._closed = True
+            self._live = None
             self._changed.notify()
 
     def _is_read(self) -> bool:
         """Has anything been written since this was asked last?"""
-        seen, self._seen = self._seen, self._written
+        seen = self._seen
+        self._seen = self._written
         return seen != self._seen
 
     def _say_what_is_left_out(self) -> None:
@@ -236,7 +240,8 @@ class Console:
         with self._changed:
             if self._waiting < MAX_WAITING or self._hurried:
                 return
-            self._loop, self._room = asyncio.get_running_loop(), self._room or asyncio.Event()
+            self._loop = asyncio.get_running_loop()
+            self._room = self._room or asyncio.Event()
             self._room.clear()
         await self._room.wait()
 
@@ -245,8 +250,11 @@ class Console:
         while not is_over:
             with self._changed:
                 self._changed.wait_for(self._has_work)
-                self._batch, self._queue = _joined(self._queue), deque()
-                live, closed, self._is_stale = self._wanted, self._closed, False
+                self._batch = _joined(self._queue)
+                self._queue = deque()
+                live = self._wanted
+                closed = self._closed
+                self._is_stale = False
             self._write(live)
             is_over = closed and not self._queue
         self._on_end()

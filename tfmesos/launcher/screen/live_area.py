@@ -67,7 +67,10 @@ class LiveArea:
         size: Callable[[], tuple[int, int]] = terminal_size,
         may_draw: Callable[[], bool] = is_in_foreground,
     ) -> None:
-        self._write, self._colour, self._size, self._may_draw = write, colour, size, may_draw
+        self._write = write
+        self._colour = colour
+        self._size = size
+        self._may_draw = may_draw
         self._drawn: list[str] = []
         self._made: tuple[Live, tuple[int, int], list[str]] | None = None  # what was made last
 

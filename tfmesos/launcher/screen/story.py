@@ -36,9 +36,11 @@ class Tally:
 
 class Story:
     def __init__(self, tasks: int, engine: EngineStory) -> None:
-        self._tasks, self._engine = tasks, engine
+        self._tasks = tasks
+        self._engine = engine
         self._names: dict[str, str] = {}  # of those that were launched, by their ids
-        self._registered, self._ended = Tally(), Tally()
+        self._registered = Tally()
+        self._ended = Tally()
 
     def tell(self, event: Any, actions: Sequence[Any]) -> list[str]:
         """What is worth a line of *event* and of *actions*, which are the answer to it."""

@@ -101,11 +101,13 @@ class _Limited:
     """What a tar reads, with an end: a header may claim to be as long as it likes."""
 
     def __init__(self, file: IO[bytes]) -> None:
-        self._file, self._left = file, MAX_BYTES + MAX_MEMBERS * 1024
+        self._file = file
+        self._left = MAX_BYTES + MAX_MEMBERS * 1024
         self.begin_header()
 
     def begin_header(self) -> None:
-        self.is_in_header, self._left_of_header = True, MAX_HEADER
+        self.is_in_header = True
+        self._left_of_header = MAX_HEADER
 
     def read(self, size: int) -> bytes:
         self._left -= size
@@ -126,7 +128,9 @@ class _Listed:
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
-        self.seek, self.tell, self.seekable = file.seek, file.tell, file.seekable
+        self.seek = file.seek
+        self.tell = file.tell
+        self.seekable = file.seekable
 
     def read(self, size: int = -1) -> bytes:
         if size > MAX_DIRECTORY:
@@ -139,8 +143,10 @@ class _Listed:
 
 class _Unpacker:
     def __init__(self, directory: str, is_stopped: Callable[[], bool]) -> None:
-        self._root, self._is_stopped = os.path.realpath(directory), is_stopped
-        self._room, self._count = MAX_BYTES, 0
+        self._root = os.path.realpath(directory)
+        self._is_stopped = is_stopped
+        self._room = MAX_BYTES
+        self._count = 0
         self._links: dict[str, str] = {}  # path -> target
 
     def unpack(self, members: Iterator[_Member]) -> None:

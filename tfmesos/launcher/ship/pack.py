@@ -29,7 +29,8 @@ class Pack:
     """Owns the file with its contents."""
 
     def __init__(self, manifest: bytes, contents: BinaryIO) -> None:
-        self.manifest, self._contents = manifest, contents
+        self.manifest = manifest
+        self._contents = contents
         self.size = len(manifest) + contents.seek(0, os.SEEK_END)
 
     def describe(self) -> Json:
@@ -59,8 +60,10 @@ class Packer:
         is_deflated: bool,
         is_stopped: Callable[[], bool] = lambda: False,
     ) -> None:
-        self._contents, self._limit = contents, limit
-        self._is_deflated, self._is_stopped = is_deflated, is_stopped
+        self._contents = contents
+        self._limit = limit
+        self._is_deflated = is_deflated
+        self._is_stopped = is_stopped
         self._entries: dict[str, list[Any]] = {}  # by hash: size, deflated size, paths
 
     def pack(self, tree: Tree) -> Pack:

@@ -12,7 +12,8 @@ class ShipProgress:
     """Of a pack of *size* bytes, which *tasks* tasks are sent."""
 
     def __init__(self, size: int, tasks: int) -> None:
-        self._size, self._tasks = size, tasks
+        self._size = size
+        self._tasks = tasks
         self._sent: dict[str, int] = {}
         self._total = 0  # of them
         self._began = self._look_at = self._say_at = 0.0
@@ -21,7 +22,9 @@ class ShipProgress:
     def sent(self, task_id: str, at: int, now: float) -> str:
         """A task has been sent so many bytes; what is to be said about it now, if anything."""
         if not self._sent:
-            self._began, self._look_at, self._say_at = now, now + FIRST, now + FIRST
+            self._began = now
+            self._look_at = now + FIRST
+            self._say_at = now + FIRST
         self._total += at - self._sent.get(task_id, 0)
         self._sent[task_id] = at
         wanted = self._size * max(self._tasks, len(self._sent))

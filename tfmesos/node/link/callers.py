@@ -35,8 +35,10 @@ class Callers:
         take: Callable[[Any, wire.Message], None],
     ) -> None:
         """OSError if the port is taken."""
-        self._loop, self._certificate = loop, settings.certificate
-        self._new_handshake, self._take = new_handshake, take
+        self._loop = loop
+        self._certificate = settings.certificate
+        self._new_handshake = new_handshake
+        self._take = take
         self._callers: list[_Caller] = []  # the oldest first
         self._listener = _listener(settings.launcher)
         loop.watch(self._listener.fileno(), READ, self._accept)
@@ -107,7 +109,8 @@ class _Caller:
     """A connection whose other side has proved nothing yet."""
 
     def __init__(self, link: Any, handshake: RunnerHandshake) -> None:
-        self.link, self.handshake = link, handshake
+        self.link = link
+        self.handshake = handshake
         self.decoder = wire.FrameDecoder()
         self.timer: Timer | None = None
 

@@ -49,8 +49,11 @@ class Link:
         give_up: Callable[[], None],
         heartbeat: Callable[[], wire.Message],
     ) -> None:
-        self._loop, self._settings, self._outbox = loop, settings, outbox
-        self._receive, self._give_up = receive, give_up
+        self._loop = loop
+        self._settings = settings
+        self._outbox = outbox
+        self._receive = receive
+        self._give_up = give_up
         self._heartbeat = heartbeat  # what is to be told by each
         self._addresses: list[tuple[int, Any]] = []
         self._socket: socket.socket | TlsSocket | None = None
@@ -126,7 +129,8 @@ class Link:
         if self._socket is not None:
             self._loop.unwatch(self._socket.fileno())
             self._socket.close()
-        self._socket, self.connected = None, False
+        self._socket = None
+        self.connected = False
 
     def flush(self) -> None:
         """Send as much as the connection takes now."""
@@ -156,7 +160,8 @@ class Link:
         while self.connected and len(self._writing) < READ_SIZE:
             frame = self._outbox.next()
             if frame is None:
-                frame, self._news = self._news, b""
+                frame = self._news
+                self._news = b""
             if not frame:
                 break
             self._writing += frame
@@ -226,7 +231,8 @@ class Link:
     def _set_up(self, connection: socket.socket | TlsSocket) -> None:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         here = connection.getsockname()[0]
-        self.host, self.family = here.partition("%")[0], connection.family
+        self.host = here.partition("%")[0]
+        self.family = connection.family
         if self._settings.address:
             self.host = self._settings.address
             self.family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
@@ -321,12 +327,14 @@ class Link:
         """This connection is over; make the next one soon, or give up."""
         refused = self._handshake is not None and not self.connected
         self._hang_up()
-        self._handshake, self._trouble = None, reason
+        self._handshake = None
+        self._trouble = reason
         now = time.monotonic()
         if not self._give_up_at:
             self._give_up_at = now + self._settings.grace
         if process.is_stopped(self._settings.owner):  # a Ctrl-Z: it will go on
-            self._give_up_at, self._attempts = now + self._settings.grace, 0
+            self._give_up_at = now + self._settings.grace
+            self._attempts = 0
         if now >= self._give_up_at:
             self.failure = self._describe_failure(reason, refused)
             return self._give_up()

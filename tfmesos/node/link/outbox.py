@@ -27,7 +27,8 @@ class Outbox:
     """
 
     def __init__(self, limit: int = 8 * 1024 * 1024, drops: bool = True) -> None:
-        self._limit, self.drops = limit, drops
+        self._limit = limit
+        self.drops = drops
         self._held = 0
         self._stream = ""
         self._texts: list[str] = []  # of that stream, not yet in a frame
@@ -127,7 +128,8 @@ class Outbox:
             held = len(frame) + OVERHEAD
             self._frames.append((frame, held))
             self._held += held - self._size
-            self._texts, self._size = [], 0
+            self._texts = []
+            self._size = 0
 
     def _pack_dropped(self) -> None:
         for stream, number in self._dropped.items():

@@ -13,7 +13,9 @@ class Pace:
     """
 
     def __init__(self) -> None:
-        self._asked, self._taken, self._is_fast = 0.0, 0, True
+        self._asked = 0.0
+        self._taken = 0
+        self._is_fast = True
 
     def is_fast(self, taken: int, now: float) -> bool:
         """*taken* bytes of all output have arrived by *now*. Asked while there is too much."""
@@ -21,5 +23,6 @@ class Pace:
         if passed >= PACE_WINDOW:
             is_new = passed >= 4 * PACE_WINDOW  # it was not asked for long: it kept up
             self._is_fast = is_new or taken - self._taken >= FAST_PACE * passed
-            self._asked, self._taken = now, taken
+            self._asked = now
+            self._taken = taken
         return self._is_fast

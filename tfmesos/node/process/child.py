@@ -42,7 +42,9 @@ class Child:
         stdin: int | None = None,
     ) -> None:
         self.ended = False
-        self._loop, self._guard, self._read = loop, guard, read
+        self._loop = loop
+        self._guard = guard
+        self._read = read
         self._timers: list[Timer] = []
         self.is_paused = False
         self._pause: Timer | None = None  # the end of that, if it has one

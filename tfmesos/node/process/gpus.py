@@ -62,7 +62,9 @@ class Gpus:
 
     def __init__(self, loop: Loop, visible: str | None, guard: Guard) -> None:
         """*visible* is the CUDA_VISIBLE_DEVICES of the task."""
-        self._loop, self._visible, self._guard = loop, visible, guard
+        self._loop = loop
+        self._visible = visible
+        self._guard = guard
         self._latest: dict[str, Gpu] = {}  # by index
         self._told_at = 0.0
         self._rest = b""

@@ -51,7 +51,10 @@ class HangReport:
         say: Callable[[str], None],
         done: Callable[[], object],
     ) -> None:
-        self._loop, self._leader, self._say, self._done = loop, leader, say, done
+        self._loop = loop
+        self._leader = leader
+        self._say = say
+        self._done = done
         self._dialled: dict[str, socket.socket] = {}
         self._failed: dict[str, str] = {}
         self._reached: list[str] = []

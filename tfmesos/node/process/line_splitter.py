@@ -30,7 +30,9 @@ class LineSplitter:
     def close(self) -> str:
         """What is left of the last line."""
         lines = self._split(self._decoder.decode(b"", True))
-        rest, self._rest, self._is_rewritten = self._rest, "", False
+        rest = self._rest
+        self._rest = ""
+        self._is_rewritten = False
         return f"{lines}{_last_state(rest)}\n" if rest else lines
 
     def _split(self, text: str) -> str:

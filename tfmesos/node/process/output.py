@@ -105,7 +105,8 @@ class Copy:
     def __init__(self, loop: Loop, address: str, prefix: str) -> None:
         host, port = split_address(address)
         family, kind, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        self._loop, self._prefix = loop, prefix
+        self._loop = loop
+        self._prefix = prefix
         self._buffer = bytearray()
         self._socket = socket.socket(family, kind)
         self._socket.setblocking(False)

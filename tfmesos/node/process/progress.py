@@ -17,7 +17,9 @@ LONGEST = 300  # characters that are told
 class Progress:
     def __init__(self, loop: Loop, tell: Callable[[Message], None], every: float) -> None:
         """At most once in *every* seconds."""
-        self._loop, self._tell, self._every = loop, tell, every
+        self._loop = loop
+        self._tell = tell
+        self._every = every
         self._state = self._told = ""
         self._timer: Timer | None = None  # runs while nothing may be told
 

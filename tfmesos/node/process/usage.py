@@ -57,21 +57,26 @@ class Usage:
     """Measures what runs just now; between ``began`` and ``ended`` there is something."""
 
     def __init__(self, loop: Loop, task: str) -> None:
-        self._loop, self._task = loop, task
+        self._loop = loop
+        self._task = task
         self._processes: TaskProcesses | None = None
         self._start_gpus: Callable[[], Gpus | None] = lambda: None
         self._gpus: Gpus | None = None
-        self._ticks, self._at = 0, 0.0  # at the last measurement
+        # at the last measurement
+        self._ticks = 0
+        self._at = 0.0
 
     def began(self, session: int, env: Mapping[str, str], guard: Guard) -> None:
         self._processes = TaskProcesses(session, self._task)
         # A server has worked already when it is ready.
-        self._ticks, self._at = stat_of(session)[0], time.monotonic()
+        self._ticks = stat_of(session)[0]
+        self._at = time.monotonic()
         visible = env.get("CUDA_VISIBLE_DEVICES")
         self._start_gpus = lambda: _gpus(self._loop, visible, guard)
 
     def ended(self) -> None:
-        self._processes, self._start_gpus = None, lambda: None
+        self._processes = None
+        self._start_gpus = lambda: None
         if self._gpus is not None:
             self._gpus.close()
             self._gpus = None
@@ -85,13 +90,15 @@ class Usage:
         passed = max(now - self._at, 0.001) * os.sysconf("SC_CLK_TCK")
         # A daemon that ended takes its ticks along.
         cpu = min(max(ticks - self._ticks, 0) / passed, os.cpu_count() or 1)
-        self._ticks, self._at = ticks, now
+        self._ticks = ticks
+        self._at = now
         memory = sum(pages for _, pages in found) * os.sysconf("SC_PAGE_SIZE")
         return {"cpu": round(100 * cpu, 1), "memory": memory, "gpus": self._of_gpus()}
 
     def _of_gpus(self) -> list[Gpu]:
         """Watched from the first measurement on: the start of a task need not wait for it."""
-        start, self._start_gpus = self._start_gpus, lambda: None
+        start = self._start_gpus
+        self._start_gpus = lambda: None
         self._gpus = start() or self._gpus
         return self._gpus.take() if self._gpus else []
 

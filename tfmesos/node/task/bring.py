@@ -43,8 +43,12 @@ class Bring:
         is_cut: Callable[[], bool],
         say: Callable[[str], None],
     ) -> None:
-        self._loop, self._outbox, self._is_cut, self._say = loop, outbox, is_cut, say
-        self._task, self._room = settings.task, settings.bring_limit
+        self._loop = loop
+        self._outbox = outbox
+        self._is_cut = is_cut
+        self._say = say
+        self._task = settings.task
+        self._room = settings.bring_limit
 
     def send(self, directory: str, globs: Sequence[str]) -> None:
         """What matches in *directory*. Whoever might still write to it is ended first."""

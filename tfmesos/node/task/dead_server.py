@@ -62,7 +62,8 @@ class Conversation:
             if len(self._unread) < end:
                 break
             answers.append(self._answer(kind, flags, stream, self._unread[end - length : end]))
-            self._unread, self._to_skip = self._unread[end:], 0
+            self._unread = self._unread[end:]
+            self._to_skip = 0
         return b"".join(answers)
 
     def _answer(self, kind: int, flags: int, stream: int, body: bytes) -> bytes:
@@ -84,7 +85,8 @@ class DeadServer:
     """Answers at the address of *reservation*, where nobody else listens, until it is closed."""
 
     def __init__(self, loop: Loop, reservation: c_socket.socket, text: str) -> None:
-        self._loop, self._text = loop, text
+        self._loop = loop
+        self._text = text
         self._sockets: list[socket.socket] = []
         listener = self._add(socket.socket(fileno=os.dup(reservation.fileno())))
         try:

@@ -27,7 +27,9 @@ class Files:
     """Asks the launcher for each pack that the settings describe, and unpacks it as it comes."""
 
     def __init__(self, loop: Loop, link: Link, settings: Settings) -> None:
-        self._loop, self._link, self._settings = loop, link, settings
+        self._loop = loop
+        self._link = link
+        self._settings = settings
         self._unpacking: Unpacker | None = None
         self._unpacked: list[Unpacker] = []
         self._failure: Ending | None = None

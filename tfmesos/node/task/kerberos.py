@@ -78,13 +78,15 @@ def end_of_ticket(cache: bytes) -> int:
 
 class _Reader:
     def __init__(self, data: bytes) -> None:
-        self._data, self._at = data, 2
+        self._data = data
+        self._at = 2
 
     def number(self, size: int) -> int:
         return int.from_bytes(self.bytes(size), "big")
 
     def bytes(self, size: int) -> bytes:
-        start, self._at = self._at, self._at + size
+        start = self._at
+        self._at = self._at + size
         if self._at > len(self._data):
             raise IndexError
         return self._data[start : self._at]

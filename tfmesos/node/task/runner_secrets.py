@@ -25,7 +25,9 @@ class RunnerSecrets(Secrets):
         say: Callable[[str], None],
     ) -> None:
         super().__init__({})
-        self._loop, self._settings, self._say = loop, settings, say
+        self._loop = loop
+        self._settings = settings
+        self._say = say
         self._get_guard = get_guard
         self._ticket: Ticket | None = None
 

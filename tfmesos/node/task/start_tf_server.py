@@ -50,7 +50,8 @@ class ServerProcess:
         """*prepare* is the message of that name. OSError if the process cannot be started."""
         self.is_ready = False
         self.error = ""
-        self._loop, self._settings = loop, settings
+        self._loop = loop
+        self._settings = settings
         self._received = b""
         layers = (prepare.get("env") or {}, prepare.get("user_env") or {}, settings.mark)
         of_secrets = (secrets.environment, secrets.of_command)

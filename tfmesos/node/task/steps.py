@@ -25,7 +25,8 @@ class Steps:
 
     def __init__(self, start: Message, job: str, index: int) -> None:
         """*start* is the message of that name."""
-        self._start, self._task = start, (start["cluster"], job, index)
+        self._start = start
+        self._task = (start["cluster"], job, index)
         self._values = command.placeholders(*self._task)
         self._waiting = [name for name in NAMES if start.get(name)]
         self.ending: Ending | None = None  # of the task

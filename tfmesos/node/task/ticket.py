@@ -34,8 +34,11 @@ class Ticket:
         env: Mapping[str, str],
         say: Callable[[str], None],
     ) -> None:
-        self._loop, self._guard, self._say = loop, guard, say
-        self._principal, self._directory = principal, directory
+        self._loop = loop
+        self._guard = guard
+        self._say = say
+        self._principal = principal
+        self._directory = directory
         self._env = kerberos.environment(os.environ, env)
         self._process: Spawned | None = None
         self._written = -1  # the end of a pipe
@@ -100,7 +103,8 @@ class Ticket:
         if not ending[0]:
             ending, pause = kerberos.adopt(self._directory, self._principal, time.time())
         code, reason = ending
-        is_first, self._first = self._first is None, self._first or ending
+        is_first = self._first is None
+        self._first = self._first or ending
         if not code:
             self._after(pause, self._ask)
         elif not is_first:

@@ -56,7 +56,9 @@ class Unpacker:
         go_on: Callable[[], None] = lambda: None,
     ) -> None:
         """*go_on* is called again and again: all this may take longer than a heartbeat."""
-        self.directory, self.received, self._go_on = directory, 0, go_on
+        self.directory = directory
+        self.received = 0
+        self._go_on = go_on
         self._size = wire.count(described, "size")
         self._manifest_size = wire.count(described, "manifest")
         self._manifest_hash = wire.field(described, "sha256", str)
@@ -99,7 +101,8 @@ class Unpacker:
         for path, mode in directories:
             self._go_on()
             os.mkdir(path, mode & 0o777 | 0o700)
-        self._contents, self._links = contents[::-1], links
+        self._contents = contents[::-1]
+        self._links = links
 
     def _inside(self, path: str) -> str:
         return _inside(self.directory, path)
@@ -154,13 +157,15 @@ class _Content:
     def __init__(
         self, directory: str, digest: str, size: int, deflated: int | None, paths: list[list[Any]]
     ) -> None:
-        self._digest, self.size = str(digest), int(size)
+        self._digest = str(digest)
+        self.size = int(size)
         self.missing = self.size if deflated is None else int(deflated)
         self.paths = [(_inside(directory, path), int(mode) & 0o777) for path, mode in paths]
         if not self.paths or self.size < 0 or self.missing < 0:
             raise ValueError("a content without a file")
         self._inflate = None if deflated is None else zlib.decompressobj()
-        self._hash, self._written = sha256(), 0
+        self._hash = sha256()
+        self._written = 0
         self._file: FileIO | None = None
 
     def feed(self, view: memoryview) -> memoryview:

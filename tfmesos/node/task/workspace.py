@@ -31,7 +31,8 @@ class Workspace:
     """Use ``open`` before anything of the task starts, and ``remove`` at its end."""
 
     def __init__(self, settings: Settings, get_guard: Callable[[], Guard]) -> None:
-        self._settings, self._get_guard = settings, get_guard
+        self._settings = settings
+        self._get_guard = get_guard
         self._private: scratch.Private | None = None
 
     def open(self) -> Ending | None:

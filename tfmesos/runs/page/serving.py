@@ -55,7 +55,10 @@ class Page:
         say: Callable[[str], object],
         show: Callable[[str], object],
     ) -> None:
-        self._root, self._use_browser, self._say, self._show = root, use_browser, say, show
+        self._root = root
+        self._use_browser = use_browser
+        self._say = say
+        self._show = show
 
     def open(self, run_id: str | None = None, port: int | None = None) -> int:
         """Show the list of runs, or one; returns the exit code when it is no longer served."""

@@ -73,9 +73,13 @@ class Site:
     def __init__(
         self, path: str, access: Access, store: Store, admit: Callable[[ByteStream], object]
     ) -> None:
-        self._path, self._access, self._store, self._admit = path, access, store, admit
+        self._path = path
+        self._access = access
+        self._store = store
+        self._admit = admit
         self._files = {file.name: file.read_bytes() for file in _STATIC.iterdir()}
-        self._runs, self._lock = RunList(store), asyncio.Lock()
+        self._runs = RunList(store)
+        self._lock = asyncio.Lock()
         self._streams = 0
         self._routes: dict[tuple[str, str], Callable[[Request], Awaitable[Answer]]] = {
             ("GET", "events"): self._events,

@@ -68,7 +68,8 @@ class _Look:
 
     def __init__(self, run: RunDirectory, tail: Tail) -> None:
         self.tail = tail
-        self._progress, self._usage = Progress(run), Usage(run)
+        self._progress = Progress(run)
+        self._usage = Usage(run)
         self._last: Json = {}
         self._has_output = False
 

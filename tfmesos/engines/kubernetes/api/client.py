@@ -46,7 +46,8 @@ class Client:
 
     def __init__(self, access: Access, warned: Callable[[str], None] = lambda words: None) -> None:
         """*warned* gets each warning of the server once."""
-        self.namespace, self.server = access.namespace, access.server
+        self.namespace = access.namespace
+        self.server = access.server
         self._connection = ApiConnection(access, Warnings(warned))
         self._room = asyncio.Semaphore(AT_ONCE)
         self._forwards = PortForwards()

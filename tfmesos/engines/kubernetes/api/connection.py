@@ -41,7 +41,9 @@ class ApiConnection:
     """Use it in an ``async with``, which closes all connections."""
 
     def __init__(self, access: Access, warnings: Warnings) -> None:
-        self._access, self.server, self._warnings = access, access.server, warnings
+        self._access = access
+        self.server = access.server
+        self._warnings = warnings
         self._route = access.route.words
         self._credentials = Credentials(access)
         self._session: Session | None = None

@@ -25,9 +25,12 @@ class Credentials:
     """Of one client. Plugins and files are asked when the first question is."""
 
     def __init__(self, access: Access) -> None:
-        self._access, self._login = access, access.login
+        self._access = access
+        self._login = access.login
         self._given: Credential | None = None  # by the plugin
-        self._token, self._read_at = "", float("-inf")  # of a file
+        # of a file
+        self._token = ""
+        self._read_at = float("-inf")
         if self._login.token:
             self._token = self._login.token.reveal()  # as long as there is no file
         self._context: ssl.SSLContext | None = None
@@ -65,7 +68,8 @@ class Credentials:
         """Forget what the server does not know any more; False if there is nothing else."""
         if self._login.plugin is None and not self._login.token_file:
             return False
-        self._given, self._read_at = None, float("-inf")
+        self._given = None
+        self._read_at = float("-inf")
         return True
 
     async def _credential(self) -> Credential:
@@ -75,7 +79,8 @@ class Credentials:
             if self._given is None or self._is_expired(self._given):
                 self._given = await run(self._login.plugin, self._access)
                 if self._given.certificate != self._shown:
-                    self._shown, self._context = self._given.certificate, None
+                    self._shown = self._given.certificate
+                    self._context = None
             return self._given
 
     def _is_expired(self, given: Credential) -> bool:
@@ -106,7 +111,8 @@ def _context(access: Access, credential: Credential) -> ssl.SSLContext:
     except (ssl.SSLError, ValueError):
         raise _unusable(access, "certificate-authority") from None
     if not access.is_verified:
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
     certificate = credential.certificate or access.login.certificate
     key = credential.key or access.login.key
     if certificate is not None and key is not None:

@@ -53,7 +53,10 @@ class ApiError(EngineError):
         words: str = "",
     ) -> None:
         super().__init__(words or message)
-        self.code, self.reason, self.message, self.details = code, reason, message, details
+        self.code = code
+        self.reason = reason
+        self.message = message
+        self.details = details
         self.exit_code = 75 if self.is_quota else _EXIT_CODES.get(code, EngineError.exit_code)
         if self.is_missing_namespace:
             self.exit_code = 2

@@ -71,7 +71,8 @@ async def _output(plugin: Plugin, environment: Mapping[str, str], name: str) -> 
     async with _pipe() as (stdout, to_stdout), _pipe() as (stderr, to_stderr):
         try:
             process = await asyncio.create_subprocess_exec(
-                *(plugin.command, *json.loads(plugin.args.reveal())),
+                plugin.command,
+                *json.loads(plugin.args.reveal()),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=to_stdout,
                 stderr=to_stderr,

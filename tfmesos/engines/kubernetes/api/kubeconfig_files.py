@@ -26,7 +26,9 @@ class Entry:
     """The values of one entry; errors name its *place*, and paths count from its *folder*."""
 
     def __init__(self, values: Json, place: str, folder: str) -> None:
-        self.values, self.place, self._folder = values, place, folder
+        self.values = values
+        self.place = place
+        self._folder = folder
 
     def text(self, name: str) -> str:
         value = self.values.get(name)

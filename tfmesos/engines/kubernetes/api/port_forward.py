@@ -96,7 +96,8 @@ class Channels:
 
     def _payload(self, data: bytes, is_last: bool) -> bytes:
         if self._channel is None and data:
-            self._channel, data = data[0], data[1:]
+            self._channel = data[0]
+            data = data[1:]
             if self._channel not in self._to_skip:
                 raise NotKubernetes(f"the API server sent channel {self._channel} for one port")
         channel = self._channel
@@ -153,7 +154,8 @@ class _Pump:
 
     def __init__(self, answer: Upgraded, what: str) -> None:
         self._stream: ByteStream = answer.stream
-        self._channels, self._what = Channels(), what
+        self._channels = Channels()
+        self._what = what
         self._first = list(self._channels.feed(answer.rest))
 
     async def settle(self) -> None:

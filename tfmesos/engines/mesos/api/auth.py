@@ -58,7 +58,8 @@ def handshake_hint(url: str, context: ssl.SSLContext | None, timeout: float) -> 
     if cipher:
         return CERTIFICATE_HINT
     anything = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    anything.check_hostname, anything.verify_mode = False, ssl.CERT_NONE
+    anything.check_hostname = False
+    anything.verify_mode = ssl.CERT_NONE
     anything.set_ciphers("ALL:@SECLEVEL=0")
     _, cipher = _handshake(url, anything, timeout, silence=0.0)
     return CIPHERS_HINT if cipher else ""

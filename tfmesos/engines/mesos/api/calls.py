@@ -44,7 +44,9 @@ class Calls:
     ) -> None:
         self.base = base_of(stream.url)
         self.broken = ""  # why a call got lost
-        self._session, self._stream, self._timeout = session, stream, timeout
+        self._session = session
+        self._stream = stream
+        self._timeout = timeout
         self._refused = refused
         self._queue: asyncio.Queue[_Call] = asyncio.Queue()
         self._last: asyncio.Future[bool] | None = None  # the answer to the call queued last

@@ -80,8 +80,11 @@ class MesosClient:
         self.master = ""  # the URL of the one we were subscribed to last
         self._masters = masters
         self._info = dict(framework_info)
-        self._emit, self._on_state = emit, on_state
-        self._credential, self._token, self._ssl_context = credential, token, ssl_context
+        self._emit = emit
+        self._on_state = on_state
+        self._credential = credential
+        self._token = token
+        self._ssl_context = ssl_context
         self._timing = timing or Timing()
         self._calls: Calls | None = None  # while subscribed
         self._seen: dict[str, None] = {}  # uuids of updates, oldest first
@@ -300,7 +303,9 @@ class MesosClient:
         self.framework_id = field_of(event, str, "subscribed", "framework_id", "value")
         heartbeat = heartbeat_of(event)
         subscription.confirm(heartbeat * self._timing.missed_heartbeats)
-        self._calls, self._said, self.master = calls, "", calls.base
+        self._calls = calls
+        self._said = ""
+        self.master = calls.base
         log.info(
             "subscribed to %s as framework %s (heartbeat %g s)",
             calls.base,

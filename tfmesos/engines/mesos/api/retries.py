@@ -29,7 +29,8 @@ class Attempts:
     """How long to go on trying, and how long to wait between attempts."""
 
     def __init__(self, timing: Timing, seconds: float, delays: int = 0) -> None:
-        self._timing, self._delays = timing, delays
+        self._timing = timing
+        self._delays = delays
         self._seconds = seconds
         self._end = asyncio.get_running_loop().time() + seconds
         self._attempts = self._strange = 0

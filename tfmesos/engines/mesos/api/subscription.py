@@ -32,13 +32,15 @@ class Subscription:
         take: Callable[[Json, Subscription], None],
     ) -> None:
         self.calls = calls
-        self._response, self._take = response, take
+        self._response = response
+        self._take = take
         self._silence = answer  # seconds the stream may stay silent
         self._is_confirmed = False
 
     def confirm(self, silence: float) -> None:
         """The master has subscribed us; its stream may stay silent for so many seconds."""
-        self._silence, self._is_confirmed = silence, True
+        self._silence = silence
+        self._is_confirmed = True
 
     async def run(self, is_end_wanted: Callable[[], bool]) -> None:
         """Return when the stream ends and that is wanted.
