@@ -67,7 +67,7 @@ def test_a_record_cannot_be_changed_but_a_changed_one_can_be_made():
         del point.x
     with pytest.raises(AttributeError):
         point.z = 2  # type: ignore[attr-defined]
-    assert point.but(y=7) == Point(1, 7)
+    assert point.replace(y=7) == Point(1, 7)
     assert point == Point(1, 2)
 
 
@@ -80,4 +80,4 @@ def test_a_record_shows_its_fields_and_can_be_matched():
 
 def test_a_record_checks_itself_also_when_it_is_changed():
     with pytest.raises(ValueError, match="negative"):
-        Checked(1).but(size=-1)
+        Checked(1).replace(size=-1)

@@ -58,7 +58,7 @@ class Record(metaclass=_Frozen):
     def __post_init__(self) -> None:
         """For the checks of a class of its own."""
 
-    def but(self, **changes: Any) -> Self:
+    def replace(self, **changes: Any) -> Self:
         """The same value except for these fields."""
         return type(self)(**{**self._values(), **changes})
 

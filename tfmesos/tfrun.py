@@ -134,7 +134,7 @@ def _detach(config: LaunchConfig, args: argparse.Namespace) -> int:
             raise SpecError(None, field, "cannot be combined with --detach")
     handover = Handover()
     if handover.has_the_run:
-        return _launch(config.but(logs=NO_TASK), args, handover)
+        return _launch(config.replace(logs=NO_TASK), args, handover)
     run_id, code = handover.wait()
     return (_show(f"{run_id}\n") if run_id else 0) or code
 
@@ -218,7 +218,7 @@ def _launch(
     level = _LEVELS[min(args.verbose or 0, 2)]
     screen = Screen.of_this_process()
     if args.detach:
-        screen = screen.but(live=False)  # nothing may be left of it when the terminal is
+        screen = screen.replace(live=False)  # nothing may be left of it when the terminal is
     console = Console(screen, level=level, named=flag_of)
     log_to(console, level)
 
@@ -275,11 +275,11 @@ async def _go(run: Run, console: Console, recording: Recording) -> Outcome:
 
     from .errors import Interrupted
     from .launcher.screen.console import STALLED
-    from .launcher.screen.terminal_signals import heed_terminal
+    from .launcher.screen.terminal_signals import watch_terminal
 
     loop = asyncio.get_running_loop()
     if not run.config.local_chief:  # which is told of everything itself
-        heed_terminal(loop, console)
+        watch_terminal(loop, console)
     console.on_failure = partial(_tell, loop, run)
     handlers = {signal.SIGINT: run.interrupt} | {
         number: partial(run.request_stop, word, 128 + number)
@@ -298,5 +298,5 @@ async def _go(run: Run, console: Console, recording: Recording) -> Outcome:
         await asyncio.to_thread(console.close, STALLED)  # signals are still heeded meanwhile
         if outcome.ok:
             _complain(str(stop), stop.exit_code)
-            return outcome.but(error=stop)
+            return outcome.replace(error=stop)
     return outcome

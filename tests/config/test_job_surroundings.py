@@ -70,7 +70,7 @@ def test_the_user_is_told_of_all_images(config):
 
 def test_a_volume_needs_an_image_for_every_job(config):
     with pytest.raises(SpecError) as caught:
-        config.but(volumes=parse_volumes(["/a:/b"]))
+        config.replace(volumes=parse_volumes(["/a:/b"]))
     assert str(caught.value) == (
         "volumes /a:/b needs an image, and ps has none: without one a task sees the node's own "
         "files"

@@ -53,7 +53,7 @@ def test_a_job_may_have_a_policy_of_its_own_and_has_that_of_the_run_else():
         inf, "task", frozenset(range(1, 256))
     )
     assert run.changed(None, "never", None) == RestartPolicy(2, "never", frozenset({137}))
-    assert ps.but(num=2).restarts == inf
+    assert ps.replace(num=2).restarts == inf
 
 
 @pytest.mark.parametrize(

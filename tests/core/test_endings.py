@@ -34,7 +34,7 @@ def test_tasks_that_we_stopped_ourselves_did_not_fail_after_the_cause():
     run.exit("worker:1", 3)
     stopped = happened.TaskExited(run.id("worker:0"), 143, "was killed", was_stopped=True)
     run(stopped)
-    run(stopped.but(task_id=run.id("ps:0"), code=7, reason="exited with 7"))
+    run(stopped.replace(task_id=run.id("ps:0"), code=7, reason="exited with 7"))
     run.exit("worker:2", 1)
     run.update("ps:1", "TASK_KILLED", "Command terminated with signal Killed")
     run.wait(STOPPING)

@@ -66,7 +66,7 @@ def test_what_its_runner_says_is_believed_at_once():
     end = story.ends(exited(was_stopped=True), 5.0)
     assert (end.member, end.code, end.reason, end.at) == (story.first, 3, "exited with 3", 5.0)
     assert (end.tail, end.is_reported, end.was_stopped) == (("last",), True, True)
-    assert (end.is_lost, end.is_hopeless, end.is_passing) == (False, False, False)
+    assert (end.is_lost, end.is_hopeless, end.is_transient) == (False, False, False)
 
 
 def test_what_is_for_the_report_has_all_that_is_known():
@@ -80,12 +80,12 @@ def test_what_is_for_the_report_has_all_that_is_known():
 def test_the_engine_is_believed_when_the_runner_says_nothing_for_a_while():
     story = Story()
     told = StopRunner(FIRST, KILL_GRACE, ENDED_FOR_ENGINE)
-    assert story.hears(ended(is_lost=True, is_passing=True), 5.0) == (None, [told])
+    assert story.hears(ended(is_lost=True, is_transient=True), 5.0) == (None, [told])
     assert story.endings.deadline == 5.0 + STOPPING
     assert story.endings.due(5.0 + STOPPING - 0.1) == []
     (end,) = story.endings.due(5.0 + STOPPING)
     assert (end.code, end.reason, end.at, end.is_reported) == (1, "failed", 5.0, False)
-    assert (end.is_lost, end.is_passing, end.was_stopped) == (True, True, False)
+    assert (end.is_lost, end.is_transient, end.was_stopped) == (True, True, False)
     assert story.endings.deadline is None
 
 
@@ -314,10 +314,10 @@ def test_what_needs_no_explanation_is_not_held_back():
     well = story.ends(exited(0), 5.0)
     assert story.endings.hold_back(story.ends(exited()), 5.0) is None  # nobody is missed
     story.hears(happened.RunnerOutOfTouch(FIRST), 3.0)
-    assert story.endings.hold_back(story.ends(exited().but(task_id=FIRST)), 5.0) is None
+    assert story.endings.hold_back(story.ends(exited().replace(task_id=FIRST)), 5.0) is None
     story.hears(happened.RunnerOutOfTouch(SECOND), 3.0)
     assert story.endings.hold_back(well, 5.0) is None
-    assert story.endings.hold_back(well.but(code=1, is_lost=True), 5.0) is None
+    assert story.endings.hold_back(well.replace(code=1, is_lost=True), 5.0) is None
     assert story.endings.deadline is None
 
 

@@ -4,7 +4,7 @@ from tests.builders import workers
 from tfmesos.config.restarts import RestartPolicy
 from tfmesos.core.actions import Near
 from tfmesos.core.endings import End
-from tfmesos.core.restarts import LONGEST_PAUSE, OLD_PLACE_ONLY, PASSING_FOR, Restart, Restarts
+from tfmesos.core.restarts import LONGEST_PAUSE, OLD_PLACE_ONLY, TRANSIENT_FOR, Restart, Restarts
 from tfmesos.core.tasks import Tasks
 
 
@@ -20,28 +20,29 @@ def pauses(restarts, ends, had_started=False):
 
 def test_what_should_pass_is_waited_out_without_counting():
     restarts = Restarts(RestartPolicy(1, "never"))
-    ends = [an_end(at, is_passing=True) for at in (10.0, 11.0, 13.0, 17.0, 25.0)]
+    ends = [an_end(at, is_transient=True) for at in (10.0, 11.0, 13.0, 17.0, 25.0)]
     assert pauses(restarts, ends) == [1.0, 2.0, 4.0, 8.0, 8.0]
-    assert restarts.grant(an_end(26.0, is_passing=True), False) == Restart(False, 0, 1, 8.0)
+    assert restarts.grant(an_end(26.0, is_transient=True), False) == Restart(False, 0, 1, 8.0)
 
 
 def test_what_does_not_pass_in_time_is_a_failure():
     restarts = Restarts(RestartPolicy(1, "never"))
-    times = (10.0, 40.0, 10.0 + PASSING_FOR, 10.5 + PASSING_FOR)
-    assert pauses(restarts, [an_end(at, is_passing=True) for at in times]) == [1.0, 2.0, 4.0, None]
+    times = (10.0, 40.0, 10.0 + TRANSIENT_FOR, 10.5 + TRANSIENT_FOR)
+    ends = [an_end(at, is_transient=True) for at in times]
+    assert pauses(restarts, ends) == [1.0, 2.0, 4.0, None]
 
 
 def test_another_time_and_another_task_begin_anew():
     restarts = Restarts(RestartPolicy(1, "never"))
-    late = 10.0 + PASSING_FOR
-    ends = [an_end(at, is_passing=True) for at in (10.0, late, late + PASSING_FOR + 0.1)]
+    late = 10.0 + TRANSIENT_FOR
+    ends = [an_end(at, is_transient=True) for at in (10.0, late, late + TRANSIENT_FOR + 0.1)]
     assert pauses(restarts, ends) == [1.0, 2.0, 1.0]
-    other = an_end(late + PASSING_FOR + 0.1, index=1, is_passing=True)
+    other = an_end(late + TRANSIENT_FOR + 0.1, index=1, is_transient=True)
     assert restarts.grant(other, False).pause == 1.0
 
 
 def test_once_started_nothing_is_passing():
-    assert Restarts(RestartPolicy(1, "never")).grant(an_end(is_passing=True), True) is None
+    assert Restarts(RestartPolicy(1, "never")).grant(an_end(is_transient=True), True) is None
 
 
 def test_a_saved_checkpoint_of_tensorflow_is_worth_a_restart_where_the_policy_restarts():
@@ -94,7 +95,7 @@ def test_a_restarted_task_is_wanted_where_it_was_unless_that_failed():
     end.member.node, end.member.port = "n", 7
     assert restart.near(end, True, 10.0) == Near("n", 7, 12.0 + OLD_PLACE_ONLY)
     assert restart.near(end, False, 10.0) is None
-    assert restart.near(end.but(is_lost=True), True, 10.0) is None
+    assert restart.near(end.replace(is_lost=True), True, 10.0) is None
 
 
 def test_who_pauses_is_due_once_and_the_earliest_first():

@@ -30,7 +30,7 @@ def test_the_host_is_named_before_what_else_is_said(reason, words):
     (task,) = workers(1).tasks
     ending = Ending(task, "vm", 1, reason, (), 0.0, "t")
     assert str(Outcome.of_failure(ending).error) == f"worker:0 {words}"
-    assert str(Outcome.of_failure(ending.but(hostname="")).error) == f"worker:0 {reason}"
+    assert str(Outcome.of_failure(ending.replace(hostname="")).error) == f"worker:0 {reason}"
 
 
 def test_a_run_that_is_stopped_says_by_whom():

@@ -13,7 +13,7 @@ from tfmesos.config.restarts import RestartPolicy
 from tfmesos.core import actions as do
 from tfmesos.core import events as happened
 from tfmesos.core.phases import Phase
-from tfmesos.core.restarts import OLD_PLACE_ONLY, PASSING_FOR
+from tfmesos.core.restarts import OLD_PLACE_ONLY, TRANSIENT_FOR
 from tfmesos.engines.mesos import actions as calls
 from tfmesos.engines.mesos import events as mesos
 
@@ -265,7 +265,7 @@ def test_gpus_that_are_not_freed_within_a_minute_are_the_failure():
     while run.outcome is None and run.now < 300:
         no_gpu_yet(run)
         run.wait(10)
-    assert PASSING_FOR <= run.now <= PASSING_FOR + 20
+    assert TRANSIENT_FOR <= run.now <= TRANSIENT_FOR + 20
     assert NO_GPU_YET in str(run.outcome.error)
 
 

@@ -60,7 +60,7 @@ def run_of(document):
     """The configuration, with what the run says of all jobs said of each of them, by name."""
     whole = config(document)
     jobs = sorted((_told(job, whole) for job in whole.jobs), key=lambda job: job["name"])
-    return whole.but(jobs=(), env={}, image=None, cwd=None, cwd_is_given=False), jobs
+    return whole.replace(jobs=(), env={}, image=None, cwd=None, cwd_is_given=False), jobs
 
 
 def _told(job, whole):
@@ -80,7 +80,7 @@ def assert_same_run(one, other):
     (settings, jobs), (others, their_jobs) = run_of(one), run_of(other)
     assert jobs == their_jobs
     usual = {"restarts": settings.restarts, "containerizer": settings.containerizer or "MESOS"}
-    assert settings.but(**usual) == others.but(
+    assert settings.replace(**usual) == others.replace(
         **{**usual, "containerizer": others.containerizer or "MESOS"}
     )
 

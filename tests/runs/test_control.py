@@ -160,7 +160,7 @@ def test_a_launcher_that_cannot_listen_goes_on_and_says_so(run):
 
 
 def test_a_run_that_is_over_is_not_asked(run):
-    dead = this_process().but(started=1)
+    dead = this_process().replace(started=1)
     run.about_file.write_text(json.dumps({"began": 1.0, "launcher": to_json(dead)}))
     with pytest.raises(NoAnswer, match="run abcd is over"):
         ask(run, "stop")

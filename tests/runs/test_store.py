@@ -10,10 +10,10 @@ from tfmesos.runs.control import NoAnswer, ask
 from tfmesos.runs.launcher_process import LauncherProcess, this_process
 from tfmesos.runs.listing import as_json, list_of, status_of
 from tfmesos.runs.prune import KEEP_FOR, prune, prune_when_due
-from tfmesos.runs.store import NoSuchRun, Store, Unsafe, place
+from tfmesos.runs.store import NoSuchRun, Store, Unsafe, runs_root
 from tfmesos.runs.values import to_json
 
-DEAD = this_process().but(started=1)
+DEAD = this_process().replace(started=1)
 ELSEWHERE = LauncherProcess("another-machine", "boot", 1, 1)
 
 
@@ -85,9 +85,9 @@ def test_the_directory_is_for_its_owner_alone(store):
 
 
 def test_runs_lie_in_the_state_directory_of_the_user():
-    assert place({"XDG_STATE_HOME": "/x/state"}) == Path("/x/state/tfmesos/runs")
+    assert runs_root({"XDG_STATE_HOME": "/x/state"}) == Path("/x/state/tfmesos/runs")
     home = Path.home() / ".local/state/tfmesos/runs"
-    assert place({}) == place({"XDG_STATE_HOME": "relative"}) == home
+    assert runs_root({}) == runs_root({"XDG_STATE_HOME": "relative"}) == home
 
 
 def test_what_is_over_goes_when_there_are_too_many_or_it_is_too_old(store):
@@ -122,7 +122,7 @@ def test_old_runs_go_by_themselves_when_another_one_ends(store, monkeypatch):
     [
         (this_process(), True),
         (DEAD, False),
-        (this_process().but(boot_id="an earlier boot"), False),
+        (this_process().replace(boot_id="an earlier boot"), False),
         (ELSEWHERE, None),
     ],
 )

@@ -8,12 +8,12 @@ import pytest
 from tests.bounds import HANG
 from tests.commands import environment, read_until, running_tfrun, tfrun, without_waits
 from tfmesos import cluster
-from tfmesos.runs.store import Store, place
+from tfmesos.runs.store import Store, runs_root
 
 
 def brought():
     """What the last run has brought, by its name."""
-    home = Store(place(os.environ)).find(None).brought
+    home = Store(runs_root(os.environ)).find(None).brought
     return {p.relative_to(home).as_posix(): p.read_text() for p in home.rglob("*") if p.is_file()}
 
 
@@ -22,7 +22,9 @@ def test_results_come_home_from_every_task_also_from_one_that_failed(tmp_path):
     done = tfrun("-w", 2, "--bring", "out-{task_index}", "--", script, cwd=tmp_path)
     assert done.returncode == 1
     assert brought()["worker-1/out-1"] == "1\n"
-    assert f"brought home: {Store(place(os.environ)).find(None).brought}" in tfrun("status").stdout
+    assert (
+        f"brought home: {Store(runs_root(os.environ)).find(None).brought}" in tfrun("status").stdout
+    )
 
 
 def test_a_first_ctrl_c_does_not_cut_files_on_their_way(tmp_path):

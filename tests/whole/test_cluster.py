@@ -16,7 +16,7 @@ from tests.bounds import HANG
 from tests.builders import servers, workers
 from tests.commands import environment
 from tfmesos import Job, MasterError, SpecError, TaskFailed, cluster
-from tfmesos.config.sizes import MAX_STRING
+from tfmesos.config.exec_limits import MAX_STRING
 from tfmesos.config.units import TIME
 from tfmesos.scheduler import TFMesosScheduler
 

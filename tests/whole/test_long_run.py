@@ -12,7 +12,7 @@ from tests.bounds import HANG
 from tests.mesos.genuine.conftest import unavailable
 from tests.runners import gone
 from tests.terminal import PROMPT, TFRUN, is_available, terminal
-from tfmesos.runs.store import Store, place
+from tfmesos.runs.store import Store, runs_root
 
 TRAIN = """
 trap 'sleep 6; echo saved step $n; exit 0' TERM
@@ -74,7 +74,7 @@ def started(new_shell, tmp_path):
 
 
 def launcher_of(run_id):
-    run = Store(place(os.environ)).find(run_id)
+    run = Store(runs_root(os.environ)).find(run_id)
     return psutil.Process(json.loads(run.about_file.read_text())["launcher"]["pid"])
 
 

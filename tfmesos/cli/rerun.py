@@ -10,7 +10,7 @@ from ..errors import CannotRead, SpecError, TFMesosError
 from ..inputs.job_file import STANDARD_INPUT
 from ..jobfiles import ENDINGS
 from ..runs.directory import RunDirectory
-from ..runs.store import Store, place
+from ..runs.store import Store, runs_root
 from .arguments import parse
 
 HELP = """\
@@ -32,7 +32,7 @@ def rerun_arguments(argv: Sequence[str]) -> list[str]:
         raise Answer(HELP)
     if not argv or argv[0].startswith("-"):
         raise CannotRerun("rerun needs the id of a run: tfrun rerun ID [flags]")
-    run = Store(place(os.environ)).find(argv[0])
+    run = Store(runs_root(os.environ)).find(argv[0])
     found = joined(_arguments_of(run), argv[1:])
     try:
         os.chdir(run.about["cwd"])

@@ -84,7 +84,7 @@ def with_entry(jobs: Sequence[Job], given: Mapping[str, Any]) -> Sequence[Job]:
     if not called:
         problem = f"{given['entry']!r} is called by no task: each has its own command, or serves"
         raise SpecError(None, "entry", problem)
-    return [job.but(cmd=command) if job in called else job for job in jobs]
+    return [job.replace(cmd=command) if job in called else job for job in jobs]
 
 
 def _refuse_without_entry(given: Mapping[str, Any]) -> None:

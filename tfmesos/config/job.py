@@ -15,10 +15,10 @@ from ..errors import SpecError
 from ..record import Record
 from .constraints import parse as parse_constraint
 from .constraints import parse_all
+from .exec_limits import long_argument, wrong_name
 from .failures import policy_word
 from .restarts import Often, parse_codes, parse_limit
 from .setting import how_often, image_name
-from .sizes import long_argument, wrong_name
 from .units import SIZE, mebibytes
 
 DEFAULT_CPUS = 1.0
@@ -323,7 +323,7 @@ class Task(Record):
         return self.job.task_type
 
     @property
-    def is_aside(self) -> bool:
+    def is_auxiliary(self) -> bool:
         """Does it only stand by? Then the run goes on whatever becomes of it."""
         return self.job.task_type == TENSORBOARD
 

@@ -48,7 +48,7 @@ def _numbered(jobs: Sequence[Job]) -> list[Job]:
         if job.num + before > 1 and job.task_type in SINGLE_TYPES:
             problem = f"{job.task_type!r} is that of a task already, and TensorFlow knows one"
             raise SpecError(job.name, "task_type", problem)
-        numbered.append(job.but(type_offset=before))
+        numbered.append(job.replace(type_offset=before))
         taken[job.task_type] += job.num
     return numbered
 
@@ -78,4 +78,4 @@ def constrained(jobs: Sequence[Job], given: Any) -> list[Job]:
             raise SpecError(None, "constraints", problem)
         for job in added if name is None else [name]:
             added[job].append(constraint)
-    return [job.but(constraints=added[job.name]) for job in jobs]
+    return [job.replace(constraints=added[job.name]) for job in jobs]

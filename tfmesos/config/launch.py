@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from ..errors import SpecError
 from ..record import NOTHING, Record
+from .exec_limits import large_environment, wrong_name
 from .failures import DEFAULT_GRACE
 from .job import Job, Task
 from .jobs import tasks_of
@@ -20,7 +21,6 @@ from .restarts import USUAL_RESTARTS, RestartPolicy
 from .secret import Secret, TaskSecrets
 from .settings import DEFAULTS
 from .shipping import Ship
-from .sizes import large_environment, wrong_name
 from .task_choice import EVERY_TASK, TaskChoice
 from .volumes import Volume
 
@@ -135,7 +135,7 @@ class LaunchConfig(Record):
             problem = "'all' cannot be combined with a local chief: it is not started again"
             raise SpecError(None, "restart_policy", problem)
         self._check_ship()
-        if self.tensorboard_stays and not any(task.is_aside for task in self.tasks):
+        if self.tensorboard_stays and not any(task.is_auxiliary for task in self.tasks):
             raise SpecError(None, "tensorboard_stays", "needs a TensorBoard, and there is none")
         if self.bring and not self.record:
             problem = "needs the record of the run, which the files become a part of"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from ..errors import SpecError
-from .sizes import long_argument
+from .exec_limits import long_argument
 
 
 def parse_extra_config(value: object) -> tuple[str | None, str | None]:

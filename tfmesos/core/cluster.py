@@ -51,5 +51,6 @@ class Cluster:
         if self.is_ready or not self._members.all_at_least(Stage.READY):
             return []
         self.is_ready = True
-        aside = {other.task.type for other in self._members.aside}
-        return [AnnounceReady({name: at for name, at in self.spec.items() if name not in aside})]
+        auxiliary = {other.task.type for other in self._members.auxiliary}
+        spec = {name: at for name, at in self.spec.items() if name not in auxiliary}
+        return [AnnounceReady(spec)]

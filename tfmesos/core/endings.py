@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from ..errors import CANNOT_UNPACK, EVICTED, LAUNCHER_LOST, OLD_PYTHON, RUNNER_EXITS
 from ..record import Record
-from ..text import agreeing, shortened, some
+from ..text import agreeing, join_names, shortened
 from . import events as happened
 from .actions import Action, Kill, Say
 from .outcome import Ending
@@ -36,7 +36,7 @@ class End(Record):
     tail: tuple[str, ...] = ()
     is_lost: bool = False  # its node failed it, not its command
     is_hopeless: bool = False  # another attempt would end the same
-    is_passing: bool = False  # its node will be able to take it in a moment
+    is_transient: bool = False  # its node will be able to take it in a moment
     was_stopped: bool = False  # by us
     is_reported: bool = False  # by its runner, who knows best
 
@@ -58,7 +58,7 @@ class End(Record):
         """In words; of an auxiliary task with its last line, unless it ended so *earlier*."""
         task, last = self.member.task, self.tail[-1:]
         is_old = any(one.task == task and one.tail[-1:] == last for one in earlier)
-        if not task.is_aside or is_old:
+        if not task.is_auxiliary or is_old:
             return self.sentence(had_started)
         return self.with_last_line(had_started)
 
@@ -166,7 +166,7 @@ class Endings:
         one = self._unconfirmed.get(member)
         if one and one.is_of_engine and one.until is not None:
             sooner = min(one.until, now + SECOND_REPORT)
-            self._unconfirmed[member] = one.but(until=sooner, is_cut_off=True)
+            self._unconfirmed[member] = one.replace(until=sooner, is_cut_off=True)
         elif not self._is_reported(member):
             self._out_of_touch.setdefault(member, now)
 
@@ -184,7 +184,7 @@ class Endings:
             return
         for other, one in self._unconfirmed.items():
             if one.is_held_back:
-                self._unconfirmed[other] = one.but(until=one.end.at)
+                self._unconfirmed[other] = one.replace(until=one.end.at)
 
     def hold_back(self, end: End, now: float) -> Say | None:
         """Let a failure wait that a task out of touch may be the cause of, and say so."""
@@ -193,7 +193,7 @@ class Endings:
         if end.code == 0 or end.is_lost or not missed:
             return None
         self._unconfirmed[member] = Unconfirmed(end, now + OUT_OF_TOUCH, is_held_back=True)
-        names = some([f"{m.task.name} on {m.hostname}" for m in missed])
+        names = join_names([f"{m.task.name} on {m.hostname}" for m in missed])
         are = agreeing(len(missed), "is", "are")
         text = f"{member.task.name} {end.reason} while {names} {are} out of touch"
         return Say(f"{text}: waiting to see who failed first", "warning")
@@ -202,7 +202,7 @@ class Endings:
         """It is heard now, so its engine may lose sight of it for as long as that lasts."""
         one = self._unconfirmed.get(member)
         if one and one.is_partition:
-            self._unconfirmed[member] = one.but(until=None)
+            self._unconfirmed[member] = one.replace(until=None)
 
     # What the engine says
 
@@ -264,9 +264,9 @@ class Endings:
         if not end.reason.startswith(EVICTED):
             return end
         if drained := self._drained.get(end.member):
-            return end.but(reason=drained.reason, is_lost=drained.is_lost)
+            return end.replace(reason=drained.reason, is_lost=drained.is_lost)
         if of_engine.is_lost:
-            return of_engine.but(tail=end.tail, is_reported=True)
+            return of_engine.replace(tail=end.tail, is_reported=True)
         return end
 
     def _end(self, member: Member, event: happened.TaskEnded, at: float) -> End:
@@ -285,7 +285,7 @@ class Endings:
             is_hopeless=event.is_hopeless
             or code == CANNOT_UNPACK
             or (self._nodes_alike and no_python),
-            is_passing=event.is_passing,
+            is_transient=event.is_transient,
             was_stopped=event.was_killed and member not in self._drained,
         )
 
@@ -303,7 +303,8 @@ class Endings:
         at = one.end.at if one and not one.is_partition else now
         self._found(member)
         if one and one.stops_runner and event.was_stopped:
-            return one.end.but(tail=event.tail, is_reported=True), []  # it ended for that reason
+            # It ended for that reason:
+            return one.end.replace(tail=event.tail, is_reported=True), []
         end = End(
             member,
             event.code,

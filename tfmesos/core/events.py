@@ -82,7 +82,7 @@ class TaskEnded(Event):
     reason: str  # the rest of a sentence about the task
     is_lost: bool = False  # did its node fail it, whatever its command did?
     was_killed: bool = False  # because we asked for it, most likely
-    is_passing: bool = False  # its node will be able to take it in a moment
+    is_transient: bool = False  # its node will be able to take it in a moment
     is_hopeless: bool = False  # another attempt would end the same
 
 

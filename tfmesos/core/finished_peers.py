@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..text import some
+from ..text import join_names
 from .actions import Say
 from .hangs import Hangs
 from .tasks import Member, Stage, Tasks
@@ -41,12 +41,12 @@ class FinishedPeers:
         """Called at the deadline."""
         finished = self._finished()
         self._told = {member.task_id for member in finished}
-        ended = some([f"{m.task.name} ({m.ending.reason})" for m in finished if m.ending])
-        running = some([member.task.name for member in self._awaited()])
+        ended = join_names([f"{m.task.name} ({m.ending.reason})" for m in finished if m.ending])
+        running = join_names([member.task.name for member in self._awaited()])
         silent = f"still running, without output for {SILENT_FOR:g} s: {running}"
         hint = "a task that waits for a finished one hangs"
         return [Say(f"finished: {ended}; {silent} ({hint})", "notice")]
 
     def _finished(self) -> list[Member]:
         ended = [member for member in self._members if member.stage is Stage.ENDED]
-        return [m for m in ended if m.task.job.cmd is not None and not m.task.is_aside]
+        return [m for m in ended if m.task.job.cmd is not None and not m.task.is_auxiliary]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..errors import Hung
-from ..text import agreeing, some
+from ..text import agreeing, join_names
 from .actions import Say
 from .tasks import Member
 
@@ -65,7 +65,7 @@ class Hangs:
         awaited = self._awaited()
         if not (hung := self._hung(awaited, now)):
             return self._notice(awaited, now), None
-        names, how_long = some([member.task.name for member in hung]), f"{self._timeout:g} s"
+        names, how_long = join_names([member.task.name for member in hung]), f"{self._timeout:g} s"
         they_are = agreeing(len(hung), "it is", "they are")
         said = Say(f"no output of {names} for {how_long}; what {they_are} doing:", "warning")
         who = f"{names} wrote nothing" if self._of_any else "no task wrote anything"
@@ -82,7 +82,7 @@ class Hangs:
         if not (silent := self._to_be_named(awaited, now)):
             return []
         (first, seconds), *others = silent
-        names = some([member.task.name for member, _ in silent])
+        names = join_names([member.task.name for member, _ in silent])
         where = "" if others else f" on {first.hostname}"
         text = f"{names}: no output for {seconds // 60:g} min, still running{where}"
         return [Say(text, "notice")]

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from ..config.job import Task
 from ..errors import Interrupted, ResourcesError, TFMesosError
 from . import actions as do
-from . import aside
+from . import auxiliary
 from . import events as happened
 from .actions import Action
 from .avoided_nodes import AvoidedNodes
@@ -169,7 +169,7 @@ class Lifecycle:
             self._stopwatch.lap("starting the tasks", now)
         if self.phase not in (Phase.RUNNING, Phase.STAYING):
             return []
-        return [*aside.announce(member), *announced]
+        return [*auxiliary.announce(member), *announced]
 
     def _wait_deadline(self) -> float | None:
         return self._wait.deadline if self._placing.is_waited_for(self.phase) else None
@@ -226,8 +226,8 @@ class Lifecycle:
         if self.phase not in (Phase.STARTING, Phase.RUNNING):
             return todo
         restart = self._restarts.grant(end, had_started)
-        if restart is None and end.member.task.is_aside:
-            return [*todo, aside.give_up(end, had_started), *self._start_when_complete()]
+        if restart is None and end.member.task.is_auxiliary:
+            return [*todo, auxiliary.give_up(end, had_started), *self._start_when_complete()]
         if restart is None:
             assert end.member.ending is not None
             return [*todo, *self._stop(Outcome.of_failure(end.member.ending), now)]
@@ -251,12 +251,12 @@ class Lifecycle:
             self._restarted.append(member.ending)
         if restart.of_all:
             return [said, *self._restart_all(restart.pause, now)]
-        if restart.elsewhere or ((not had_started or end.is_lost) and not end.is_passing):
+        if restart.elsewhere or ((not had_started or end.is_lost) and not end.is_transient):
             self._avoided_nodes.failed(member.node, now, at_once=restart.elsewhere)
         member.near = restart.near(end, had_started, now)
         self.members.move(member, Stage.PAUSING)
         self._restarts.schedule(member, now + restart.pause)
-        if self.phase is Phase.RUNNING and not member.task.is_aside:
+        if self.phase is Phase.RUNNING and not member.task.is_auxiliary:
             self._wait.begin(now)
         return [said, do.Refuse(member.task_id), *self._launch_again(now)]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..text import some
+from ..text import join_names
 from .actions import Say
 from .events import NodeLost, NodeWanted
 from .tasks import Tasks
@@ -10,7 +10,7 @@ from .tasks import Tasks
 
 def node_warning(event: NodeLost | NodeWanted, members: Tasks) -> list[Say]:
     """Nothing if none of the tasks lives."""
-    names = some(members.named(event.task_ids))
+    names = join_names(members.named(event.task_ids))
     if not names:
         return []
     if isinstance(event, NodeLost):

@@ -13,7 +13,7 @@ from .tasks import Member
 
 LONGEST_PAUSE = 30.0  # seconds
 OLD_PLACE_ONLY = 10.0  # seconds for which only its old place will do for a restarted task
-PASSING_FOR = 60.0  # seconds after which what should pass by itself is a failure after all
+TRANSIENT_FOR = 60.0  # seconds after which what should pass by itself is a failure after all
 PASSING_PAUSES = (1.0, 2.0, 4.0, 8.0)  # seconds; the last of them from then on
 
 
@@ -70,7 +70,7 @@ class Restarts:
         if self.is_requested(end.member.task_id):
             elsewhere = self._requested.pop(end.member.task_id)
             return Restart(False, 0, self._policy.limit, 0.0, True, elsewhere)
-        if end.is_passing and not had_started:
+        if end.is_transient and not had_started:
             return self._wait_out(end)
         policy = self._policy_of(end)
         of_all = had_started and policy.after_start == "all"
@@ -88,10 +88,10 @@ class Restarts:
     def _wait_out(self, end: End) -> Restart | None:
         """Nobody is to blame as long as it does not go on."""
         met = self._passing.setdefault(end.member.task.name, [])
-        if met and end.at - met[-1] > PASSING_FOR:
+        if met and end.at - met[-1] > TRANSIENT_FOR:
             met.clear()  # that was another time
         met.append(end.at)
-        if met[-1] - met[0] > PASSING_FOR:
+        if met[-1] - met[0] > TRANSIENT_FOR:
             return None
         pause = PASSING_PAUSES[min(len(met), len(PASSING_PAUSES)) - 1]
         return Restart(False, 0, self._policy.limit, pause)
@@ -118,7 +118,7 @@ class Restarts:
 def _is_worth_it(end: End, policy: RestartPolicy) -> bool:
     if policy.after_start == "never" or end.member.is_local:
         return False
-    if end.member.task.is_aside and end.code in NO_SUCH_PROGRAM:
+    if end.member.task.is_auxiliary and end.code in NO_SUCH_PROGRAM:
         return False  # it is not installed there, and will not be in a moment
     return end.is_lost or end.code in policy.codes
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ..config.failures import DEFAULT_GRACE
 from ..errors import Interrupted
-from ..text import some
+from ..text import join_names
 from .actions import Action, Kill, Refuse, Say, StopPlacing, StopRunner
 from .outcome import Ending, Outcome
 from .phases import Phase
@@ -41,8 +41,8 @@ class Stopping:
         """Those that are not ended with the others, but later: once, and not after a Ctrl-C."""
         stays = self._stays and not isinstance(outcome.error, Interrupted)
         begun = (Stage.STARTED, Stage.READY)
-        aside = [member for member in self._members.aside if member.stage in begun]
-        self._kept = aside if stays else []
+        auxiliary = [member for member in self._members.auxiliary if member.stage in begun]
+        self._kept = auxiliary if stays else []
 
     @property
     def keeps_any(self) -> bool:
@@ -63,7 +63,7 @@ class Stopping:
     def say_staying(self) -> list[Action]:
         self._stays = False
         ready = [member for member in self._kept if member.stage is Stage.READY]
-        where = some([f"http://{member.address}" for member in ready])
+        where = join_names([f"http://{member.address}" for member in ready])
         how = self.outcome.error or "the run has succeeded"
         board = f"TensorBoard stays at {where}" if ready else "TensorBoard is starting and stays"
         return [Say(f"{how}; {board} until Ctrl-C or tfrun stop", "notice")]
@@ -105,7 +105,7 @@ class Stopping:
     def summary(self) -> str:
         """Who is still being stopped, in words; empty if nobody is."""
         live = [member.task.name for member in self._members if member.is_live]
-        return f"stopping {some(live)}" if live else ""
+        return f"stopping {join_names(live)}" if live else ""
 
     def wait_for_output(self, now: float, is_bringing: bool = False) -> None:
         """The commands have ended by then; their last lines and their end come when taken.
@@ -134,7 +134,7 @@ class Stopping:
     def ended(self, times: tuple[tuple[str, float], ...], restarted: Iterable[Ending]) -> Outcome:
         """The outcome with all that is known at the end."""
         cause = self.outcome.cause
-        return self.outcome.but(
+        return self.outcome.replace(
             others=self._members.failures_besides(cause),
             unstopped=tuple(m.task.name for m in self._members if m.is_live),
             times=times,

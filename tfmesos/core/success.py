@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from ..config.failures import DEFAULT_EVALUATOR_GRACE
 from ..config.job import DECIDING_TYPES, EVALUATOR, Task
 from ..config.task_choice import TaskChoice
-from ..text import agreeing, some
+from ..text import agreeing, join_names
 from .actions import Say
 from .phases import Phase
 from .tasks import Member, Stage
@@ -82,12 +82,12 @@ def _evaluators(members: Iterable[Member]) -> list[Member]:
 
 
 def _names(members: list[Member]) -> str:
-    return some([member.task.name for member in members])
+    return join_names([member.task.name for member in members])
 
 
 def deciding(tasks: Sequence[Task], chosen: TaskChoice | None) -> set[Task]:
     """Those whose success is the success of the run: the chief, else the workers, else all."""
-    commands = {task for task in tasks if task.job.cmd is not None and not task.is_aside}
+    commands = {task for task in tasks if task.job.cmd is not None and not task.is_auxiliary}
     if chosen is not None:
         return {task for task in commands if task in chosen}
     for name in DECIDING_TYPES:

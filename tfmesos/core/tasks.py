@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from ..config.job import Task
-from ..text import some
+from ..text import join_names
 from .actions import Near, Wanted
 from .events import Placed
 from .outcome import Ending
@@ -63,7 +63,7 @@ class Tasks:
         self._by_id = {member.task_id: member for member in self._members}
         self._count = Counter({Stage.WAITING: len(tasks)})
         self.lingering: set[str] = set()  # attempts that have ended, but whose runner lives
-        self.aside = [member for member in self._members if member.task.is_aside]
+        self.auxiliary = [member for member in self._members if member.task.is_auxiliary]
 
     def __len__(self) -> int:
         return len(self._members)
@@ -164,7 +164,7 @@ class Tasks:
     def still_running(self) -> str:
         """In words."""
         live = [member.task.name for member in self if member.is_live]
-        return f"still running: {some(live)}" if live else "all its tasks have ended"
+        return f"still running: {join_names(live)}" if live else "all its tasks have ended"
 
     @property
     def with_runner(self) -> int:
@@ -177,20 +177,20 @@ class Tasks:
     @property
     def is_complete(self) -> bool:
         """Has everybody a runner, but for those that the run goes on without?"""
-        without = sum(member.stage is Stage.ENDED for member in self.aside)
+        without = sum(member.stage is Stage.ENDED for member in self.auxiliary)
         return self.with_runner == len(self) - without
 
     def any_at(self, stage: Stage) -> bool:
         return self._count[stage] > 0
 
     def all_at_least(self, stage: Stage) -> bool:
-        """Those aside are waited for by nobody."""
+        """Nobody waits for auxiliary ones."""
         earlier = sum(self._count[one] for one in Stage if one < stage)
-        return earlier == sum(member.stage < stage for member in self.aside)
+        return earlier == sum(member.stage < stage for member in self.auxiliary)
 
     def failures_besides(self, cause: Ending | None) -> tuple[Ending, ...]:
-        """How the others ended that failed by themselves, the earliest first; not those aside."""
-        members = [member for member in self if not member.task.is_aside]
+        """How others failed by themselves, the earliest first; without auxiliary tasks."""
+        members = [member for member in self if not member.task.is_auxiliary]
         endings = [m.ending for m in members if m.ending and m.ending.code]
         others = [end for end in endings if end is not cause and not end.was_stopped]
         return tuple(sorted(others, key=lambda ending: ending.at))
@@ -199,6 +199,6 @@ class Tasks:
         """The cluster spec: task type to the addresses of its tasks."""
         spec: dict[str, list[str]] = {}
         for member in self:
-            if member.address or not member.task.is_aside:
+            if member.address or not member.task.is_auxiliary:
                 spec.setdefault(member.task.type, []).append(member.address)
         return spec

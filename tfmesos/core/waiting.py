@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import EngineError, ResourcesError, StartTimeout, TFMesosError
-from ..text import agreeing, count, some
+from ..text import agreeing, count, join_names
 from .actions import Say
 from .tasks import Stage, Tasks
 
@@ -74,7 +74,7 @@ class Wait:
             return f"{placed} of {count(total, 'task')} placed; {self.reason}"
         if pausing := [m.task.name for m in self._members if m.stage is Stage.PAUSING]:
             are = agreeing(len(pausing), "is", "are")
-            return f"waiting a moment before {some(pausing)} {are} launched again"
+            return f"waiting a moment before {join_names(pausing)} {are} launched again"
         launched = [m for m in self._members if m.stage is Stage.LAUNCHED]
         missing = [f"{m.task.name} on {m.hostname}" for m in launched]
-        return f"waiting for {some(missing)} to report to the launcher"
+        return f"waiting for {join_names(missing)} to report to the launcher"

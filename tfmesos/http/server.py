@@ -177,7 +177,7 @@ async def _next_request(connection: Connection) -> Request | None:
 
 
 def _last(answer: Answer) -> Answer:
-    return answer.but(headers={**answer.headers, "Connection": "close"})
+    return answer.replace(headers={**answer.headers, "Connection": "close"})
 
 
 async def _send(connection: Connection, answer: Answer, method: str = "GET") -> None:

@@ -49,7 +49,7 @@ class Inputs:
         except SpecError as error:
             raise self.located(error) from None
         remarks = self._file.remarks if self._file else ()
-        return config.but(warnings=(*config.warnings, *remarks))
+        return config.replace(warnings=(*config.warnings, *remarks))
 
     def as_tfjob(self) -> str | None:
         """The document in the words of the job file, if that is a TFJob."""

@@ -13,8 +13,8 @@ import stat
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..config.exec_limits import large_environment
 from ..config.secret import Secret, TaskSecrets
-from ..config.sizes import large_environment
 from ..errors import SpecError, UnreadableFile
 from ..node.task import kerberos
 from ..plain_file import beginning

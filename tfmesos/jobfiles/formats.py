@@ -57,6 +57,6 @@ def translate(tree: Tree, beside: Beside = NOTHING_BESIDE) -> Translation:
         if reader is None:
             return Translation(checked(tree.value))
         found = reader.to_ours(tree.value, beside)
-        return found.but(document=checked(found.document))
+        return found.replace(document=checked(found.document))
     except JobFileError as error:
         raise tree.locate(error.key, error.problem) from None

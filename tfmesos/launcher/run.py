@@ -76,7 +76,7 @@ class Run:
         """
         self._observer = observer or Observer()
         every = progress_every(config, console, self._observer)
-        self.config = config.but(progress_every=every)
+        self.config = config.replace(progress_every=every)
         self._console = console
         self._on_ready = on_ready
         self._on_failure = on_failure if config.has_servers else None
@@ -175,7 +175,7 @@ class Run:
         error = self._brought.error()
         if error is not None and not outcome.ok:
             self._console.say(str(error), "warning")
-        return outcome.but(error=error) if outcome.ok and error else outcome
+        return outcome.replace(error=error) if outcome.ok and error else outcome
 
     # Setting up
 
@@ -318,8 +318,8 @@ class Run:
             return outcome
         cause = await self._driver.explain(outcome.cause)
         if not cause.is_reported:
-            cause = cause.but(tail=joined(self._listener.last_lines(cause.task_id), cause.tail))
-        return outcome.but(cause=cause)
+            cause = cause.replace(tail=joined(self._listener.last_lines(cause.task_id), cause.tail))
+        return outcome.replace(cause=cause)
 
     async def _with_all_output(self, outcome: Outcome) -> Outcome:
         """Show what tasks have written that ended, or say that it is missing."""
@@ -329,7 +329,7 @@ class Run:
             missing = MissingOutput(self._listener, self._driver, self._console.say, names)
             await self.stop_requests.unless_cut(missing.fetch(wanted, self._view.output))
         except Interrupted as stop:
-            return outcome if outcome.error else outcome.but(error=stop)
+            return outcome if outcome.error else outcome.replace(error=stop)
         return outcome
 
     # Doing

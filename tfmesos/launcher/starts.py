@@ -39,7 +39,7 @@ class Starts:
         self._is_running = is_running
 
     def begin(self, start: Start) -> None:
-        self._start(start.but(tasks=start.tasks[:STARTS]))
+        self._start(start.replace(tasks=start.tasks[:STARTS]))
         if len(start.tasks) > STARTS:
             self._spawn(self._start_rest(start))
 
@@ -49,7 +49,7 @@ class Starts:
             await asyncio.sleep(BETWEEN_STARTS if kind_of(self._config).is_here else 0)
             if not self._is_running():
                 return
-            self._start(start.but(tasks=start.tasks[at : at + STARTS]))
+            self._start(start.replace(tasks=start.tasks[at : at + STARTS]))
 
     def _start(self, start: Start) -> None:
         remote: list[tuple[str, Task]] = []

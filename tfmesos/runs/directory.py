@@ -12,7 +12,7 @@ from typing import Any
 from ..json_types import Json
 from ..record import Record
 from ..shared import json_reader
-from ..text import count, some
+from ..text import count, join_names
 from .launcher_process import LauncherProcess
 from .values import from_json
 
@@ -32,7 +32,7 @@ class Missing(Record):
     def __str__(self) -> str:
         tasks = [f"{count(number, 'line')} of {name}" for name, number in self.lines.items()]
         return f"the record is not complete ({self.why})" + (
-            f": it lacks {some(tasks, most=8)}" if tasks else ""
+            f": it lacks {join_names(tasks, most=8)}" if tasks else ""
         )
 
 

@@ -25,7 +25,7 @@ from .control import Control
 from .output_files import OutputFiles
 from .prune import prune_when_due
 from .recorder import Recorder
-from .store import Store, Unsafe, has_place, place
+from .store import Store, Unsafe, expects_records, runs_root
 
 _ID_CHARACTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # 32, none that looks like another
 
@@ -58,14 +58,14 @@ class Recording:
         """
         self.id = new_id()
         self._console = console
-        self._store = Store(place(os.environ))
+        self._store = Store(runs_root(os.environ))
         self._outcome: Outcome | None = None
         self._files = self._open_files(config.output_dir) if config.output_dir else None
         self._brings = bool(config.bring)
         self._recorder: Recorder | None = None
         if config.record:
             try:
-                self._check_place(needed_by)
+                self._check_root(needed_by)
                 begins = about("", config, argv, arguments, os.getcwd(), time.time(), shown)
                 self._recorder = self._open(begins)
             except OSError as error:
@@ -81,10 +81,10 @@ class Recording:
         self._console.recorded_as = self.id
         return recorder
 
-    def _check_place(self, needed_by: str) -> None:
+    def _check_root(self, needed_by: str) -> None:
         """What lies in an unsafe place is not found again; in a container that may not matter."""
         try:
-            self._store.check_place()
+            self._store.check_root()
         except Unsafe as error:
             if needed_by:
                 self._do_without(str(error), needed_by)
@@ -95,7 +95,7 @@ class Recording:
         if needed_by:
             way_out = "set XDG_STATE_HOME to a directory of yours"
             raise NotRecorded(f"{needed_by} needs the record of the run: {why}; {way_out}")
-        level = "warning" if has_place(os.environ) else "info"
+        level = "warning" if expects_records(os.environ) else "info"
         self._warn(f"the run is not recorded: {why}", level)
 
     def _open_files(self, directory: str) -> OutputFiles:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..errors import TFMesosError
 from ..private_directory import make_private, weakness, weakness_of
-from ..text import some, suggestion
+from ..text import join_names, suggestion
 from .directory import RunDirectory
 
 
@@ -29,7 +29,7 @@ class Unsafe(TFMesosError):
     exit_code = 77  # EX_NOPERM
 
 
-def place(environ: Mapping[str, str]) -> Path:
+def runs_root(environ: Mapping[str, str]) -> Path:
     """The directory of all runs: below the user's state directory, as XDG names it."""
     state = environ.get("XDG_STATE_HOME", "")
     if not os.path.isabs(state):
@@ -37,7 +37,7 @@ def place(environ: Mapping[str, str]) -> Path:
     return Path(state, "tfmesos", "runs")
 
 
-def has_place(environ: Mapping[str, str]) -> bool:
+def expects_records(environ: Mapping[str, str]) -> bool:
     """Does the user expect records? In a container many users have no directory of their own."""
     return "XDG_STATE_HOME" in environ or os.access(os.path.expanduser("~"), os.W_OK)
 
@@ -57,7 +57,7 @@ class Store:
                 continue
             return run
 
-    def check_place(self) -> None:
+    def check_root(self) -> None:
         """Raises Unsafe."""
         if why := weakness(self.root):
             raise Unsafe(f"the directory of all runs is not safe to use: {why}")
@@ -71,7 +71,7 @@ class Store:
 
         Somebody else may have written those, and what they say would be executed by a rerun.
         """
-        self.check_place()
+        self.check_root()
         try:
             found = {path: _look(path) for path in self.root.iterdir()}
         except (FileNotFoundError, NotADirectoryError):
@@ -113,6 +113,6 @@ def _look(path: Path) -> str | None:
 
 def _no_single_run(prefix: str, ids: Sequence[str], is_ambiguous: bool) -> str:
     if is_ambiguous:
-        return f"{prefix!r} is the beginning of several runs: {some(ids)}"
-    near = suggestion(prefix, ids) or (f": the last ones are {some(ids)}" if ids else "")
+        return f"{prefix!r} is the beginning of several runs: {join_names(ids)}"
+    near = suggestion(prefix, ids) or (f": the last ones are {join_names(ids)}" if ids else "")
     return f"there is no run {prefix!r}{near}"

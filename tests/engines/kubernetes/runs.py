@@ -117,7 +117,7 @@ class Run:
         began = self.now
         for at, seen, is_gone in recorded(recording):
             self.wait(max(0.0, began + at - self.now))
-            self(kubernetes.PodChanged(seen.but(name=pod)))
+            self(kubernetes.PodChanged(seen.replace(name=pod)))
             if is_gone:
                 self.gone(pod)
         return self

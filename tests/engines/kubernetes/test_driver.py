@@ -327,7 +327,7 @@ def test_the_log_of_a_task_that_could_not_report_is_read(certificate):
             ending = Ending(one.tasks[0], "node-1", 127, "ended", (), 1.0, "id-worker-0")
             explained = await one.driver.explain(ending)
             assert explained.tail == ("first", "no such file")
-            told = ending.but(is_reported=True)
+            told = ending.replace(is_reported=True)
             assert await one.driver.explain(told) == told
 
     asyncio.run(scenario())

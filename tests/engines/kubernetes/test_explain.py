@@ -40,4 +40,4 @@ def test_the_whole_sentence_is_told_once():
     assert OF_TODAY in story.news(PodChanged(seen)) and "worker-0" in story.news(
         PodChanged(PodSeen("worker-0", unschedulable="another one"))
     )
-    assert story.news(PodChanged(seen.but(name="worker-1"))) == ""
+    assert story.news(PodChanged(seen.replace(name="worker-1"))) == ""

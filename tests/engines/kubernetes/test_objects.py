@@ -44,7 +44,7 @@ def test_a_pod_is_the_golden_one():
     job = workers(2, cpus=1.5, mem=2048, gpus=1, disk=100, constraints=["hostname:UNIQUE"])
     made = config(
         job, volumes=["/data:/data:ro"], claims=["models:/models"], shm="1G", user="1000:100"
-    ).but(user="me")
+    ).replace(user="me")
     assert pod(made, avoid=["node-3"]) == json.loads(GOLDEN.read_text())
 
 
@@ -90,7 +90,7 @@ def test_gpus_have_the_name_that_the_cluster_gives_them():
 
 
 def test_labels_are_such_as_kubernetes_takes():
-    made = config(Job("a_", 1, cmd="true")).but(user="Zoë-Müller@home")
+    made = config(Job("a_", 1, cmd="true")).replace(user="Zoë-Müller@home")
     labels = pod(made)["metadata"]["labels"]
     assert labels["tfmesos/job"] == "a" and labels["tfmesos/user"] == "Zo--M-ller-home"
 

@@ -43,7 +43,7 @@ class Ledger:
 
     def _fresh(self, offer):
         self._count += 1
-        return offer.but(id=f"{offer.id}-{self._count}")
+        return offer.replace(id=f"{offer.id}-{self._count}")
 
     def _give_back(self, offer_ids):
         for offer_id in offer_ids:

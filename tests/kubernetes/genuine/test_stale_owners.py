@@ -17,7 +17,7 @@ MINE = config().user
 
 def leave(kube, name, minutes, user=MINE):
     """An owner that was renewed some *minutes* ago, with a Secret and a pod that has no node."""
-    made = config().but(user=user)
+    made = config().replace(user=user)
     last = (datetime.now(UTC) - timedelta(minutes=minutes)).strftime("%Y-%m-%dT%H:%M:%SZ")
     maps = f"{kube.path}/configmaps"
     kept = kube.user.post(maps, objects.owner(made, name, "here"))

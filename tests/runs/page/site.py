@@ -19,7 +19,7 @@ from tfmesos.runs.page.serving import listening, serving
 from tfmesos.runs.recorder import Recorder
 from tfmesos.runs.values import to_json
 
-DEAD = this_process().but(started=1)
+DEAD = this_process().replace(started=1)
 
 
 def add_run(store, name, *, launcher=DEAD, jobs=None, command=("tfrun", "--", "train"), **outcome):

@@ -24,7 +24,7 @@ def ending(index, code=1, tail=(), sandbox=""):
 
 def test_a_report_is_taken_apart_with_what_explains_it_by_itself():
     cause = ending(0, tail=TRACEBACK, sandbox="/var/sandbox")
-    outcome = Outcome.of_failure(cause).but(others=(ending(1, 7),), unstopped=("ps:0",))
+    outcome = Outcome.of_failure(cause).replace(others=(ending(1, 7),), unstopped=("ps:0",))
     lines = failure_report(outcome)
     parts = report_parts(lines)
     assert parts["headline"] == lines[0] and "worker:0 exited with 1" in lines[0]

@@ -10,9 +10,9 @@ from ...errors import TFMesosError
 from ...runs.directory import RunDirectory
 from ...runs.following import LOOK_EVERY
 from ...runs.listing import lost_words
-from ...runs.store import NoSuchRun, Store, place
+from ...runs.store import NoSuchRun, Store, runs_root
 from ...sanitize import plain
-from ...text import some
+from ...text import join_names
 from .answer import lines, say, screen
 
 UNKNOWN_END = 69  # EX_UNAVAILABLE
@@ -23,7 +23,7 @@ class NoSuchTask(TFMesosError):
 
 
 def store() -> Store:
-    return Store(place(os.environ))
+    return Store(runs_root(os.environ))
 
 
 def the_run(prefix: str) -> RunDirectory:
@@ -36,7 +36,7 @@ def living_run(prefix: str | None) -> RunDirectory:
         return the_run(prefix)
     living = [run for run in store().all() if not run.is_over]
     if len(living) != 1:
-        ids = some([run.id for run in living])
+        ids = join_names([run.id for run in living])
         problem = f"several runs are alive: {ids}" if living else "no run is alive"
         raise NoSuchRun(f"{problem}; give the ID of the run, see tfrun list")
     say(f"run {living[0].id}")
@@ -59,7 +59,7 @@ def living_or_latest(prefix: str | None) -> RunDirectory:
 def task_of(run: RunDirectory, name: str) -> str:
     there = [f"{job}:{n}" for job, number in run.jobs.items() for n in range(number)]
     if name not in [*there, *run.logged()]:
-        raise NoSuchTask(f"run {run.id} has no task {name!r}: it has {some(there, 8)}")
+        raise NoSuchTask(f"run {run.id} has no task {name!r}: it has {join_names(there, 8)}")
     return name
 
 

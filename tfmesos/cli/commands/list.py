@@ -6,7 +6,7 @@ import argparse
 import time
 
 from ...runs.listing import as_row_json, list_of
-from ...text import count, some
+from ...text import count, join_names
 from .answer import lines, narrow, out, out_json, say
 from .arguments import JSON, Argument, number, switch
 from .choice import store
@@ -36,6 +36,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         say("no run is alive" if args.running else "there is no run yet")
     if passed_over:
-        why = some([f"{run_id} {why}" for run_id, why in passed_over.items()], most=3)
+        why = join_names([f"{run_id} {why}" for run_id, why in passed_over.items()], most=3)
         say(f"{count(len(passed_over), 'run')} of {store().root} not listed: {why}")
     return 0

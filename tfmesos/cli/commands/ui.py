@@ -30,7 +30,7 @@ def open_page(args: argparse.Namespace, run_id: str | None, port: int | None = N
     from ...runs.page.serving import Page, Unshown
 
     runs = store()
-    runs.check_place()
+    runs.check_root()
     use_browser = args.browser and has_browser(os.environ)
     page = Page(runs.root, use_browser=use_browser, say=say, show=screen.out)
     try:

@@ -222,7 +222,7 @@ class KubernetesDriver:
 
     def _local_port(self, pod: NewPod) -> int | None:
         """Where a browser finds its task, if it does not find the pod."""
-        if self._links is None or not pod.task.is_aside or pod.task.job.port:
+        if self._links is None or not pod.task.is_auxiliary or pod.task.job.port:
             return None
         return self._ports.open(pod.name, self._group)
 
@@ -312,7 +312,7 @@ class KubernetesDriver:
             log.debug("no log of %s: %s", name, error)
             return ending
         lines = [line for line in text.splitlines() if line.strip()]
-        return ending.but(tail=ending.tail or tuple(lines[-TAIL:]))
+        return ending.replace(tail=ending.tail or tuple(lines[-TAIL:]))
 
     async def read(self, task_id: str, file: str) -> str:
         """A container that has ended shows no files."""

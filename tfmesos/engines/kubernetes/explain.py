@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from ...config.job import Resources, Task
-from ...text import count, some
+from ...text import count, join_names
 from .events import NodeRoom
 
 _MOST = 3  # reasons in one line
@@ -25,7 +25,7 @@ def explain(refused: Iterable[tuple[Task, str]], nodes: Sequence[NodeRoom]) -> s
 
 
 def _reason(words: str, tasks: Sequence[Task]) -> str:
-    return f"{some([task.name for task in tasks])}: {causes(words)}"
+    return f"{join_names([task.name for task in tasks])}: {causes(words)}"
 
 
 def causes(words: str) -> str:

@@ -86,7 +86,7 @@ class PodWatch:
 
     def _read(self, found: Json) -> PodSeen:
         pod = read(found)
-        return pod.but(name=pod.name.removeprefix(self._prefix))
+        return pod.replace(name=pod.name.removeprefix(self._prefix))
 
     async def _list_again(self) -> str:
         pause, clock = FIRST_PAUSE, asyncio.get_running_loop().time

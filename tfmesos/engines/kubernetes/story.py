@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...text import some
+from ...text import join_names
 from .actions import CreatePods
 from .events import NodesCounted, PodChanged
 from .pod_status import PodSeen
@@ -31,7 +31,7 @@ class KubernetesStory:
             return self._refusal(event.pod)
         if not isinstance(event, NodesCounted) or not event.nodes:
             return ""
-        return f"nodes: {some([node.name for node in event.nodes])}"
+        return f"nodes: {join_names([node.name for node in event.nodes])}"
 
     def _refusal(self, pod: PodSeen) -> str:
         """The whole sentence of the scheduler, once: that of many pods is the same."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from ...config.job import Job
 from ...config.launch import LaunchConfig
 from ...core.outcome import Ending
-from ...text import some
+from ...text import join_names
 from ..api import Context, Emit, Expect
 from . import actions as do
 from . import events as happened
@@ -68,7 +68,7 @@ class LocalDriver:
         if taken := self._claims.take(self._gpu_ids, number):
             return self._emit(happened.GpusTaken(taken))
         others = self._claims.others(self._gpu_ids)
-        held = tuple(f"{who} ({some(gpus)})" for who, gpus in _by_holder(others).items())
+        held = tuple(f"{who} ({join_names(gpus)})" for who, gpus in _by_holder(others).items())
         self._emit(happened.GpusHeld(len(self._gpu_ids) - len(others), held))
 
     def _start(self, start: do.StartTasks) -> None:
@@ -88,7 +88,7 @@ class LocalDriver:
         sandbox = self._sandboxes.get(ending.task_id)
         if sandbox is None or ending.is_reported:
             return ending
-        return ending.but(tail=_last_lines(sandbox / "stderr"))
+        return ending.replace(tail=_last_lines(sandbox / "stderr"))
 
     async def read(self, task_id: str, file: str) -> str:
         """Runners on this machine wait for us, and leave nothing in files."""

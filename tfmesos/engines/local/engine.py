@@ -13,7 +13,7 @@ from ...config.job import Task
 from ...core import events as tell
 from ...core.actions import Kill, Place, Request, Say, StopPlacing, Wanted
 from ...core.events import Event, Ticked
-from ...text import count, some
+from ...text import count, join_names
 from . import actions as do
 from . import events as happened
 from .actions import LocalAction, Seat
@@ -114,10 +114,10 @@ class LocalEngine:
             return []
         self._ask_at = now + LOOK_AGAIN * (0.5 + self._jitter())
         with_gpus = [wanted.task.name for wanted in self._wanted if wanted.task.job.gpus]
-        needs = f"{some(with_gpus)} {_need(with_gpus)} {count(self._needed, 'GPU')}"
+        needs = f"{join_names(with_gpus)} {_need(with_gpus)} {count(self._needed, 'GPU')}"
         reason = f"{needs}, {held.free} of this machine {_is(held.free)} free"
         if held.holders:
-            reason += f"; held by {some(held.holders)}"
+            reason += f"; held by {join_names(held.holders)}"
         return [tell.Waiting(0, reason)]
 
     # Tasks
@@ -182,7 +182,7 @@ class LocalStory:
 
     def news(self, event: object) -> str:
         if isinstance(event, happened.GpusTaken):
-            return f"this run has {some(event.gpu_ids)}"
+            return f"this run has {join_names(event.gpu_ids)}"
         return ""
 
     def ended(self, event: object) -> tuple[str, str] | None:

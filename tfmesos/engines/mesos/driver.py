@@ -168,7 +168,7 @@ class MesosDriver:
             # A secret for the master is not for its agents.
             tail = await sandbox.tail(agents, framework_id, ending.task_id, None, self._tls)
         place = sandbox.browse_url(agents[0], framework_id, ending.task_id)
-        return ending.but(tail=tail, sandbox=place)
+        return ending.replace(tail=tail, sandbox=place)
 
     async def read(self, task_id: str, file: str) -> str:
         """The content of *file* in the sandbox of a task; empty if it cannot be had."""

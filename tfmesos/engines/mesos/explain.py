@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ...config.constraints import Node
 from ...config.job import Resources, Task
-from ...text import agreeing, count, shortened, some
+from ...text import agreeing, count, join_names, shortened
 from .feasibility import Holder, KnownAgent
 from .placement import Placement
 from .quotas import Quota, exceeded
@@ -35,7 +35,7 @@ def explain(
     if short:
         reasons += exceeded(quotas, Resources.sum(task.job.needs for task in waiting))
     if short and holders:
-        reasons.append(f"held by {some([*map(_held, holders)], _MOST)}")
+        reasons.append(f"held by {join_names([*map(_held, holders)], _MOST)}")
     return len(waiting) - len(unplaced), "; ".join(reasons)
 
 
@@ -75,7 +75,7 @@ def _shortage(
 
 def _no_place(placement: Placement) -> str:
     if placement.without_port:
-        return f"no port is left on {some(placement.without_port, _MOST)}"
+        return f"no port is left on {join_names(placement.without_port, _MOST)}"
     return "no single agent has that left"
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from ...config.constraints import Node
 from ...config.job import Resources, Task
 from ...core.actions import Say, Wanted
-from ...text import agreeing, some
+from ...text import agreeing, join_names
 from . import old_address
 from .actions import Decline, Suppress
 from .explain import explain
@@ -191,7 +191,7 @@ class Gang:
 
 
 def _soon_gone(load: AgentLoad) -> Say:
-    names = some([seat.task.name for seat in load.seats])
+    names = join_names([seat.task.name for seat in load.seats])
     down_in = min(offer.down_in for offer in load.offers if offer.down_in is not None)
     when = f"in {down_in / 60:.0f} min" if down_in else "now"
     text = f"{load.hostname} is to be taken down for maintenance {when}"

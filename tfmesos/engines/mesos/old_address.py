@@ -15,7 +15,7 @@ def find(
     """The place of *task* at its old address, if the offers hold it."""
     here = [offer for offer in offers if offer.agent_id == agent_id]
     has_ports = any(entry.name == "ports" for offer in here for entry in offer.entries)
-    narrowed = [offer.but(entries=_narrowed(offer.entries, port)) for offer in here]
+    narrowed = [offer.replace(entries=_narrowed(offer.entries, port)) for offer in here]
     placement = place([task], narrowed, seated)
     if placement.unplaced:
         return None
@@ -23,13 +23,13 @@ def find(
     (seat,) = found.seats
     if has_ports and seat.port != port:
         return None
-    return found.but(seats=(seat.but(port=port),))
+    return found.replace(seats=(seat.replace(port=port),))
 
 
 def _narrowed(entries: Sequence[Entry], port: int) -> tuple[Entry, ...]:
     """The entries, of all ports only the one we had."""
     return tuple(
-        entry.but(ports=((port, port),), amount=1) if has_it else entry
+        entry.replace(ports=((port, port),), amount=1) if has_it else entry
         for entry in entries
         if (has_it := _holds(entry, port)) or entry.name != "ports"
     )

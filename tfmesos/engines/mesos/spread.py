@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ...config.constraints import Constraint, Node
 from ...record import Record
-from ...text import some
+from ...text import join_names
 
 _SHOWN = 5  # values named in a message
 
@@ -257,4 +257,4 @@ def _count(constraint: Constraint, nodes: Iterable[Node]) -> int:
 def _some(constraint: Constraint, nodes: Iterable[Node]) -> str:
     """A few of the values that *nodes* have."""
     values = {node.value(constraint.field) for node in nodes}
-    return some(sorted(value for value in values if value is not None), _SHOWN)
+    return join_names(sorted(value for value in values if value is not None), _SHOWN)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...text import some
+from ...text import join_names
 from .actions import Launch
 from .events import OffersReceived, TaskUpdated
 from .task_states import is_terminal
@@ -27,7 +27,7 @@ class MesosStory:
         if not isinstance(event, OffersReceived) or self._is_offered:
             return ""
         self._is_offered = True
-        return f"offers of {some(sorted({offer.hostname for offer in event.offers}))}"
+        return f"offers of {join_names(sorted({offer.hostname for offer in event.offers}))}"
 
     def ended(self, event: Any) -> tuple[str, str] | None:
         if not isinstance(event, TaskUpdated) or not is_terminal(event.state):

@@ -59,7 +59,7 @@ def is_terminal(state: str) -> bool:
     return meaning is not None and meaning.is_terminal
 
 
-def is_passing(message: str) -> bool:
+def is_transient(message: str) -> bool:
     """Is it only that the agent has not freed the GPUs yet of a task that has just ended?"""
     return re.search(r"Requested \S+ gpus but only \S+ available", message) is not None
 
@@ -118,5 +118,5 @@ def ending(task_id: str, state: str, message: str = "", reason: str = "") -> Tas
         describe(state, message, reason),
         is_lost=is_from_outside(state, reason),
         was_killed=state == "TASK_KILLED",
-        is_passing=is_passing(message),
+        is_transient=is_transient(message),
     )

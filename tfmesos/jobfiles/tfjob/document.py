@@ -175,4 +175,4 @@ def _board(part: Part, beside: Beside) -> Replica:
 def _in_image(one: Replica, image: str | None) -> Replica:
     """Servers and TensorBoard run in the image that is named for them, or in the others'."""
     has_own = image is None or (one.pod is not None and one.pod.fields.get("image"))
-    return one if has_own else one.but(more={**one.more, "image": image})
+    return one if has_own else one.replace(more={**one.more, "image": image})

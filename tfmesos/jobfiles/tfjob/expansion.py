@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ...config.sizes import MAX_STRING
+from ...config.exec_limits import MAX_STRING
 
 _REFERENCE = re.compile(r"\$(\$|\(([^)]*)\))")
 _TO_ESCAPE = re.compile(r"\$+\(|\$\$+")

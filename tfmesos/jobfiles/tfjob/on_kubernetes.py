@@ -35,7 +35,7 @@ def to_ours(tree: dict[str, Any], beside: Beside = NOTHING_BESIDE) -> Translatio
         for name, job in found.document["jobs"].items()
     }
     document, remarks = _restarting_all({**found.document, "jobs": jobs})
-    return found.but(document=document, remarks=(*found.remarks, *remarks))
+    return found.replace(document=document, remarks=(*found.remarks, *remarks))
 
 
 def _templates(tree: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

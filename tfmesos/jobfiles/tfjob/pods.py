@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ...config.sizes import MAX_ENVIRONMENT, large_environment
+from ...config.exec_limits import MAX_ENVIRONMENT, large_environment
 from ...record import NOTHING, Record
 from ..exports import SERVER_COMMAND
 from ..parts import Part
@@ -57,7 +57,7 @@ def read(template: Part, mounted: Sequence[str] = ()) -> Pod | None:
     if container is None:
         return None
     mounts = mounts_of(container, volumes, mounted)
-    return _read_container(container, *mounts).but(restart_policy=restart_policy)
+    return _read_container(container, *mounts).replace(restart_policy=restart_policy)
 
 
 def _close_spec(spec: Part) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from ...errors import FrameError, TFMesosError
 from ...private_directory import make_private
 from ...shared import wire
-from ...text import count, size_text, some
+from ...text import count, join_names, size_text
 
 KINDS = frozenset(["file", "part", "file_end"])
 LONGEST_NAME = 4096  # bytes
@@ -176,13 +176,14 @@ class Brought:
         if not files:
             return ""
         size = size_text(sum(sum(sizes.values()) for sizes in self._kept.values()))
-        return f"{count(files, 'file')} ({size}) of {some(list(self._kept))} in {self._directory}"
+        names = join_names(list(self._kept))
+        return f"{count(files, 'file')} ({size}) of {names} in {self._directory}"
 
     def error(self) -> NotBrought | None:
         if not self._problems:
             return None
         texts = [f"{task}: {name}: {why}" for (task, name), why in self._problems.items()]
-        return NotBrought(f"not brought home: {some(texts, 3)}")
+        return NotBrought(f"not brought home: {join_names(texts, 3)}")
 
 
 def is_safe(name: str) -> bool:

@@ -62,7 +62,7 @@ def runner_settings(
         "number": task.number,
         "port": port or task.job.wanted_port,
         "port_is_wish": bool(task.job.port) and not task.job.insists_on_port,
-        "is_ready_when_it_listens": task.is_aside,
+        "is_ready_when_it_listens": task.is_auxiliary,
         "env": gpus_of_seat(gpu_ids),
         "grace": runner_grace(config),
         # A pod has this time also if others have it ended, a task of Mesos may have three seconds.
@@ -70,7 +70,7 @@ def runner_settings(
         "stop_signal": config.stop_signal,
         "same_machine": kind_of(config).is_here,
         "secrets": config.secrets,
-        "bring": [] if task.is_aside else list(config.bring),
+        "bring": [] if task.is_auxiliary else list(config.bring),
         "bring_limit": config.bring_limit,
     }
 

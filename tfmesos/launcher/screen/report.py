@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from ...core.outcome import Ending, Outcome
 from ...sanitize import columns_of, plain, tidy
-from ...text import some
+from ...text import join_names
 from .hints import hint
 
 
@@ -22,12 +22,12 @@ def failure_report(outcome: Outcome, named: Callable[[str], str] = str) -> list[
     if outcome.restarted:
         lines.append(f"  restarted before it: {_named(outcome.restarted)}")
     if outcome.unstopped:
-        lines.append(f"  ended without waiting for {some(outcome.unstopped, most=8)}")
+        lines.append(f"  ended without waiting for {join_names(outcome.unstopped, most=8)}")
     return lines
 
 
 def _named(endings: Sequence[Ending]) -> str:
-    return some([f"{end.task.name} ({end.reason})" for end in endings], most=8)
+    return join_names([f"{end.task.name} ({end.reason})" for end in endings], most=8)
 
 
 def _last_lines(ending: Ending) -> list[str]:

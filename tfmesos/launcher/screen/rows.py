@@ -98,7 +98,7 @@ def _job_row(name: str, job: Sequence[Member], looks: Looks, now: float) -> Row:
 
 def _first_bar(member: Member, looks: Looks) -> ProgressBar | None:
     bar = progress_bar(looks.progress[member.task_id])
-    return bar and bar.but(words=f"{member.task.name} {bar.words}")
+    return bar and bar.replace(words=f"{member.task.name} {bar.words}")
 
 
 def _uses(usages: Sequence[Usage]) -> dict[str, str]:

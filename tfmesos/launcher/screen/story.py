@@ -11,7 +11,7 @@ from typing import Any
 from ...core import actions as do
 from ...core import events as happened
 from ...engines.api import EngineStory
-from ...text import count, some
+from ...text import count, join_names
 
 FEW = 10  # tasks that are told of one by one
 
@@ -83,7 +83,7 @@ class Story:
         lines = []
         stopped = [self._name(a.task_id) for a in actions if isinstance(a, do.StopRunner)]
         if stopped:
-            lines.append(f"stopping {some(stopped)}")
+            lines.append(f"stopping {join_names(stopped)}")
         for action in actions:
             if isinstance(action, do.Start):
                 lines.append(f"starting {count(len(action.tasks), 'task')}: each knows the others")

@@ -10,7 +10,7 @@ from functools import partial
 from .console import Console
 
 
-def heed_terminal(loop: asyncio.AbstractEventLoop, console: Console) -> None:
+def watch_terminal(loop: asyncio.AbstractEventLoop, console: Console) -> None:
     if not console.is_live:
         return
     loop.add_signal_handler(signal.SIGWINCH, console.redraw)

@@ -52,7 +52,7 @@ def _written(ship: Ship, fetched: Fetched, place: str, is_stopped: Callable[[], 
         files = [_one_written(name, at, fetched, single) for at, name in ship.files]
     except OSError as error:
         raise CannotWrite(f"no room here for what is shipped: {error.strerror}") from error
-    return ship.but(directory=code if ship.address else ship.directory, files=tuple(files))
+    return ship.replace(directory=code if ship.address else ship.directory, files=tuple(files))
 
 
 def _one_written(name: str, address: str, fetched: Fetched, place: str) -> tuple[str, str]:

@@ -92,7 +92,7 @@ class Site:
         if answer is None:
             self._admit(request.stream)
             answer = await self._own_answer(request)
-        return answer.but(headers={**HEADERS, **answer.headers})
+        return answer.replace(headers={**HEADERS, **answer.headers})
 
     async def _own_answer(self, request: Request) -> Answer:
         name = request.path.removeprefix(self._path)

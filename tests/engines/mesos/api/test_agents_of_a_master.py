@@ -65,7 +65,7 @@ def test_an_answer_that_is_too_long_is_not_waited_for():
     async def scenario():
         head = b"HTTP/1.1 200 OK\r\nContent-Length: 1400000000\r\n\r\n"
         async with MasterThatAnswersReaders(head + b" " * (MAX_ANSWER + 1)) as master:
-            patient = CALM.but(answer=600.0)
+            patient = CALM.replace(answer=600.0)
             async with Launcher(master.url, timing=patient).running() as launcher:
                 await launcher.next("SUBSCRIBED")
                 assert await launcher.client.agents() is None

@@ -176,7 +176,7 @@ def test_a_master_whose_name_does_not_exist_is_given_up_at_once(unknown):
 
 def test_a_name_is_waited_for_by_those_who_said_how_long(unknown):
     async def scenario():
-        timing = QUICK.but(await_names=True)
+        timing = QUICK.replace(await_names=True)
         failure = await Launcher(f"http://{unknown}:5050", timing=timing).failure()
         assert re.match(r"no Mesos master after \d+ attempts in 0\.\d s: ", failure)
 

@@ -189,7 +189,7 @@ def test_a_tls_port_spoken_to_without_tls_is_recognised(certificate, masters, ki
         assert failure.endswith(f" (if it speaks TLS, {WAY_TO_TLS[masters]})")
 
     async def plain_failure(address):
-        launcher = Launcher(f"http://{address}", timing=QUICK.but(answer=HANG))
+        launcher = Launcher(f"http://{address}", timing=QUICK.replace(answer=HANG))
         if masters == "election":
             launcher.client._masters = ElectionOf(address, "http")
         return await launcher.failure()

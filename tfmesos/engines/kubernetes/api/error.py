@@ -163,7 +163,7 @@ def _forbidden(message: str, question: Question) -> str:
     verb, resource, group = found.groups()
     kind = "Role" if question.namespace else "ClusterRole"
     rule = f'{{apiGroups: ["{group}"], resources: ["{resource}"], verbs: ["{verb}"]}}'
-    asked = question.but(verb=verb, resource=resource, name="").words
+    asked = question.replace(verb=verb, resource=resource, name="").words
     return f"not allowed to {asked}: a {kind} with the rule {rule} would allow it ({message})"
 
 

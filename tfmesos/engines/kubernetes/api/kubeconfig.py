@@ -44,7 +44,7 @@ def access(
     entry = config.entry("contexts", context)
     found = _access(config, context, entry, environ)
     namespace = namespace or usual_namespace or entry.text("namespace") or "default"
-    return found.but(namespace=_checked(namespace))
+    return found.replace(namespace=_checked(namespace))
 
 
 def _chosen(wanted: str, config: Kubeconfig) -> tuple[str, str]:

@@ -10,8 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.builders import workers
+from tfmesos.config.exec_limits import MAX_ENVIRONMENT, MAX_STRING
 from tfmesos.config.job import Job
-from tfmesos.config.sizes import MAX_ENVIRONMENT, MAX_STRING
 from tfmesos.errors import SpecError
 from tfmesos.inputs.launch_config import make_config
 from tfmesos.launcher.links.messages import MAX_COMMAND, runner_command, stub_settings

@@ -10,7 +10,7 @@ from .tasks import Member
 def announce(member: Member) -> list[Action]:
     """It answers. Of all other tasks nothing is said."""
     where = f"TensorBoard is at http://{member.address}"
-    return [Say(where, "notice")] if member.task.is_aside else []
+    return [Say(where, "notice")] if member.task.is_auxiliary else []
 
 
 def give_up(end: End, had_started: bool) -> Say:
