@@ -16,7 +16,7 @@ BASE ?= python:$(shell $(BIN)/python -c 'import sys; print("%d.%d" % sys.version
 ROOMS := $(patsubst tfmesos/%/__init__.py,tests/%,$(wildcard tfmesos/*/__init__.py))
 UNIT_TESTS := $(wildcard tests/test_*.py $(ROOMS))
 
-.PHONY: demo test test-fast bench torch frameworks chaos fuzz mutants check docs format clean image
+.PHONY: demo test test-fast bench torch frameworks chaos fuzz mutants check docs format clean image release
 
 demo: $(VENV)/installed-for-demo
 	cd examples/mnist && $(CURDIR)/$(BIN)/tfrun -w 2 -s 1 -- $(CURDIR)/$(BIN)/python mnist_replica.py \
@@ -94,6 +94,10 @@ image: $(BIN)/python
 		--tag $(IMAGE) docker
 	rm -rf docker/wheels
 
+# A source distribution and a wheel in dist/, checked and tried: docs/releasing.rst.
+release: $(VENV)/installed-for-release
+	misc/release.sh
+
 clean:
 	rm -rf $(VENV) build dist mutants *.egg-info docker/wheels docs/_build docs/_generated
 
@@ -114,6 +118,10 @@ $(VENV)/installed-for-bench: $(BIN)/python setup.py
 $(VENV)/installed-for-docs: $(BIN)/python setup.py
 	@echo "installing tfmesos and Sphinx into $(VENV); the first time this takes a minute"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	@touch $@
+
+$(VENV)/installed-for-release: $(BIN)/python setup.py
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[release]'
 	@touch $@
 
 $(VENV)/installed-for-mutants: $(VENV)/installed-for-tests setup.py
