@@ -33,7 +33,7 @@ DOCS = ["furo", "sphinx"]
 setup(
     name="tfmesos",
     version=ABOUT["__version__"],
-    description="Run distributed TensorFlow on Kubernetes, Apache Mesos or this machine, with one command",
+    description="Run distributed TensorFlow on Kubernetes, Mesos or this machine with one command",
     long_description=(HERE / "README.rst").read_text(),
     long_description_content_type="text/x-rst",
     author="the tfmesos authors",

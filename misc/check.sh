@@ -6,4 +6,5 @@ BIN=.venv/bin
 "$BIN/ruff" format --check .
 "$BIN/ruff" check .
 "$BIN/mypy"
+misc/words.sh
 misc/docs.sh

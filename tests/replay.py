@@ -11,7 +11,7 @@ from tfmesos.launcher.deciders import Deciders
 
 
 class Run:
-    """All that decides about a run on a Mesos, a clock, and short words for what can happen."""
+    """All that decides about a run on Mesos, a clock, and short words for what can happen."""
 
     def __init__(self, *jobs, jitter=lambda: 0.5, **options):
         self.now = 0.0

@@ -91,5 +91,5 @@ def test_settings_by_position_are_not_given_twice_nor_one_too_many(positional, n
 
 
 def test_a_misspelt_setting_is_named_with_the_nearest_right_one():
-    with pytest.raises(SpecError, match=r"^hang_timeot is no setting .* mean hang_timeout\?$"):
+    with pytest.raises(SpecError, match=r"^hang_timeot is not a setting: .* mean hang_timeout\?$"):
         TFMesosScheduler(workers(1), hang_timeot=3)

@@ -27,7 +27,7 @@ def test_a_wrong_flag_is_one_line_with_the_nearest_right_one(wrong, right, capsy
     with pytest.raises(SystemExit) as caught:
         parse(["-w", "1", wrong, "--", "true"])
     name = wrong.partition("=")[0]
-    line = f"tfrun: {name} is no flag of tfrun: did you mean {right}? (see tfrun --help)\n"
+    line = f"tfrun: {name} is not a flag of tfrun: did you mean {right}? (see tfrun --help)\n"
     assert (caught.value.code, capsys.readouterr().err) == (2, line)
 
 
@@ -35,7 +35,7 @@ def test_a_flag_that_looks_like_none_is_just_named(capsys):
     with pytest.raises(SystemExit):
         parse(["--frobnicate", "--", "true"])
     assert capsys.readouterr().err == (
-        "tfrun: --frobnicate is no flag of tfrun (see tfrun --help)\n"
+        "tfrun: --frobnicate is not a flag of tfrun (see tfrun --help)\n"
     )
 
 

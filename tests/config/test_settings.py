@@ -179,8 +179,8 @@ def test_an_empty_text_is_as_good_as_none(setting):
         ("hang_timeout", [5], "must be above 0, got [5]"),
         ("env", ["X=1"], "must be a dict, got ['X=1']"),
         ("forward_addresses", 5, "must be a dict, got 5"),
-        ("hang_timeot", 3, "is no setting of a run: did you mean hang_timeout?"),
-        ("frobnicate", 3, "is no setting of a run"),
+        ("hang_timeot", 3, "is not a setting: did you mean hang_timeout?"),
+        ("frobnicate", 3, "is not a setting"),
     ],
 )
 def test_a_wrong_setting_is_named_with_its_problem(field, value, problem):

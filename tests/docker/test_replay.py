@@ -27,7 +27,7 @@ def volume():
     "scenario",
     [
         # Left out: a volume without an image, which the embedded agent refuses, and the words
-        # on an image that cannot be had: the recorded agent took its images from tar files.
+        # on an image that is not supported: the recorded agent took its images from tar files.
         Scenario(
             "17a-container-mesos",
             ignored_tasks=frozenset({"noimage-vol", "noimage"}),

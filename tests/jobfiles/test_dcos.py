@@ -122,7 +122,7 @@ def test_names_in_braces_are_filled_in_those_of_the_log_directory_on_the_node():
     assert made.document["ship"] == "https://example.com/poets.zip"
     args = ["poets", "{{shared_filesystem}}/x", "{{other}}"]
     assert made.document["context"] == {"args": args, "n": 5}
-    assert list(made.remarks) == ["other is no key of service: {{other}} stays as it is"]
+    assert list(made.remarks) == ["other is not a key of service: {{other}} stays as it is"]
 
 
 def test_the_files_of_hadoop_are_sent_to_every_task():

@@ -43,11 +43,11 @@ def test_a_job_without_fields_is_one_task():
 @pytest.mark.parametrize(
     "text, said",
     [
-        ("nam: x", "j.yaml:1: nam is no setting of a job file: did you mean name?"),
-        ("frobnicate: x", "j.yaml:1: frobnicate is no setting of a job file"),
-        ("jobs:\n worker:\n  memm: 5", "j.yaml:3: jobs.worker.memm is no field of a job: did you "
-                                       "mean mem?"),
-        ("jobs:\n worker:\n  name: w", "j.yaml:3: jobs.worker.name is no field of a job"),
+        ("nam: x", "j.yaml:1: nam is not a setting of a job file: did you mean name?"),
+        ("frobnicate: x", "j.yaml:1: frobnicate is not a setting of a job file"),
+        ("jobs:\n worker:\n  memm: 5", "j.yaml:3: jobs.worker.memm is not a field of a job: "
+                                       "did you mean mem?"),
+        ("jobs:\n worker:\n  name: w", "j.yaml:3: jobs.worker.name is not a field of a job"),
         ("jobs: 5", "j.yaml:1: jobs must hold names of jobs, as in worker: ..., got 5"),
         ("jobs:\n worker: 2", "j.yaml:2: jobs.worker must hold fields of a job, as in num: 2, got"),
         ("cmd: a\ncommand: b", "j.yaml:2: command and cmd are the same: give one of them"),

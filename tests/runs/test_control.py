@@ -94,8 +94,8 @@ def test_what_the_launcher_refuses_is_said_with_its_run(run):
         (b'{"do": "dance"}\n', b"knows only stop"),
         (b"{}\n", b"knows only stop"),
         (b"[]\n", b"knows only stop"),
-        (b"stop\n", b"this is no request"),
-        (b"", b"this is no request"),
+        (b"stop\n", b"this is not a request"),
+        (b"", b"this is not a request"),
     ],
 )
 def test_what_is_no_command_is_answered_and_does_nothing(run, line, words):

@@ -122,7 +122,7 @@ def test_an_extra_config_that_is_no_object_is_refused(tmp_path, text, problem):
         ),
         (
             ["-w", "1", "--advertise", "no-such-host.invalid", "--", "x"],
-            "--advertise 'no-such-host.invalid' is no host that this machine knows",
+            "--advertise 'no-such-host.invalid' is not a host that this machine knows",
         ),
         (["-w", "1", "--serve", "ps", "--", "x"], "--serve names no job of this run: 'ps'"),
         (["-w", "1", "--serve", "worker", "--", "x"], "--serve leaves no task to run the command"),

@@ -22,9 +22,7 @@ def test_results_come_home_from_every_task_also_from_one_that_failed(tmp_path):
     done = tfrun("-w", 2, "--bring", "out-{task_index}", "--", script, cwd=tmp_path)
     assert done.returncode == 1
     assert brought()["worker-1/out-1"] == "1\n"
-    assert (
-        f"brought home: {Store(runs_root(os.environ)).find(None).brought}" in tfrun("status").stdout
-    )
+    assert f"collected: {Store(runs_root(os.environ)).find(None).brought}" in tfrun("status").stdout
 
 
 def test_a_first_ctrl_c_does_not_cut_files_on_their_way(tmp_path):
@@ -44,7 +42,7 @@ def test_a_success_whose_results_did_not_come_home_is_none(tmp_path):
     done = tfrun("-w", 1, *flags, "--", script, cwd=tmp_path)
     assert done.returncode == 74
     assert without_waits(done.stderr) == (
-        "tfrun: not brought home: worker:0: model: with it there would be more than the limit\n"
+        "tfrun: not collected: worker:0: model: with it there would be more than the limit\n"
     )
 
 

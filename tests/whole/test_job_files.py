@@ -91,7 +91,7 @@ def test_a_port_that_is_insisted_on_and_taken_fails_the_run_with_the_reason(tmp_
 @pytest.mark.parametrize(
     "text, code, said",
     [
-        ("jobs: {worker: {memm: 5}}", 2, "job.yaml:1: jobs.worker.memm is no field of a job"),
+        ("jobs: {worker: {memm: 5}}", 2, "job.yaml:1: jobs.worker.memm is not a field of a job"),
         ("jobs:\n  worker:\n    mem: 3\ncmd: x", 2, "job.yaml:3: jobs.worker.mem must be at least"),
         ("jobs: {worker: {port: 99999}}\ncmd: x", 2, "job.yaml:1: jobs.worker.port must be a port"),
         ("jobs: {worker: {env: {A: 1}}}\ncmd: x", 2, "job.yaml:1: jobs.worker.env must hold texts"),

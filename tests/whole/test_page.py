@@ -319,7 +319,7 @@ def test_what_cannot_be_served_or_opened_is_said_in_a_line(page):
         (
             ("ui", "--port", port),
             71,
-            f"tfrun: --port {port} cannot be had: Address already in use; ",
+            f"tfrun: --port {port} is not available: Address already in use; ",
         ),
         (("ui", "--port", "x"), 2, "must be a port from 0 to 65535, got 'x'"),
         (("open", "zzzz"), 2, "tfrun: there is no run 'zzzz'\n"),

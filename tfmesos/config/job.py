@@ -118,7 +118,7 @@ class Job(Record):
     ``restarts``, ``restart_policy``, ``retry_codes``
         as the settings of these names, for this job alone
     ``pod_template``
-        a dict that lies under the pods of this job on a Kubernetes, above the setting of this name
+        a dict that lies under the pods of this job on Kubernetes, above the setting of this name
     """
 
     name: str

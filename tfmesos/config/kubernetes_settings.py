@@ -1,4 +1,4 @@
-"""The rows of the table of settings that have a meaning on a Kubernetes only."""
+"""The rows of the table of settings that have a meaning on Kubernetes only."""
 
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, TypedDict
@@ -100,7 +100,7 @@ class PodSettings(Record):
     gang_hold: float = USUAL_HOLD
 
     def check_unused(self, jobs: Iterable[Any]) -> None:
-        problem = f"has a meaning on a Kubernetes only (master {SCHEME})"
+        problem = f"has a meaning on Kubernetes only (master {SCHEME})"
         for field, value in self._values().items():
             if value != type(self)._defaults[field]:
                 raise SpecError(None, field, problem)

@@ -25,7 +25,7 @@ from .task_choice import EVERY_TASK, TaskChoice
 from .volumes import Volume
 
 _NO_TEXT = re.compile("[\ud800-\udfff]")  # what Python makes of bytes that are not UTF-8
-# These reach a task as they are, bytes that are no text included: only our own link has them.
+# These reach a task as they are, bytes that are not text included: only our own link has them.
 _MAY_BE_BYTES = {
     "jobs",
     "access",
@@ -95,7 +95,7 @@ class LaunchConfig(Record):
     finalizer: str | None = None
     protocol: str = DEFAULTS["protocol"]
     forward_addresses: Mapping[str, str] = NOTHING
-    logs: TaskChoice = EVERY_TASK  # whose output is brought home
+    logs: TaskChoice = EVERY_TASK  # whose output is shown
     progress_every: float = 0.0  # seconds between two looks at a progress bar; 0: nobody looks
     start_timeout: float | None = None
     restarts: RestartPolicy = USUAL_RESTARTS
@@ -112,13 +112,13 @@ class LaunchConfig(Record):
         "tf_config"
     ]  # for every task of a run of several; "always": of one task, too
     record: bool = True  # keep what it does and says
-    bring: tuple[str, ...] = ()  # which files of each task come home at the end
+    bring: tuple[str, ...] = ()  # which files of each task are collected at the end
     bring_limit: int = 1024**3  # bytes of a task
     output_dir: str | None = None  # where the output of each task goes, too
     local_chief: bool = False  # run the chief, or worker 0, as a child of the launcher
     secrets: TaskSecrets = TaskSecrets()
     link_tls: bool = False  # between the launcher and the runners, wherever they are
-    pods: PodSettings = PodSettings()  # of a Kubernetes
+    pods: PodSettings = PodSettings()  # of Kubernetes
     remark: str = ""  # what the user should know about these settings
     warnings: tuple[str, ...] = ()  # what a job file says that has no meaning here
 

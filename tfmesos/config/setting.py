@@ -26,7 +26,7 @@ GROUPS = (
     "what to run",
     "resources of each task",
     "where to run it",
-    "on a Kubernetes",
+    "on Kubernetes",
     "when tasks fail",
     "credentials and TLS",
     "environment of the tasks",

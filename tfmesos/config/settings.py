@@ -61,7 +61,7 @@ class Settings(
         Text,
         Setting(
             "Mesos master: HOST, HOST:PORT, http(s)://HOST:PORT, a comma-separated list, "
-            "zk://HOSTS/PATH; k8s://[CONTEXT][/NAMESPACE]: a Kubernetes; or local: this "
+            "zk://HOSTS/PATH; k8s://[CONTEXT][/NAMESPACE]: Kubernetes; or local: this "
             "machine",
             ("-m", "--master"),
             PLACE,
@@ -335,7 +335,7 @@ def merge(given: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any
     """A value for every setting, checked on its own: given > environment > default."""
     for field in given:
         if field not in DEFAULTS:
-            problem = f"is no setting of a run{suggestion(field, DEFAULTS)}"
+            problem = f"is not a setting{suggestion(field, DEFAULTS)}"
             raise SpecError(None, field, problem)
     values = {one.field: one.read(one.choose(given.get(one.field), environ)) for one in SETTINGS}
     for setting in SETTINGS:

@@ -18,7 +18,7 @@ TIME = "a number of seconds, or a time such as 90s, 5m or 1h30m"
 
 
 def mebibytes(text: str) -> float | None:
-    """None if it is no size."""
+    """None if it is not a size."""
     if _PLAIN.fullmatch(text):
         return float(text)
     found = _SIZE.fullmatch(text)
@@ -26,7 +26,7 @@ def mebibytes(text: str) -> float | None:
 
 
 def seconds(text: str) -> float | None:
-    """None if it is no time."""
+    """None if it is not a time."""
     if _PLAIN.fullmatch(text):
         return float(text)
     if not _TIME.fullmatch(text):

@@ -224,7 +224,7 @@ def _is_in_container() -> bool:
 
 
 def _clean(text: str) -> str:
-    """Bytes of a command line that are no text, made visible: Mesos takes only text."""
+    """Bytes of a command line that are not text, made visible: Mesos takes only text."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 

@@ -42,7 +42,7 @@ _DEFAULT_PRIMARY = "tensorflow"
 _PLACEMENT = "placement_constraint"
 _OLD_IMAGE = "mesosphere/dcos-tensorflow"
 _GCS_KEY = "gcs_key"  # what the package calls its secret
-_BASE64 = "__dcos_base64__"  # in names of secrets whose content is no text
+_BASE64 = "__dcos_base64__"  # in names of secrets whose content is not text
 _OF_NETWORK = ("virtual_network_name", "virtual_network_plugin_labels")  # go with _enabled
 _HADOOP_FILES = ("core-site.xml", "hdfs-site.xml")
 _HADOOP_DIRECTORY = "hadoop-conf"
@@ -121,7 +121,7 @@ class _Filler:
         name = found[1]
         if name not in self._values and name not in self._said:
             self._said.add(name)
-            reason = f"is no key of service: {found[0]} stays as it is"
+            reason = f"is not a key of service: {found[0]} stays as it is"
             self._service.remarks.append(f"{name} {reason}")
         return self._values.get(name, found[0])
 

@@ -16,16 +16,16 @@ def parse(text: str) -> tuple[Any, dict[Key, int]]:
     try:
         value = json.loads(text, parse_constant=_refuse)
     except json.JSONDecodeError as error:
-        raise Unreadable(f"is no JSON: {error.msg}", error.lineno) from None
+        raise Unreadable(f"is not valid JSON: {error.msg}", error.lineno) from None
     except ValueError as error:  # a number of thousands of digits
-        raise Unreadable(f"is no JSON: {error}") from None
+        raise Unreadable(f"is not valid JSON: {error}") from None
     except RecursionError:
         raise Unreadable(f"is nested more than {MAX_DEPTH} deep") from None
     return value, _lines(text)
 
 
 def _refuse(word: str) -> None:
-    raise ValueError(f"{word} is no number")
+    raise ValueError(f"{word} is not a number")
 
 
 def _lines(text: str) -> dict[Key, int]:

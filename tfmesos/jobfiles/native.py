@@ -25,7 +25,7 @@ _NO_COMMAND = "is missing: give one to the job or to all, or serve: true for a b
 
 def checked(document: Mapping[str, Any]) -> Document:
     """The document with its keys checked, and each under its one name. Values are checked later."""
-    found = _with_known_keys(document, _OWN_KEYS, (), "is no setting of a job file")
+    found = _with_known_keys(document, _OWN_KEYS, (), "is not a setting of a job file")
     jobs = found.get("jobs", {})
     if not isinstance(jobs, Mapping):
         raise JobFileError(("jobs",), f"must hold names of jobs, as in worker: ..., got {jobs!r}")
@@ -36,7 +36,7 @@ def _checked_job(name: str, job: Any) -> Document:
     key = ("jobs", name)
     if not isinstance(job, Mapping | None):
         raise JobFileError(key, f"must hold fields of a job, as in num: 2, got {job!r}")
-    found = _with_known_keys(job or {}, _JOB_KEYS, key, "is no field of a job")
+    found = _with_known_keys(job or {}, _JOB_KEYS, key, "is not a field of a job")
     serve = found.get("serve", False)
     if not isinstance(serve, bool):
         raise JobFileError((*key, "serve"), f"must be true or false, got {serve!r}")

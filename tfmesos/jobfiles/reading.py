@@ -71,7 +71,7 @@ def read(content: bytes, name: str) -> Tree:
 
 
 def _is_of_helm(text: str, line: int | None = None) -> bool:
-    """Do its braces say so, or those of the *line* that is no YAML?"""
+    """Do its braces say so, or those of the *line* that is not valid YAML?"""
     here = text.splitlines()[line - 1 : line] if line else []
     return bool(_OF_HELM.search(text)) or any(": {{" in one for one in here)
 

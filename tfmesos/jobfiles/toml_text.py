@@ -13,7 +13,7 @@ _NAME = r"(?:[\w-]+|\"[^\"]*\"|'[^']*')"
 _NAMES = rf"{_NAME}(?:\s*\.\s*{_NAME})*"
 _LINE = re.compile(rf"\s*(?:\[\s*({_NAMES})\s*\]|({_NAMES})\s*=)")
 
-_TOO_LONG = "is no TOML: it has a number of more than 64 bits"
+_TOO_LONG = "is not valid TOML: it has a number of more than 64 bits"
 
 
 def parse(text: str) -> tuple[Any, dict[Key, int]]:
@@ -22,7 +22,7 @@ def parse(text: str) -> tuple[Any, dict[Key, int]]:
     except tomllib.TOMLDecodeError as error:
         found = re.fullmatch(r"(.*) \(at (?:line (\d+), .*|end of document)\)", str(error), re.S)
         problem, line = (found[1], found[2]) if found else (str(error), None)
-        raise Unreadable(f"is no TOML: {problem}", int(line) if line else None) from None
+        raise Unreadable(f"is not valid TOML: {problem}", int(line) if line else None) from None
     except ValueError:  # a number of thousands of digits
         raise Unreadable(_TOO_LONG) from None
     _check(value)

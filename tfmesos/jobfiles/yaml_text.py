@@ -62,12 +62,12 @@ def parse(text: str) -> tuple[Any, ...]:
         return value, reader.lines, *map(_title, others)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        problem = error.problem or error.context or "is no YAML"
+        problem = error.problem or error.context or "is not valid YAML"
         if "'\\t'" in problem:
             problem = "has a tab before the first word: YAML is indented with spaces"
         raise Unreadable(problem, mark.line + 1 if mark else None) from None
     except yaml.YAMLError as error:
-        raise Unreadable(f"is no YAML: {str(error).splitlines()[0]}") from None
+        raise Unreadable(f"is not valid YAML: {str(error).splitlines()[0]}") from None
 
 
 def _is_empty(node: Node) -> bool:
@@ -151,7 +151,7 @@ class _Reader:
 
     def _name(self, node: Node) -> str:
         if not isinstance(node, yaml.ScalarNode):
-            raise Unreadable("has a key that is no text", _line(node))
+            raise Unreadable("has a key that is not text", _line(node))
         return str(node.value)
 
 
@@ -159,7 +159,9 @@ def _scalar(node: Node, kind: str) -> Any:
     try:
         return _SCALARS[kind](node.value)
     except (KeyError, TypeError, ValueError):
-        problem = f"{node.value!r} is no {kind}" if kind in _SCALARS else f"has a tag {kind!r}"
+        problem = (
+            f"{node.value!r} is not a valid {kind}" if kind in _SCALARS else f"has a tag {kind!r}"
+        )
         raise Unreadable(problem, _line(node)) from None
 
 

@@ -72,7 +72,7 @@ class Run:
     ) -> None:
         """Servers that have ended answer for themselves until *on_failure* returns.
 
-        *bring_to* is where the files go that tasks bring home.
+        *bring_to* is where the files go that are collected from tasks.
         """
         self._observer = observer or Observer()
         every = progress_every(config, console, self._observer)

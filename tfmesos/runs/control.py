@@ -84,7 +84,7 @@ class Control:
         try:
             request = json_reader.read(line)
         except ValueError as error:
-            return f"this is no request: {error}"
+            return f"this is not a request: {error}"
         command = self._commands.get(str(request.get("do"))) if isinstance(request, dict) else None
         return command(request) if command else f"knows only {', '.join(self._commands)}"
 

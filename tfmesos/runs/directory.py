@@ -61,7 +61,7 @@ class RunDirectory:
         return [":".join(stem.rsplit("-", 1)) for stem in stems]
 
     def brought_files(self) -> list[str]:
-        """What tasks have brought home: ``worker-0/model.h5``."""
+        """What was collected from tasks: ``worker-0/model.h5``."""
         found = (path for path in self.brought.rglob("*") if path.is_file())
         names = (path.relative_to(self.brought).as_posix() for path in found)
         return sorted(name for name in names if not name.startswith("."))

@@ -76,7 +76,7 @@ def status_of(
     lines += map(narrow, task_tree(status, end_of(run, now) - run.began, usages))
     lines += [f"  TensorBoard: {address}" for address in status.tensorboards()]
     if files := run.brought_files():
-        lines.append(f"  {count(len(files), 'file')} brought home: {run.brought}")
+        lines.append(f"  {count(len(files), 'file')} collected: {run.brought}")
     if missing := run.missing:
         lines.append(f"  {plain(str(missing))}")
     report = (run.outcome or {}).get("report") or []

@@ -111,7 +111,7 @@ class Recording:
 
     @property
     def brought(self) -> Path | None:
-        """Where files go that tasks bring home."""
+        """Where files go that are collected from tasks."""
         return self._recorder.directory.brought if self._recorder and self._brings else None
 
     @property

@@ -11,7 +11,7 @@ back as the other:
 
 A task starts as a stub, which asks for the runner with ``runner`` in its hello: the magic number
 of its Python. The challenge names the hash of the runner then, and both proofs cover it; after the
-proof comes one frame that is no JSON but the runner, and then the welcome.
+proof comes one frame that is not JSON but the runner, and then the welcome.
 
 The first secret of a task comes in its environment, which operators of Mesos can read. It is
 valid, and a welcome has settings, until the first report of the runner has arrived. For later

@@ -4,7 +4,7 @@ A frame is four bytes of length (big-endian) and that many bytes of JSON, one ob
 begins with a zero instead holds a piece of a pack: files on their way to a task (``unpack``). One
 that begins with a one is an ``output``: its stream, a byte; how many lines were dropped, eight;
 and its text, in UTF-8. As JSON it would take both sides more time than all the rest. One that
-begins with a two is a part of a file that a task brings home.
+begins with a two is a part of a file that is collected from a task.
 
 The connection opens with a handshake (``handshake``). After it both sides count the messages
 that must not get lost. ``received`` says how many of the other side's have arrived, so that after

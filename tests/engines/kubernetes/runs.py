@@ -1,4 +1,4 @@
-"""A run on a Kubernetes, replayed from what its API says, with a clock of its own."""
+"""A run on Kubernetes, replayed from what its API says, with a clock of its own."""
 
 import json
 from pathlib import Path

@@ -237,7 +237,7 @@ def test_one_task_alone_may_use_the_ports_of_its_node(tmp_path):
 
 def test_every_task_needs_an_image(monkeypatch):
     monkeypatch.delenv("DOCKER_IMAGE", raising=False)
-    with pytest.raises(SpecError, match="image is needed on a Kubernetes"):
+    with pytest.raises(SpecError, match="image is needed on Kubernetes"):
         config(workers(1), servers(1), image=None)
 
 
@@ -252,7 +252,7 @@ def test_every_task_needs_an_image(monkeypatch):
     ids=lambda settings: next(iter(settings)),
 )
 def test_what_has_a_meaning_on_a_kubernetes_only_is_refused_elsewhere(settings):
-    with pytest.raises(SpecError, match="has a meaning on a Kubernetes only") as error:
+    with pytest.raises(SpecError, match="has a meaning on Kubernetes only") as error:
         make_config([workers(1)], **settings)
     assert error.value.field in settings
 
@@ -265,7 +265,7 @@ def test_the_template_of_a_job_lies_above_that_of_the_run(tmp_path):
 
 
 def test_the_template_of_a_job_is_refused_where_there_are_no_pods():
-    with pytest.raises(SpecError, match="job 'worker': pod_template has a meaning on a Kubernetes"):
+    with pytest.raises(SpecError, match="job 'worker': pod_template has a meaning on Kubernetes"):
         make_config([workers(1, pod_template={"spec": {}})])
     with pytest.raises(SpecError, match="pod_template must be a dict, got 3"):
         workers(1, pod_template=3)

@@ -1,4 +1,4 @@
-"""A run on a Kubernetes is decided once more from what is written down of it."""
+"""A run on Kubernetes is decided once more from what is written down of it."""
 
 import json
 

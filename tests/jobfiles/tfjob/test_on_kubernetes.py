@@ -1,4 +1,4 @@
-"""TFJobs on a Kubernetes keep what their pod templates say."""
+"""TFJobs on Kubernetes keep what their pod templates say."""
 
 import copy
 
@@ -60,7 +60,7 @@ def test_what_is_no_setting_of_ours_is_in_the_template_of_the_job():
 
 
 def test_the_same_document_is_refused_elsewhere():
-    with pytest.raises(JobFileError, match="initContainers cannot be had"):
+    with pytest.raises(JobFileError, match="initContainers is not supported"):
         tfjob.to_ours(whole())
 
 

@@ -1,4 +1,4 @@
-"""tfrun on a Kubernetes, from the outside: the promises that it keeps on each kind of Mesos."""
+"""tfrun on Kubernetes, from the outside: the promises that it keeps on each kind of Mesos."""
 
 from __future__ import annotations
 

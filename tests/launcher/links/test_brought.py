@@ -62,7 +62,7 @@ def test_only_what_was_kept_is_counted_and_each_file_once(brought, tmp_path):
 def test_a_file_with_another_hash_is_not_kept(brought, tmp_path):
     take(brought, file("a"), part(b"12"), end(b"1X"))
     assert everything(tmp_path) == []
-    assert str(brought.error()) == "not brought home: worker:0: a: it did not come as it was sent"
+    assert str(brought.error()) == "not collected: worker:0: a: it did not come as it was sent"
 
 
 def test_a_task_that_sends_more_than_it_may_is_not_believed(brought, tmp_path):
@@ -89,7 +89,7 @@ def test_what_another_attempt_brings_makes_up_for_it(brought, tmp_path):
 def test_a_file_in_the_way_of_a_directory_is_told(brought, tmp_path):
     take(brought, file("a"), part(b"1"), end(b"1"), file("a/b"), part(b"2"), end(b"2"))
     assert everything(tmp_path) == ["home/worker-0/a"]
-    assert str(brought.error()).startswith("not brought home: worker:0: a/b: ")
+    assert str(brought.error()).startswith("not collected: worker:0: a/b: ")
 
 
 def test_no_room_is_told_and_the_others_come(brought, tmp_path, monkeypatch):
@@ -99,7 +99,7 @@ def test_no_room_is_told_and_the_others_come(brought, tmp_path, monkeypatch):
     (tmp_path / "home/.coming-worker-0").unlink()
     take(brought, file("b"), part(b"2"), end(b"2"))
     assert everything(tmp_path) == ["home/worker-0/b"]
-    assert str(brought.error()).startswith("not brought home: worker:0: a: ")
+    assert str(brought.error()).startswith("not collected: worker:0: a: ")
 
 
 @pytest.mark.parametrize("name", ["", "/a", "../a", "a/../../b", "a//b", "a/.", "a\0b", "x" * 5000])

@@ -43,6 +43,6 @@ def test_lines_are_a_list_of_text():
 
 def test_lines_that_are_none_are_named():
     assert refusal(lines, {"type": "exit", "tail": [1]}, "tail") == (
-        "'exit' with 'tail' that are no text"
+        "'exit' with 'tail' that are not text"
     )
     assert refusal(lines, {"type": "exit"}, "tail") == "'exit' without a proper 'tail'"

@@ -212,7 +212,7 @@ def test_what_is_no_file_is_refused(kind, tmp_path):
         info = tarfile.TarInfo("odd")
         info.type, info.linkname = kind, "odd"
         file.addfile(info)
-    with pytest.raises(BadArchive, match="holds 'odd', which is no file, directory or symbolic"):
+    with pytest.raises(BadArchive, match="holds 'odd', which is not a file, directory or symbolic"):
         unpack_at(tmp_path / "t.tar", tmp_path)
 
 

@@ -81,9 +81,9 @@ def test_a_server_cannot_send_us_to_a_file_of_this_machine(out):
 @pytest.mark.parametrize(
     "path, content, words",
     [
-        ("/train.py", b"print 1\n", "is no Python 3: Missing parentheses in call to 'print'."),
-        ("/train.py", b"<html>please log in</html>", "is no Python 3: invalid syntax"),
-        ("/train.py", b"a\0b", "is no Python 3: source code"),
+        ("/train.py", b"print 1\n", "is not Python 3: Missing parentheses in call to 'print'."),
+        ("/train.py", b"<html>please log in</html>", "is not Python 3: invalid syntax"),
+        ("/train.py", b"a\0b", "is not Python 3: source code"),
         ("/train", b"x = 1", "is neither a Python file (.py) nor a zip or tar"),
         ("/train.zip", b"PK\x03\x04" + bytes(99), "cannot be unpacked: File is not a zip file"),
     ],

@@ -16,7 +16,7 @@ class WorkDir:
     """A given directory is kept; without one a private one is made, and removed in the end."""
 
     def __init__(self, given: Path | None) -> None:
-        """Raises OSError if what is given cannot be had."""
+        """Raises OSError if what is given is not supported."""
         self.is_temporary = given is None
         self._held: int | None = None
         if given is None:

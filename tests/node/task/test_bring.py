@@ -68,19 +68,19 @@ def test_what_is_beyond_the_limit_stays_and_is_named(tmp_path, sandbox):
     brought, _ = bring(sandbox, tmp_path / "home", "true", ["?"], limit=1000)
     assert sorted(os.listdir(tmp_path / "home" / "worker-0")) == ["a", "c"]
     assert str(brought.error()) == (
-        "not brought home: worker:0: b: with it there would be more than the limit"
+        "not collected: worker:0: b: with it there would be more than the limit"
     )
 
 
 def test_a_name_that_is_no_text_is_told(tmp_path, sandbox):
     open(os.path.join(os.fsencode(sandbox), b"\xff.h5"), "w").close()
     brought, _ = bring(sandbox, tmp_path / "home", "true", ["*.h5"])
-    assert str(brought.error()) == (r"not brought home: worker:0: \udcff.h5: its name is not UTF-8")
+    assert str(brought.error()) == (r"not collected: worker:0: \udcff.h5: its name is not UTF-8")
 
 
 def test_it_is_said_if_nothing_matches(tmp_path, sandbox):
     brought, ours = bring(sandbox, tmp_path / "home", "true", ["*.h5", "x"])
-    assert ours.lines("stderr") == ["tfmesos: no file to bring home: none matches *.h5, x"]
+    assert ours.lines("stderr") == ["tfmesos: no file to collect: none matches *.h5, x"]
     assert (brought.summary(), brought.error()) == ("", None)
 
 

@@ -104,7 +104,7 @@ def test_a_file_that_has_become_a_link_is_not_followed(tmp_path, monkeypatch):
 def test_a_file_that_has_become_a_pipe_is_not_waited_for(tmp_path, monkeypatch):
     os.mkfifo(tmp_path / "model")
     monkeypatch.setattr(bring, "found", lambda directory, globs: ["model"])
-    assert sent(tmp_path, "model")[0] == {"model": "it is no regular file"}
+    assert sent(tmp_path, "model")[0] == {"model": "it is not a regular file"}
 
 
 def test_what_is_beyond_the_limit_is_named_and_what_fits_comes(tmp_path):
@@ -145,5 +145,5 @@ def test_a_file_on_its_way_is_given_up_when_the_time_is_over(tmp_path):
 def test_it_is_said_if_no_file_matches(tmp_path):
     assert sent(tmp_path, "*.h5", "x") == (
         {},
-        ["no file to bring home: none matches *.h5, x"],
+        ["no file to collect: none matches *.h5, x"],
     )

@@ -37,11 +37,13 @@ def check(job: Job) -> None:
 def _problem(constraint: Constraint) -> str:
     operator, value = constraint.operator, constraint.value
     if operator == "GROUP_BY" and value:
-        return "cannot be had on a Kubernetes: leave out the number, and all values are used evenly"
+        return (
+            "is not supported on Kubernetes: leave out the number, and all values are used evenly"
+        )
     if operator == "MAX_PER" and value.lstrip("0") != "1":
-        return "cannot be had on a Kubernetes, except for MAX_PER:1; GROUP_BY spreads evenly"
+        return "is not supported on Kubernetes, except for MAX_PER:1; GROUP_BY spreads evenly"
     if operator in ("LIKE", "UNLIKE") and _values(value) is None:
-        return "cannot be had on a Kubernetes: its scheduler knows no patterns but a|b|c, and .*"
+        return "is not supported on Kubernetes: its scheduler knows no patterns but a|b|c, and .*"
     return ""
 
 

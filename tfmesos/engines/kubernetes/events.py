@@ -1,4 +1,4 @@
-"""What can happen between a Kubernetes and this run (past tense)."""
+"""What can happen between Kubernetes and this run (past tense)."""
 
 from __future__ import annotations
 

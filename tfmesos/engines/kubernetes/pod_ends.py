@@ -1,4 +1,4 @@
-"""How tasks end on a Kubernetes, in words: exit codes, limits, images, nodes, other people."""
+"""How tasks end on Kubernetes, in words: exit codes, limits, images, nodes, other people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings that have no meaning on a Kubernetes, or another one: refused by name, before all."""
+"""Settings that have no meaning on Kubernetes, or another one: refused by name, before all."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ...config.settings import DEFAULTS
 from ...errors import SpecError
 from . import affinity
 
-_OF_MESOS = "has no meaning on a Kubernetes"
+_OF_MESOS = "has no meaning on Kubernetes"
 _BY_KUBECONFIG = f"{_OF_MESOS}: the kubeconfig says who you are"
 _OWN_ADDRESS = (
-    "'task' cannot be had on a Kubernetes: a pod that is started again has another address, where "
+    "'task' is not supported on Kubernetes: a pod that is started again has another address, where "
     "the others do not look for it; use 'all'"
 )
 
@@ -34,7 +34,7 @@ def check(config: LaunchConfig) -> None:
         if job.restart_policy == "task" and job.task_type != TENSORBOARD:  # nobody looks for that
             raise SpecError(job.name, "restart_policy", _OWN_ADDRESS)
         if job.size and config.image_of(job) is None:
-            problem = "is needed on a Kubernetes, where every task runs in a container"
+            problem = "is needed on Kubernetes, where every task runs in a container"
             raise SpecError(None, "image", problem)
         affinity.check(job)
 
@@ -72,7 +72,7 @@ def _wrong(config: LaunchConfig) -> Iterator[tuple[str, str]]:
     if config.restarts.after_start == "task":
         yield "restart_policy", _OWN_ADDRESS
     if config.task_user is not None and not re.fullmatch(r"\d{1,9}(:\d{1,9})?", config.task_user):
-        problem = "must be a number on a Kubernetes, as in 1000 or 1000:1000"
+        problem = "must be a number on Kubernetes, as in 1000 or 1000:1000"
         yield "user", f"{problem}, got {config.task_user!r}"
     yield from _about_links(config)
 
@@ -82,4 +82,4 @@ def _about_links(config: LaunchConfig) -> Iterator[tuple[str, str]]:
     if config.advertise is not None:
         return
     if config.local_chief:
-        yield "local_chief", "needs advertise on a Kubernetes: the pods must reach this machine"
+        yield "local_chief", "needs advertise on Kubernetes: the pods must reach this machine"

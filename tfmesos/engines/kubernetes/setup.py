@@ -1,4 +1,4 @@
-"""What a run on a Kubernetes stands on: a server, and a way from and to the runners."""
+"""What a run on Kubernetes stands on: a server, and a way from and to the runners."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``-v`` tells of a Kubernetes."""
+"""What ``-v`` says about Kubernetes."""
 
 from __future__ import annotations
 

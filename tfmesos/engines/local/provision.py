@@ -35,7 +35,7 @@ async def _pull(docker: Docker, image: str, within: float | None) -> None:
         async with asyncio.timeout(within):
             await docker.pull(image)
     except NotStarted as problem:
-        raise SpecError(None, "image", f"cannot be had: {problem}") from problem
+        raise SpecError(None, "image", f"cannot be used: {problem}") from problem
     except TimeoutError:
         late = f"not started after {within:g} s: still pulling {image}"
         raise ResourcesError(late) from None

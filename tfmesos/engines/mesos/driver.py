@@ -171,7 +171,7 @@ class MesosDriver:
         return ending.replace(tail=tail, sandbox=place)
 
     async def read(self, task_id: str, file: str) -> str:
-        """The content of *file* in the sandbox of a task; empty if it cannot be had."""
+        """The content of *file* in the sandbox of a task; empty if it cannot be read."""
         where = self._where(task_id)
         if where is None:
             return ""

@@ -1,4 +1,4 @@
-"""What can happen between a Mesos and this run (past tense)."""
+"""What can happen between Mesos and this run (past tense)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``-v`` tells of a Mesos."""
+"""What ``-v`` says about Mesos."""
 
 from __future__ import annotations
 

@@ -92,14 +92,14 @@ def _container(part: Part, settings: Document) -> tuple[str | None, dict[str, st
     settings["containerizer_type"] = kind if image else None
     docker.refuse(
         parameters="cannot be passed to Docker",
-        privileged="cannot be had",
-        portMappings="cannot be had: tasks use the network of their node",
-        credential="cannot be had: the agents know how to pull an image",
-        pullConfig="cannot be had: the agents know how to pull an image",
+        privileged="is not supported",
+        portMappings="is not supported: tasks use the network of their node",
+        credential="is not supported: the agents know how to pull an image",
+        pullConfig="is not supported: the agents know how to pull an image",
     )
     docker.close()
     mounts = dict(_mount(volume) for volume in part.parts("volumes"))
-    part.refuse(portMappings="cannot be had: tasks use the network of their node")
+    part.refuse(portMappings="is not supported: tasks use the network of their node")
     part.warn(linuxInfo=_OF_MARATHON)
     part.close()
     return image or None, mounts
@@ -107,9 +107,9 @@ def _container(part: Part, settings: Document) -> tuple[str | None, dict[str, st
 
 def _mount(volume: Part) -> tuple[str, str]:
     volume.refuse(
-        persistent="cannot be had: nothing is left of a run that has ended",
-        external="cannot be had",
-        secret="cannot be had: use secrets",
+        persistent="is not supported: nothing is left of a run that has ended",
+        external="is not supported",
+        secret="is not supported: use secrets",
     )
     host, path, mode = (volume.text(name) for name in ("hostPath", "containerPath", "mode"))
     volume.close()
@@ -159,11 +159,11 @@ def _close(part: Part) -> None:
             network.fail("mode", f"must be host: tasks use the network of their node, got {mode!r}")
         network.close()
     part.refuse(
-        fetch="cannot be had: nothing is fetched; put it into the image",
-        uris="cannot be had: nothing is fetched; put it into the image",
-        ipAddress="cannot be had: tasks use the network of their node",
-        residency="cannot be had: nothing is left of a run that has ended",
-        secrets="cannot be had: secrets of DC/OS are not known here",
+        fetch="is not supported: nothing is fetched; put it into the image",
+        uris="is not supported: nothing is fetched; put it into the image",
+        ipAddress="is not supported: tasks use the network of their node",
+        residency="is not supported: nothing is left of a run that has ended",
+        secrets="is not supported: secrets of DC/OS are not known here",
     )
     part.warn(
         **dict.fromkeys(("backoffSeconds", "backoffFactor", "maxLaunchDelaySeconds"), _BACK_OFF),

@@ -33,7 +33,7 @@ def to_ours(tree: dict[str, Any], beside: Beside = NOTHING_BESIDE) -> Translatio
     part = Part(tree, (), remarks)
     name = (part.text("id") or "").strip("/")
     apps = [read_app(one) for one in part.parts("apps")]
-    part.refuse(groups="cannot be had: one group is one run; take its apps into this one")
+    part.refuse(groups="is not supported: one group is one run; take its apps into this one")
     part.warn(dependencies="has no meaning here: the tasks of a run start together")
     part.drop("version")
     part.close()
@@ -71,7 +71,7 @@ def _by_job(apps: Sequence[App]) -> dict[str, list[App]]:
         job, index = (numbered[1], numbered[2]) if numbered else (app.id, "0")
         job, index = flags.get("job_name", job), flags.get("task_index", index)
         if not index.isdecimal() or len(index) > 6:
-            raise JobFileError(app.key, f"has a --task_index that is no number: {index!r}")
+            raise JobFileError(app.key, f"has a --task_index that is not a number: {index!r}")
         tasks = found.setdefault(job.replace("-", "_"), {})
         if int(index) in tasks:
             raise JobFileError(app.key, f"is a second task {job}:{index}")

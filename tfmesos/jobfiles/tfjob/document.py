@@ -47,7 +47,7 @@ def _read_v1(spec: Part, settings: Document, beside: Beside) -> Translation:
     success = spec.text("successPolicy") or ""
     if success not in ("", "AllWorkers"):
         spec.fail("successPolicy", f"must be empty or AllWorkers, got {success!r}")
-    spec.refuse(enableDynamicWorker="cannot be had: the number of workers of a run is fixed")
+    spec.refuse(enableDynamicWorker="is not supported: the number of workers of a run is fixed")
     types = spec.part("tfReplicaSpecs")
     spec.close()
     replicas = [_replica(types.part(name), name, limit, beside) for name in list(types)]

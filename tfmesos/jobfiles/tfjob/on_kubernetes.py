@@ -1,4 +1,4 @@
-"""A TFJob on a Kubernetes: what its pod templates say beyond our settings goes into the pods."""
+"""A TFJob on Kubernetes: what its pod templates say beyond our settings goes into the pods."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .pod_resources import GPUS
 from .pods import CONTAINER, PORT
 from .replicas import TYPES
 
-# What is read as for a Mesos; all else is taken as it is.
+# What is read as for Mesos; all else is taken as it is.
 _OF_SPEC = ("containers", "restartPolicy")
 _OF_CONTAINER = (
     *("name", "image", "command", "args", "env", "resources", "workingDir", "ports"),

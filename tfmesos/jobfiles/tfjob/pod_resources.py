@@ -24,7 +24,7 @@ def resources_of(one: Part) -> Document:
     places = {"limits": limits, "requests": requests}
     for where, amounts in places.items():
         for name in amounts.keys() - {"cpu", "memory", "ephemeral-storage", *GPUS}:
-            raise JobFileError((*part.key, where, name), "cannot be had on a Mesos")
+            raise JobFileError((*part.key, where, name), "is not supported on Mesos")
     found = {
         "cpus": _amount(part, "cpu", {"requests": requests, "limits": limits}),
         "mem": _amount(part, "memory", places, per=quantities.MIB),

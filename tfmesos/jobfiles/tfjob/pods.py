@@ -19,7 +19,7 @@ SHELL = ["/bin/sh", "-c"]
 
 _OF_NODES = "is about nodes of Kubernetes and has no meaning here: use constraints"
 _OF_CLUSTER = "is about the Kubernetes cluster and has no meaning here"
-_ONE_CONTAINER = "cannot be had: a task is one container"
+_ONE_CONTAINER = "is not supported: a task is one container"
 _NOT_WATCHED = "has no meaning here: a task is watched by its runner"
 _ORIGINS = {
     **{"image": "image", "cwd": "workingDir", "cmd": "command", "args": "command", "env": "env"},
@@ -115,7 +115,7 @@ def _read_container(one: Part, mounts: Mapping[str, str], scratch: tuple[str, ..
 def _close_container(one: Part) -> None:
     one.refuse(
         envFrom="is known to Kubernetes only: give the variables in env",
-        volumeDevices="cannot be had on a Mesos",
+        volumeDevices="is not supported on Mesos",
     )
     one.warn(
         livenessProbe=_NOT_WATCHED,

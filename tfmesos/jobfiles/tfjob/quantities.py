@@ -49,7 +49,7 @@ def cores(cpus: float) -> str:
 
 
 def size(mebibytes: float) -> str:
-    """Of memory or disk; ValueError if it is no number of bytes."""
+    """Of memory or disk; ValueError if it is not a number of bytes."""
     amount = Decimal(mebibytes) * MIB
     if amount != int(amount):
         raise ValueError(f"must be a whole number of bytes in Kubernetes, got {mebibytes!r} MiB")

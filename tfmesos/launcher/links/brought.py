@@ -1,4 +1,4 @@
-"""Files that tasks bring home, each checked before it gets its name in the run directory."""
+"""Files collected from tasks, each checked before it gets its name in the run directory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_FILES = 10001  # of a task; the runner stops before
 
 
 class NotBrought(TFMesosError):
-    """Files that were to come home did not."""
+    """Files that should have been collected were not."""
 
     exit_code = 74  # EX_IOERR
 
@@ -183,7 +183,7 @@ class Brought:
         if not self._problems:
             return None
         texts = [f"{task}: {name}: {why}" for (task, name), why in self._problems.items()]
-        return NotBrought(f"not brought home: {join_names(texts, 3)}")
+        return NotBrought(f"not collected: {join_names(texts, 3)}")
 
 
 def is_safe(name: str) -> bool:

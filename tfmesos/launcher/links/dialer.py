@@ -28,7 +28,7 @@ class Dialer:
     """Use it in an ``async with``, inside that of the *listener*, which owns the connections.
 
     *dial* makes a connection to the runner of a task; it may raise OSError or TFMesosError. *say*
-    is told of a task that cannot be had for a while, and why.
+    learns of a task that is out of reach for a while, and why.
     """
 
     def __init__(

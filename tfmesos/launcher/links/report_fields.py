@@ -36,5 +36,5 @@ def lines(message: Mapping[str, Any], name: str) -> list[str]:
     """The field *name* of *message*, a list of lines of text."""
     value = wire.field(message, name, list)
     if not all(isinstance(line, str) for line in value):
-        raise FrameError(f"{message.get('type')!r} with {name!r} that are no text")
+        raise FrameError(f"{message.get('type')!r} with {name!r} that are not text")
     return value

@@ -174,7 +174,9 @@ class _Unpacker:
         elif stat.S_ISREG(member.mode) and member.content is not None:
             self._write(member, place, member.content)
         else:
-            raise BadArchive(f"holds {member.name!r}, which is no file, directory or symbolic link")
+            raise BadArchive(
+                f"holds {member.name!r}, which is not a file, directory or symbolic link"
+            )
 
     def _go_on(self) -> None:
         if self._is_stopped():

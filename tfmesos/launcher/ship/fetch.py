@@ -104,7 +104,7 @@ def _keep_python(address: str, file: IO[bytes], directory: str) -> None:
         if len(text) <= MAX_CHECKED:  # nothing else, no signal either, goes on meanwhile
             compile(text, name, "exec")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise _cannot(address, f"is no Python 3: {error}") from None
+        raise _cannot(address, f"is not Python 3: {error}") from None
     with open(os.path.join(directory, name), "wb") as kept:
         kept.write(text)
 

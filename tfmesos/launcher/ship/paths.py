@@ -25,7 +25,7 @@ def ship_of(given: Mapping[str, Any]) -> Ship | None:
         _refuse_password(field, place)
     for local, _ in files:
         if "://" not in local and not os.path.isfile(local):
-            what = "is a directory: use ship for it" if os.path.isdir(local) else "is no file"
+            what = "is a directory: use ship for it" if os.path.isdir(local) else "is not a file"
             raise _wrong("ship_files", local, what)
     limit = int(given["ship_limit"] * 1024 * 1024)
     whole = tuple((_whole(local), name) for local, name in files)
@@ -53,7 +53,7 @@ def _directory(given: Any) -> str | None:
         return None
     directory = "." if given is True else os.fspath(given)
     if not os.path.isdir(directory):
-        raise _wrong("ship", directory, "is no directory")
+        raise _wrong("ship", directory, "is not a directory")
     try:
         return os.path.abspath(directory)
     except FileNotFoundError:

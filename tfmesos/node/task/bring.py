@@ -55,7 +55,7 @@ class Bring:
         process.kill_marked(process.MARK, self._task)
         names = found(directory, globs)
         if not names:
-            self._say(f"no file to bring home: none matches {', '.join(globs)}")
+            self._say(f"no file to collect: none matches {', '.join(globs)}")
         for number, name in enumerate(names[: MOST_FILES + 1]):
             if self._is_cut():
                 return
@@ -85,7 +85,7 @@ class Bring:
         try:
             about = os.fstat(opened)
             if not stat.S_ISREG(about.st_mode):
-                raise OSError(0, "it is no regular file")
+                raise OSError(0, "it is not a regular file")
             if about.st_size > self._room:
                 raise _TooLarge
             return self._send_pieces(opened)

@@ -34,7 +34,7 @@ class Port:
     """The port of a task, and our hold on it."""
 
     def __init__(self, family: int, wanted: int = 0, is_wish: bool = False) -> None:
-        """Any free one, or the one that is *wanted*: OSError if that cannot be had.
+        """Any free one, or the one that is *wanted*: OSError if that is taken.
 
         If it is but a wish, another one is taken then, and ``remark`` says so.
         """

@@ -204,7 +204,7 @@ class _Content:
 def _inside(directory: str, path: str) -> str:
     """*path* below *directory*, or ValueError if it is not there."""
     if "\0" in path or {"", ".", ".."}.intersection(path.split("/")):
-        raise ValueError(f"{path!r} is no path in a directory")
+        raise ValueError(f"{path!r} is not a path in a directory")
     return os.path.join(directory, path)
 
 

@@ -56,7 +56,7 @@ class Access:
         It says nothing of what there is.
         """
         if not self._is_called_by_name(request):
-            return text(403, "This is no name of this page.\n")
+            return text(403, "This page does not answer to that name.\n")
         if request.path == f"{self._served.path}enter":
             return self._enter(request)
         if not self._has_cookie(request):

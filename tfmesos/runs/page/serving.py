@@ -129,7 +129,7 @@ def listening(port: int) -> socket.socket:
     except OSError as error:
         reason = os.strerror(error.errno or 0)
         raise CannotServe(
-            f"--port {port} cannot be had: {reason}; without it any free one is taken"
+            f"--port {port} is not available: {reason}; without it any free one is taken"
         ) from None
 
 

@@ -164,7 +164,7 @@ class Site:
             order = json_reader.read(await request.body(LONGEST_ORDER))
             do, more = _ORDERS[order["do"]]
         except (ValueError, KeyError, TypeError):
-            return text(400, "This is no order.\n")
+            return text(400, "This is not an order.\n")
         run, task = await asyncio.to_thread(self._named, order)
         if do != "stop" and task is None:
             raise NotFound("Which task?")

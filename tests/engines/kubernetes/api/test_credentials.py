@@ -172,7 +172,7 @@ def test_a_key_is_read_where_there_is_no_file_in_memory(certificate, monkeypatch
 )
 def test_a_certificate_that_is_none_is_told_without_its_key(certificate, login, authority):
     changes = {} if authority is None else {"authority": authority}
-    with pytest.raises(TFMesosError, match="cannot be used: it is no PEM") as caught:
+    with pytest.raises(TFMesosError, match="cannot be used: it is not PEM") as caught:
         ask(certificate, login, context="here", **changes)
     assert "hidden-key" not in str(caught.value)
 
@@ -234,9 +234,9 @@ def test_a_file_of_a_token_that_is_missing_is_named(certificate, tmp_path):
         ("print('x' * 3_000_000)", "did not write JSON", False),
         ("say()", "neither a token nor a certificate", False),
         ("say(clientCertificateData='x')", "neither a token nor a certificate", False),
-        ("say(token=5)", "gave a token that is no text", False),
+        ("say(token=5)", "gave a token that is not text", False),
         ("say(version='v2', token='t')", "answered as another apiVersion", False),
-        ("say(token='t', expirationTimestamp='soon')", "that is no time", False),
+        ("say(token='t', expirationTimestamp='soon')", "that is not a time", False),
     ],
 )
 def test_a_plugin_that_fails_is_told_in_one_line(certificate, tmp_path, code, words, is_retryable):

@@ -109,7 +109,7 @@ class ApiConnection:
         found = _json(data)
         if not isinstance(found, dict):
             raise NotKubernetes(
-                f"{self.server} is no Kubernetes API server: it sent no JSON object"
+                f"{self.server} is not a Kubernetes API server: it sent no JSON object"
             )
         return found
 
@@ -133,7 +133,7 @@ class ApiConnection:
         except ssl.SSLError as error:
             raise Unreachable(f"no TLS with {self.server}: {error.reason or error}") from error
         except HttpError as error:
-            raise NotKubernetes(f"{self.server} is no Kubernetes API server: {error}") from error
+            raise NotKubernetes(f"{self.server} is not a Kubernetes API server: {error}") from error
         except OSError as error:
             text = "; ".join(filter(None, (f"{self.server}: {_reason(error)}", self._route)))
             raise Unreachable(text, f"the Kubernetes API server {text}") from error
@@ -186,7 +186,7 @@ class ApiConnection:
             return refusal(response.status, said, question)
         if _is_elsewhere(response):
             said = f"it answered {response.status} {response.reason}".strip()
-            return NotKubernetes(f"{self.server} is no Kubernetes API server: {said}")
+            return NotKubernetes(f"{self.server} is not a Kubernetes API server: {said}")
         text = shortened(data[:2000].decode(errors="replace"), 200)
         words = f"{response.reason}: {text}".strip(": ")
         return refusal(response.status, {"message": words}, question)
@@ -232,7 +232,7 @@ def _is_elsewhere(response: Response) -> bool:
 
 
 def _json(data: bytes) -> Any:
-    """None if it is no JSON, or too much of it."""
+    """None if it is not valid JSON, or too much of it."""
     try:
         return json_reader.read(data)
     except ValueError:

@@ -101,7 +101,7 @@ class Credentials:
 
 
 def unreadable(what: str, path: str, error: OSError | ValueError) -> UnreadableFile:
-    reason = getattr(error, "strerror", None) or "it is no text"
+    reason = getattr(error, "strerror", None) or "it is not text"
     return UnreadableFile(None, "master", f"needs {what} in {path}, which cannot be read: {reason}")
 
 
@@ -124,7 +124,7 @@ def _context(access: Access, credential: Credential) -> ssl.SSLContext:
 
 
 def _unusable(access: Access, what: str) -> EngineError:
-    return EngineError(f"the {what} of context {access.context!r} cannot be used: it is no PEM")
+    return EngineError(f"the {what} of context {access.context!r} cannot be used: it is not PEM")
 
 
 def _load(context: ssl.SSLContext, pem: str) -> None:

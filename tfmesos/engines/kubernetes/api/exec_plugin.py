@@ -165,7 +165,7 @@ def _credential(said: Any, plugin: Plugin, name: str) -> Credential:
 def _text(status: Json, field: str, name: str) -> str:
     value = status.get(field) or ""
     if not isinstance(value, str):
-        raise PluginFailed(f"{name} gave a {field} that is no text")
+        raise PluginFailed(f"{name} gave a {field} that is not text")
     return value
 
 
@@ -175,4 +175,4 @@ def _expiry(text: str, name: str) -> float | None:
     try:
         return datetime.fromisoformat(text).timestamp()
     except (ValueError, OverflowError):
-        raise PluginFailed(f"{name} gave an expirationTimestamp that is no time") from None
+        raise PluginFailed(f"{name} gave an expirationTimestamp that is not a time") from None

@@ -130,7 +130,7 @@ def _document(path: str) -> Json:
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         line = f" (line {mark.line + 1})" if mark else ""
-        raise wrong(f"needs a kubeconfig, and {path} is no YAML{line}") from None
+        raise wrong(f"needs a kubeconfig, and {path} is not valid YAML{line}") from None
     if not isinstance(document, dict):
         raise wrong(f"needs a kubeconfig, and {path} is none: it has no keys")
     return document
@@ -141,7 +141,7 @@ def _read(path: str, what: str) -> str:
         data = beginning(path, MAX_FILE + 1)
         text = data.decode()
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "it is no text"
+        reason = getattr(error, "strerror", None) or "it is not text"
         problem = f"needs {what}, and {path} cannot be read: {reason}"
         raise UnreadableFile(None, "master", problem) from None
     if len(data) > MAX_FILE:

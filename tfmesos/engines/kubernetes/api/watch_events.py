@@ -47,7 +47,7 @@ def event_of(line: bytes, question: Question) -> tuple[str, Json]:
     kind = event.get("type") if isinstance(event, dict) else None
     found = event.get("object") if isinstance(event, dict) else None
     if not isinstance(found, dict) or kind not in (*_TYPES, "ERROR"):
-        raise NotKubernetes(f"{question.server} sent what is no event of a watch")
+        raise NotKubernetes(f"{question.server} sent something other than a watch event")
     if kind == "ERROR":
         raise status_error(found, question)
     return str(kind), found

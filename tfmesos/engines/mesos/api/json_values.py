@@ -1,4 +1,4 @@
-"""The JSON of a Mesos, and values of it: of the kind they must be, or TypeError or ValueError."""
+"""The JSON of Mesos, and values of it: of the kind they must be, or TypeError or ValueError."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{value!r} where a number was due")
     if not 0 <= value <= _MOST:
-        raise ValueError(f"{value!r} is no amount")
+        raise ValueError(f"{value!r} is not an amount")
     return value
 
 

@@ -136,7 +136,7 @@ async def _read(session: Session, agent: str, path: str, **window: int) -> Any:
         if answer.status != 200:
             raise ValueError(f"{answer.status} {answer.reason}")
         body = await answer.body(MAX_ANSWER)
-    # Output that is cut anywhere, or is no text, comes as it is.
+    # Output that is cut anywhere, or is not text, comes as it is.
     return read_json(body.decode(errors="replace").encode())
 
 
