@@ -70,6 +70,8 @@ def nothing_is_left_behind(scratch, recorded_runs, monkeypatch):
     empty(recorded_runs)
     monkeypatch.setenv("TMPDIR", str(scratch))
     monkeypatch.setenv("XDG_STATE_HOME", str(recorded_runs))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(recorded_runs / "config"))
+    monkeypatch.delenv("TFMESOS_PROFILE", raising=False)
     monkeypatch.setattr(tempfile, "tempdir", None)
     sockets, processes = open_sockets(), set(living_children())
     yield

@@ -40,7 +40,13 @@ def test_every_flag_is_in_the_reference(reference):
 
 def test_the_reference_has_the_variables_that_tfrun_reads(reference):
     told = set(re.findall("^``(.*)``$", "\n".join(reference.variables()), re.M))
-    assert told == {"DOCKER_IMAGE", "MESOS_MASTER", "MESOS_PRINCIPAL", "MESOS_SECRET_FILE"}
+    assert told == {
+        "DOCKER_IMAGE",
+        "MESOS_MASTER",
+        "MESOS_PRINCIPAL",
+        "MESOS_SECRET_FILE",
+        "TFMESOS_PROFILE",
+    }
 
 
 def test_every_flag_that_a_document_names_exists():

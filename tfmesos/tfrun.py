@@ -83,6 +83,10 @@ def _do(argv: Sequence[str]) -> int:
     try:
         if argv and _is_about_runs(argv[0]):
             return _look(argv)
+        if argv and argv[0] == "config":
+            from .cli.config_listing import config_listing
+
+            return _show(config_listing(argv[1:]))
         if argv and argv[0] == "rerun":
             from .cli.rerun import rerun_arguments
 

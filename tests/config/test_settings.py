@@ -10,7 +10,7 @@ import pytest
 from tests.builders import workers
 from tfmesos.config.job import Job
 from tfmesos.config.launch import LaunchConfig
-from tfmesos.config.settings import SETTINGS, Settings, merge
+from tfmesos.config.settings import DOCUMENT_KEYS, SETTINGS, merge
 from tfmesos.errors import SpecError
 from tfmesos.inputs.launch_config import make_config
 
@@ -128,7 +128,7 @@ def test_roles_that_mesos_refuses_are_refused_before_it_is_asked(role):
         merge({"role": role}, {})
 
 
-@pytest.mark.parametrize("field", Settings.__annotations__)
+@pytest.mark.parametrize("field", DOCUMENT_KEYS)
 def test_every_setting_changes_what_the_run_is_told(field, secret):
     def config(settings):
         names = ("variables", "template")

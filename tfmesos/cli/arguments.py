@@ -46,6 +46,8 @@ examples:
   a chief and three workers that read TF_CONFIG, only the chief's output:
     tfrun --chief -w 3 --logs chief -- python train.py
 
+settings and where they come from: tfrun config
+
 commands about runs, old and new; each has a --help:
   tfrun list, status, logs, attach, wait, stop, restart, replace, rerun, rm, prune, ui, open
 """
@@ -166,10 +168,15 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         sys.exit(SpecError.exit_code)
     if len(argv) == 1:
         argv = [_AS_FLAG.get(argv[0], argv[0])]
-    if argv[0].endswith(ENDINGS):
+    return parse_flags(argv)
+
+
+def parse_flags(argv: Sequence[str]) -> argparse.Namespace:
+    """There may be none."""
+    if argv and argv[0].endswith(ENDINGS):
         argv = ["--job-file", *argv]
     parser = build_parser()
-    if problem := _problem_of_first(argv):
+    if argv and (problem := _problem_of_first(argv)):
         parser.error(problem)
     args, unknown = parser.parse_known_args(with_implied(argv, FLAGS))
     if unknown:
@@ -192,7 +199,9 @@ def _problem_of_first(argv: Sequence[str]) -> str:
     from .commands.table import KNOWN
 
     flags = {one.lstrip("-"): flag.name for flag in FLAGS for one in flag.flags if "--" in one}
-    near = suggestion(word, [*KNOWN, "rerun"]) or suggestion(word, flags, flags.__getitem__)
+    near = suggestion(word, [*KNOWN, "rerun", "config"]) or suggestion(
+        word, flags, flags.__getitem__
+    )
     return f"{word} is neither a command of tfrun nor a file{near}"
 
 

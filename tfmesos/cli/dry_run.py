@@ -11,7 +11,7 @@ from ..config.job import Resources
 from ..config.kubernetes_settings import SCHEME
 from ..config.launch import LaunchConfig
 from ..config.secret import without_password
-from ..config.settings import DEFAULTS, SETTINGS
+from ..config.settings import DEFAULTS, DOCUMENT_KEYS, SETTINGS
 from ..engines.mesos.offers import Seat
 from ..engines.mesos.task_info import framework_info, task_info
 from ..errors import SpecError
@@ -51,7 +51,8 @@ def _preview(engine: str, config: LaunchConfig) -> Json:
 def _whole(document: Document) -> Document:
     """With what the environment says, and without a password; the usual keys first."""
     asked = {name: value for name, value in document.items() if value not in (None, {}, [])}
-    found = {one.field: one.choose(asked.get(one.field), os.environ) for one in SETTINGS}
+    rows = (one for one in SETTINGS if one.field in DOCUMENT_KEYS)
+    found = {one.field: one.choose(asked.get(one.field), os.environ) for one in rows}
     said = {field: value for field, value in found.items() if value != DEFAULTS[field]}
     document = {**asked, **said}
     if "master" in document:

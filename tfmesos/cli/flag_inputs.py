@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import os
 from functools import partial
 from typing import TYPE_CHECKING
 
 from ..errors import SpecError
+from ..inputs.profile import Profile, profile_of
 from ..inputs.resolve import Inputs
 from ..jobfiles.native import changed, without_commands
 from ..jobfiles.translation import Document
@@ -18,21 +20,22 @@ if TYPE_CHECKING:
 
 
 def inputs_of(args: argparse.Namespace) -> Inputs:
-    file = _job_file(args)
+    profile = profile_of(vars(args), os.environ)
+    file = job_file_of(args, profile)
     is_by_flag = partial(_is_by_flag, args)
     try:
         document = _changed(file.document if file else {"jobs": {}}, args)
     except SpecError as error:
-        raise Inputs(file, {}, is_by_flag).located(error) from None
-    return Inputs(file, document, is_by_flag)
+        raise Inputs(file, profile, {}, is_by_flag).located(error) from None
+    return Inputs(file, profile, document, is_by_flag)
 
 
-def _job_file(args: argparse.Namespace) -> JobFile | None:
+def job_file_of(args: argparse.Namespace, profile: Profile) -> JobFile | None:
     if args.job_file is None:
         return None
     from ..inputs.job_file import JobFile, said_beside
 
-    return JobFile(args.job_file, said_beside(vars(args)))
+    return JobFile(args.job_file, said_beside(vars(args), profile))
 
 
 def _changed(document: Document, args: argparse.Namespace) -> Document:

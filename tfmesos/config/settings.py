@@ -289,6 +289,16 @@ class Settings(
             default_words="all that run a command",
         ),
     ]
+    profile: Annotated[
+        Text,
+        Setting(
+            "take settings from this profile of your configuration file: see tfrun config",
+            ("--profile",),
+            SCREEN,
+            "NAME",
+            variable="TFMESOS_PROFILE",
+        ),
+    ]
     output_dir: Annotated[
         File,
         Setting(
@@ -329,6 +339,8 @@ def _row(field: str, annotated: Any) -> Setting:
 
 SETTINGS = tuple(_row(field, annotated) for field, annotated in Settings.__annotations__.items())
 DEFAULTS: Mapping[str, Any] = {setting.field: setting.default for setting in SETTINGS}
+OF_CALL = ("profile",)  # said with a call, in no document
+DOCUMENT_KEYS = tuple(field for field in DEFAULTS if field not in OF_CALL)
 
 
 def merge(given: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:

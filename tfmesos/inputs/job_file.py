@@ -14,10 +14,11 @@ from ..jobfiles.formats import rewritten_tfjob, translate
 from ..jobfiles.native import key_of
 from ..jobfiles.reading import MAX_BYTES, Tree, read
 from ..jobfiles.tfjob import document as tfjob
-from ..jobfiles.translation import NOTHING_BESIDE, Beside, Document, Translation
+from ..jobfiles.translation import NOTHING_BESIDE, Beside, Document, Key, Translation
 from ..plain_file import beginning
 from .image_command import with_image_commands
 from .launch_config import absolute
+from .profile import Profile
 
 STANDARD_INPUT = "-"
 
@@ -49,6 +50,10 @@ class JobFile:
         tree = self._tree.value
         return rewritten_tfjob(tree, self.document, document) if tfjob.is_mine(tree) else None
 
+    def place_of(self, key: Key) -> str:
+        """File and line that say it."""
+        return self._tree.locate(self._translation.origins.get(key, key), "").place
+
     def located(self, error: SpecError) -> SpecError:
         """The error with file and line, if it is one of the file's."""
         key = key_of(self.document, error)
@@ -69,11 +74,14 @@ def _content(path: str, name: str) -> bytes:
         raise CannotRead(f"the job file cannot be read: {name}: {why}") from None
 
 
-def said_beside(settings: Mapping[str, Any]) -> Beside:
-    """What of the *settings* that were given with a file matters to what that means."""
-    master = settings.get("master") or os.environ.get("MESOS_MASTER", "")
+def said_beside(given: Mapping[str, Any], profile: Profile) -> Beside:
+    """What of the settings that were *given* with a file, or in a *profile*, matters to what that
+    means.
+    """
+    said = profile.under({name: given.get(name) for name in ("master", "log_dir", "volumes")})
+    master = said.get("master") or os.environ.get("MESOS_MASTER", "")
     return Beside(
-        is_kubernetes=master.startswith(SCHEME) or settings.get("dry_run") == "tfjob",
-        log_dir=absolute(settings.get("log_dir")),
-        mounted=tuple(one.container for one in parse_volumes(settings.get("volumes") or ())),
+        is_kubernetes=str(master).startswith(SCHEME) or given.get("dry_run") == "tfjob",
+        log_dir=absolute(said.get("log_dir")),
+        mounted=tuple(one.container for one in parse_volumes(said.get("volumes") or ())),
     )

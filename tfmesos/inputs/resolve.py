@@ -1,7 +1,7 @@
 """The one road from what a user gave to a LaunchConfig, for ``tfrun`` and for ``cluster()``.
 
-What is given with the call, as flags or keywords, wins over the job file, and that over the
-environment, which wins over the defaults.
+What is given with the call, as flags or keywords, wins over the job file, that over a profile, that
+over the environment, and that over the defaults.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from ..errors import SpecError
 from ..jobfiles.native import changed, jobs_and_settings
 from ..jobfiles.translation import Document, JobFileError
 from .launch_config import make_config
+from .profile import Profile, profile_of
 
 if TYPE_CHECKING:
     from ..config.jobs import Jobs
@@ -30,14 +31,16 @@ class Inputs:
     def __init__(
         self,
         file: JobFile | None,
+        profile: Profile,
         document: Document,
-        is_about_call: Callable[[SpecError], bool] = lambda error: True,
+        is_about_call: Callable[[SpecError], bool],
     ) -> None:
         """*document* is what the *file* says with the changes of the call. *is_about_call* says
-        whether the call is to blame for an error, and not the file.
+        whether the call is to blame for an error, and neither the file nor the profile.
         """
         self._file = file
-        self.document = document
+        self._profile = profile
+        self.document = profile.under(document)
         self._is_about_call = is_about_call
 
     def config(self) -> LaunchConfig:
@@ -61,20 +64,25 @@ class Inputs:
             raise self.located(_of_setting(error)) from None
 
     def located(self, error: SpecError) -> SpecError:
-        if self._file is None or self._is_about_call(error):
+        if self._is_about_call(error):
             return error
-        return self._file.located(error)
+        found = self._file.located(error) if self._file else error
+        return self._profile.located(error) if found is error else found
 
 
 def config_of_call(jobs: Asked, settings: Settings) -> LaunchConfig:
     """The configuration of a call from Python: *jobs*, or the job file of that name."""
+    profile = profile_of(settings, os.environ)
     if not isinstance(jobs, (str, os.PathLike)):
-        return make_config(jobs, **settings)
+        try:
+            return make_config(jobs, **cast("Settings", profile.under(settings)))
+        except SpecError as error:
+            raise (error if error.field in settings else profile.located(error)) from None
     from .job_file import JobFile, said_beside  # most calls have none
 
-    file = JobFile(os.fspath(jobs), said_beside(settings))
+    file = JobFile(os.fspath(jobs), said_beside(settings, profile))
     document = changed(file.document, dict(settings))
-    return Inputs(file, document, lambda error: error.field in settings).config()
+    return Inputs(file, profile, document, lambda error: error.field in settings).config()
 
 
 def _of_setting(error: SpecError) -> SpecError:

@@ -8,17 +8,17 @@ from typing import Any
 from ..config.entry import entry_command
 from ..config.job import TENSORBOARD, Job
 from ..config.jobs import FIELDS
-from ..config.settings import DEFAULTS
+from ..config.settings import DOCUMENT_KEYS
 from ..errors import SpecError
 from ..text import suggestion
 from .image_commands import joined
 from .translation import Document, JobFileError, Key
 
 _ALIASES = {"command": "cmd", "count": "num"}
-_OWN_KEYS = ("jobs", "cmd", *DEFAULTS)
+_OWN_KEYS = ("jobs", "cmd", *DOCUMENT_KEYS)
 _JOB_KEYS = (*(field for field in FIELDS if field != "name"), "serve", "args")
-_MERGED = ("env", "secrets", "secret_env")  # by name
-_ADDED = ("volumes", "constraints")  # lists: one does not take the place of another
+MERGED = ("env", "secrets", "secret_env")  # by name
+ADDED = ("volumes", "constraints")  # lists: one does not take the place of another
 
 _NO_COMMAND = "is missing: give one to the job or to all, or serve: true for a bare server"
 
@@ -70,13 +70,18 @@ def changed(document: Document, changes: Document) -> Document:
     other = changes.get("jobs", {})
     names = dict.fromkeys([*jobs, *other])
     result["jobs"] = {name: {**jobs.get(name, {}), **other.get(name, {})} for name in names}
-    for field in _MERGED:
+    for field in MERGED:
         if isinstance(document.get(field), Mapping) and changes.get(field):
             result[field] = {**document[field], **changes[field]}
-    for field in _ADDED:
+    for field in ADDED:
         if isinstance(document.get(field), list) and changes.get(field):
-            result[field] = [*document[field], *changes[field]]
+            result[field] = [*document[field], *_texts(changes[field])]
     return result
+
+
+def _texts(added: Mapping[str, str] | Iterable[str]) -> Iterable[str]:
+    """A call from Python may give its volumes as a dict."""
+    return [f"{k}:{v}" for k, v in added.items()] if isinstance(added, Mapping) else added
 
 
 def without_commands(document: Document) -> Document:
@@ -105,9 +110,9 @@ def _without_command(name: str, job: Document, has_entry: bool) -> Document:
 def _without(job: Document, changes: Document) -> Document:
     """A job without what is now said of the whole run."""
     of_run = {field for field, value in changes.items() if value is not None}
-    kept = ("jobs", "cmd", *_ADDED)
+    kept = ("jobs", "cmd", *ADDED)
     result = {field: value for field, value in job.items() if field in kept or field not in of_run}
-    for field in _MERGED:
+    for field in MERGED:
         if field in job and field in of_run:
             result[field] = {n: v for n, v in job[field].items() if n not in changes[field]}
     return result
@@ -116,7 +121,7 @@ def _without(job: Document, changes: Document) -> Document:
 def jobs_and_settings(document: Document) -> tuple[list[Job], dict[str, Any]]:
     """What ``make_config`` takes. SpecError if a job is wrong."""
     jobs = [_job(name, job, document) for name, job in document["jobs"].items()]
-    settings = {field: value for field, value in document.items() if field in DEFAULTS}
+    settings = {field: value for field, value in document.items() if field in DOCUMENT_KEYS}
     return jobs, settings
 
 

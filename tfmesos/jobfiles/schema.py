@@ -7,7 +7,7 @@ from types import UnionType
 from typing import Any, get_origin
 
 from ..config.setting import Setting
-from ..config.settings import SETTINGS
+from ..config.settings import DOCUMENT_KEYS, SETTINGS
 
 Schema = dict[str, Any]
 
@@ -50,7 +50,8 @@ _TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 def schema() -> Schema:
     job = {"type": ["object", "null"], "properties": JOB, "additionalProperties": False}
-    settings = {setting.field: _of_setting(setting) for setting in SETTINGS}
+    rows = (setting for setting in SETTINGS if setting.field in DOCUMENT_KEYS)
+    settings = {setting.field: _of_setting(setting) for setting in rows}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A job file of tfmesos",
