@@ -127,10 +127,12 @@ def wait_for_output(run_id, *wanted):
         read_until(following.stdout, *wanted)
 
 
+OF_TIME = re.compile(r"tfrun: (waiting|packing|sent|done in|\d+ of \d+ tasks? placed;) ")
+
+
 def without_waits(text):
     """What tfrun said besides how long things take, which it says on a busy machine only."""
-    of_time = tuple(f"tfrun: {verb} " for verb in ("waiting", "packing", "sent", "done in"))
-    return "".join(line for line in text.splitlines(True) if not line.startswith(of_time))
+    return "".join(line for line in text.splitlines(True) if not OF_TIME.match(line))
 
 
 def lines(text):

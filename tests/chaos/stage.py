@@ -16,6 +16,7 @@ from contextlib import (
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tests.bounds import HANG
 from tests.mesos.embedded import AgentConfig, LocalMesos
 from tests.mesos.embedded.tests.wire import Scheduler, framework
 from tfmesos.shared.handshake import STUB_SETTINGS
@@ -45,7 +46,7 @@ class Background:
         """Start a server that lives as long as the background does."""
         return self.wait(self._stack.enter_async_context(server))
 
-    def wait(self, work: Any, within: float = 30.0) -> Any:
+    def wait(self, work: Any, within: float = HANG) -> Any:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(within)
 
     def do(self, function: Callable[..., T], *args: Any) -> T:

@@ -8,7 +8,7 @@ import socket
 
 import pytest
 
-from tests.commands import finish, read_until, running_tfrun, standing_mesos, tfrun
+from tests.commands import finish, read_until, running_tfrun, standing_mesos, tfrun, without_waits
 
 from .containers import TYPES
 from .registry import running_registry
@@ -34,7 +34,8 @@ BAD = "127.0.0.1:9/no/such"  # nobody listens there
 def test_bad_input_is_one_clear_line_and_starts_nothing(base, flags, code, message):
     flags = [base if flag == "BASE" else flag for flag in flags]
     done = tfrun("-w", 1, *flags, "--", "true")
-    complaints = [line for line in done.stderr.splitlines() if "pulling" not in line]
+    said = without_waits(done.stderr).splitlines()
+    complaints = [line for line in said if "pulling" not in line]
     assert (done.returncode, done.stdout, len(complaints)) == (code, "", 1), done.stderr
     assert message in complaints[0]
 
@@ -120,7 +121,7 @@ def test_a_parameter_that_docker_does_not_know_is_told_in_its_words(base, docker
 )
 def test_no_engine_is_said_at_once(env, reason):
     done = tfrun("-w", 1, "--image", "some/image", "--", "true", env=env)
-    assert done.returncode == 75 and done.stderr.count("\n") == 1
+    assert done.returncode == 75 and without_waits(done.stderr).count("\n") == 1
     assert "the image some/image needs Docker on this machine, or a Mesos master:" in done.stderr
     assert reason in done.stderr
 

@@ -8,11 +8,11 @@ import signal
 import subprocess
 from pathlib import Path
 
-import psutil
 import pytest
 
 from tests.commands import finish, read_until, running_tfrun, tfrun
 from tests.mesos.genuine.cluster import wait_until
+from tests.processes import commands_below
 
 from .containers import existing
 
@@ -42,8 +42,8 @@ def test_a_killed_run_leaves_no_container_and_no_directory(docker, base, tmp_pat
 def test_a_run_killed_together_with_its_keeper_leaves_no_container(docker, base):
     with running_tfrun("-w", 1, "--image", base, "--", "echo up; exec sleep 600") as process:
         read_until(process.stdout, "up")
-        children = psutil.Process(process.pid).children()
-        (keeper,) = [child for child in children if "tfmesos-keeper" in child.cmdline()]
+        children = commands_below(process.pid, recursive=False)
+        (keeper,) = [child for child, words in children if "tfmesos-keeper" in words]
         keeper.kill()
         process.kill()
         process.wait()
@@ -97,7 +97,8 @@ def test_a_run_ends_with_its_containers_when_what_attends_one_of_them_dies(docke
     """The container would live on; it is killed with its runner, who can report nothing then."""
     with running_tfrun("-w", 2, "--image", base, "-C", "DOCKER", "--", script) as process:
         read_until(process.stdout, "[worker:0] up", "[worker:1] up")
-        attending = [it for it in psutil.Process(process.pid).children() if "docker" in it.name()]
+        children = commands_below(process.pid, recursive=False)
+        attending = [it for it, words in children if Path(words[0]).name == "docker"]
         assert len(attending) == 2
         attending[0].kill()
         _, err = finish(process)

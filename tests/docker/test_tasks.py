@@ -175,7 +175,7 @@ def test_what_a_task_with_any_exit_code_held_is_free_again(docker, base, type):
     with standing_mesos("--resources", f"cpus:1;mem:256;{offered_ports()}") as url:
         for _ in range(2):
             once = ("-m", url, "-w", 1, "-Mw", 256, "-C", type, "--image", base)
-            assert tfrun(*once, "--start-timeout", 20, "--", "exit 255").returncode == 255
+            assert tfrun(*once, "--start-timeout", HANG, "--", "exit 255").returncode == 255
 
 
 def test_a_runner_in_a_container_is_told_of_no_process_and_no_directory_of_the_host(docker, base):

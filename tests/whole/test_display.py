@@ -169,10 +169,10 @@ def test_lines_above_the_table_survive_every_change_of_the_width(tmp_path, end):
 
 def test_a_narrow_terminal_shows_each_run_and_each_task_in_one_line(tmp_path, end):
     end.touch()
-    with terminal(60) as shell:
+    with terminal(60) as shell:  # E''ND: what is typed may be broken anywhere
         shell.type(f"{command(tmp_path, end, job='-w 2')} --and some more words")
         shell.until_prompt()
-        shell.type(f"clear; {TFRUN} list; {TFRUN} status 2> /dev/null; echo END")
+        shell.type(f"clear; {TFRUN} list; {TFRUN} status 2> /dev/null; echo E''ND")
         screen = shell.until(lambda screen: "\nEND" in screen)
         rows = screen.splitlines()
         assert rows[0].startswith("ID ") and " succeeded " in rows[1]
@@ -250,7 +250,7 @@ def test_where_nobody_looks_or_others_write_there_are_plain_lines(tmp_path, end,
     line = command(tmp_path, end, job="-w 1")
     before = {"with CI": "CI=1 ", "with TERM=dumb": "TERM=dumb "}.get(how, "")
     with terminal() as shell:
-        shell.type(f"{before}{line} {'' if before else how}; echo END")
+        shell.type(f"{before}{line} {'' if before else how}; echo E''ND")
         while "\nEND" not in (screen := shell.screen()):
             assert "TASK " not in screen
         left = shell.until_prompt()

@@ -30,7 +30,7 @@ def test_a_hung_run_shows_where_its_code_stands_and_whom_it_reaches(tmp_path, lo
     begun, program = f"{tmp_path}/begun-{{task_index}}", tmp_path / "hangs.py"
     busy = BUSY.format(begun, sys.executable, program, "{task_index}")
     command = f"hosts={{worker_hosts}}; {busy}"
-    done = tfrun("-w", 2, "--logs", logs, "--hang-timeout", 1, "--", command)
+    done = tfrun("-w", 2, "--logs", logs, "--hang-timeout", 5, "--", command)
     assert done.returncode == 124
     assert re.search(r"^\[worker:1\] tfmesos: reaches worker:0 at 127", done.stderr, re.M)
     assert "[worker:0] tfmesos: cannot reach worker:1 at 127.0.0.1:" in done.stderr
@@ -41,16 +41,16 @@ def test_a_hung_run_shows_where_its_code_stands_and_whom_it_reaches(tmp_path, lo
 
 
 def test_a_run_that_writes_now_and_then_is_not_hung():
-    command = "for i in 1 2 3 4 5 6 7 8; do sleep 1; echo $i; done"
-    done = tfrun("-w", 1, "--hang-timeout", 4, "--", command)
-    assert (done.returncode, done.stdout.count("\n")) == (0, 8)
+    command = "for i in $(seq 60); do sleep 0.2; echo $i; done"
+    done = tfrun("-w", 1, "--hang-timeout", 10, "--", command)
+    assert (done.returncode, done.stdout.count("\n")) == (0, 60)
 
 
 def test_one_silent_task_ends_the_run_if_any_is_meant():
     script = "while [ {task_index} = 0 ]; do echo busy; sleep 0.2; done; exec sleep 1000"
-    done = tfrun("-w", 2, "--logs", "worker:1", "--hang-timeout", "any:2s", "--", script)
+    done = tfrun("-w", 2, "--logs", "worker:1", "--hang-timeout", "any:8s", "--", script)
     assert done.returncode == 124
-    assert done.stderr.endswith("worker:1 wrote nothing for 2 s: taken for hung, and ended\n")
+    assert done.stderr.endswith("worker:1 wrote nothing for 8 s: taken for hung, and ended\n")
 
 
 @pytest.mark.parametrize("value", ["any:", "any:x", "some:5m"])

@@ -152,9 +152,9 @@ def test_what_tasks_and_users_write_stays_text(page, browser):
     browser.get(page)
     until_text(browser, EVIL)
     browser.find_element(By.CSS_SELECTOR, ".runs tbody a").click()
-    text = until_text(browser, "Why it failed", "How it was started")
+    until_text(browser, "Why it failed", "How it was started")
     until(browser, lambda: lines(browser) == [EVIL, EVIL])
-    assert text.count(EVIL) >= 3  # command, report, output
+    assert until_text(browser, EVIL).count(EVIL) >= 3  # command, report, output
     browser.find_element(By.ID, "find").send_keys("<IMG")
     until(browser, lambda: len(browser.find_elements(By.TAG_NAME, "mark")) == 2)
     assert browser.title.endswith(" · tfrun")

@@ -140,24 +140,26 @@ def test_a_runner_that_is_killed_may_have_lost_output_and_that_is_said(tmp_path)
 
 NON_BLOCKING = """
 import os, sys, time
-job, stream, begun = sys.argv[1:]
+job, stream, begun, written = sys.argv[1:]
 if job == "chief":
     os.set_blocking(1, False)
     os.set_blocking(2, False)
     open(begun, "w").close()
-    time.sleep(4)
+    while not os.path.exists(written):  # it decides about the run: its end is that of the others
+        time.sleep(0.02)
 else:
     while not os.path.exists(begun):
         time.sleep(0.02)
     for n in range(30000):
-        print("%07d" % n, "x" * 80, file=getattr(sys, stream))
+        print("%07d" % n, "x" * 80, file=getattr(sys, stream), flush=n == 29999)
+    open(written, "w").close()
 """
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_a_stream_that_somebody_made_non_blocking_is_waited_for(stream, tmp_path):
-    begun = tmp_path / "begun"
-    task = [sys.executable, "-c", NON_BLOCKING, "{job_name}", stream, begun]
+    begun, written = tmp_path / "begun", tmp_path / "written"
+    task = [sys.executable, "-c", NON_BLOCKING, "{job_name}", stream, begun, written]
     with running_tfrun("--chief", "--local-chief", "-w", 1, "--", *task) as run:
         wait_until(begun.exists)
         wait_until_nothing_moves(getattr(run, stream), 1.0)

@@ -329,7 +329,7 @@ def small_disk(tmp_path):
     if done.returncode != 0:
         pytest.skip(f"only who may mount a tmpfs can fill a disk: {done.stderr.strip()}")
     yield {"XDG_STATE_HOME": str(disk)}
-    subprocess.run(["umount", disk], check=True)
+    subprocess.run(["umount", "--lazy", disk], check=True)  # its launcher may still leave
 
 
 def test_on_a_full_disk_the_run_goes_on_says_so_once_and_its_end_is_known(small_disk):

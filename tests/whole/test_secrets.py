@@ -156,14 +156,19 @@ class MasterThatOffers(GoodMaster):
         self.send({"type": "OFFERS", "offers": {"offers": [self._offer]}})
 
 
+async def started(master, *args):
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "tfmesos", "-m", master.address, *map(str, args)),
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        limit=1 << 20,
+        env=environment(),
+    )
+
+
 async def run_against(master, *args):
     async with master:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "tfmesos", "-m", master.address, *map(str, args)),
-            stdin=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            env=environment(),
-        )
+        process = await started(master, *args)
         _, err = await asyncio.wait_for(process.communicate(), HANG)
         return process.returncode, err.decode()
 
@@ -187,12 +192,21 @@ def secrets_sent(master):
     return re.findall(r'"TFMESOS_SECRET", "value": "([0-9a-f]+)"', text)
 
 
+async def launch_against(master, *args):
+    """What a run says whose task is launched, and that is interrupted then."""
+    async with master, asyncio.timeout(HANG):
+        process = await started(master, *args)
+        said = await process.stderr.readuntil(b"launching worker:0 on host")
+        await master.next("ACCEPT")
+        process.terminate()
+        return (said + (await process.communicate())[1]).decode()
+
+
 @pytest.mark.parametrize("verbosity", ["-v", "-vv"])
 def test_a_run_that_goes_well_logs_no_secret(secret_file, verbosity):
     access = ("--principal", "me", "--secret-file", secret_file)
     master = MasterThatOffers()
-    run = run_against(master, verbosity, "-w", 1, *access, "--start-timeout", 3, "--", "true")
-    _, err = asyncio.run(run)
+    err = asyncio.run(launch_against(master, verbosity, "-w", 1, *access, "--", "true"))
     secrets = secrets_sent(master)
     assert len(secrets) == 1 and "launching worker:0 on host" in err
     assert_hidden(err, MASTERS_SECRET, BASIC, *secrets)

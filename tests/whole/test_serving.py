@@ -1,5 +1,6 @@
 """Bare TensorFlow servers: jobs without a command."""
 
+import os
 import subprocess
 import sys
 import time
@@ -8,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.bounds import HANG
-from tests.commands import environment, needs_tensorflow, tfrun
-from tests.conftest import living_children
+from tests.commands import ROOT, environment, needs_tensorflow, tfrun
+from tests.processes import commands_below
 from tfmesos import Job, TaskFailed, TFMesosScheduler, cluster
 
 pytestmark = needs_tensorflow
@@ -27,10 +28,14 @@ FAKES = {
         "        ConfigProto = dict\n"
     ),
     "dying": (
-        "import os, threading\n"
+        "import os, threading, time\n"
+        "def die():\n"
+        "    while not os.path.exists(os.path.join(os.path.dirname(__file__), 'die')):\n"
+        "        time.sleep(0.01)\n"
+        "    os._exit(3)\n"
         "class distribute:\n"
         "    class Server:\n"
-        "        def __init__(self, *args, **more): threading.Timer(1, os._exit, [3]).start()\n"
+        "        def __init__(self, *args, **more): threading.Thread(target=die).start()\n"
         "class compat:\n"
         "    class v1:\n"
         "        ConfigProto = dict\n"
@@ -67,23 +72,26 @@ def test_a_server_that_cannot_start_says_why_and_fails_the_run(tmp_path, kind, w
 
 @pytest.fixture
 def dying(tmp_path):
+    """Settings of two servers that end once there is a file ``die`` in the test's directory."""
     (tmp_path / "tensorflow.py").write_text(FAKES["dying"])
     return {"task_spec": Job("ps", 2), "env": {"PYTHONPATH": str(tmp_path)}, "quiet": True}
 
 
-def test_every_thread_learns_at_once_that_a_server_has_died(dying):
+def test_every_thread_learns_at_once_that_a_server_has_died(dying, tmp_path):
     scheduler = TFMesosScheduler(**dying)
     with ThreadPoolExecutor(1) as pool:
         pool.submit(scheduler.start).result(HANG)
+        (tmp_path / "die").touch()
         assert pool.submit(scheduler.wait, HANG, check=False).result().exit_code == 3
         with pytest.raises(TaskFailed, match="exited with 3"):
             scheduler.finished()
     scheduler.stop()
 
 
-def test_the_caller_of_dead_servers_is_interrupted_outside_of_a_session(dying):
+def test_the_caller_of_dead_servers_is_interrupted_outside_of_a_session(dying, tmp_path):
     with pytest.raises(TaskFailed, match="exited with 3"):
         with cluster(dying.pop("task_spec"), **dying):
+            (tmp_path / "die").touch()
             time.sleep(HANG)
             pytest.fail("nobody has interrupted it")
 
@@ -126,7 +134,8 @@ def test_a_job_that_is_served_runs_no_command():
 def test_a_server_that_dies_is_reported_in_the_block():
     with pytest.raises(TaskFailed, match="ps:0 was killed by SIGKILL"):
         with cluster(Job("ps", 1), quiet=True) as c:
-            (server,) = [p for p in living_children() if "channel.recv" in " ".join(p.cmdline())]
+            below = commands_below(os.getpid())
+            (server,) = [it for it, words in below if "channel.recv" in " ".join(words)]
             server.kill()
             c._ended.result(HANG)
 
@@ -135,17 +144,17 @@ def test_a_server_that_dies_is_reported_in_the_block():
 CLIENT = """
 import os, sys, threading, time
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
-import psutil
 import tensorflow as tf
 import tfmesos.scheduler
+from tests.processes import commands_below
 from tfmesos import Job, TaskFailed, cluster
 
 Session = tf.compat.v1.Session
 
 def kill(c, victim, wreck):
     task = f"{c._run.id}-{victim}-0-1"
-    for process in psutil.Process().children(recursive=True):
-        if "channel.recv" in " ".join(process.cmdline()):
+    for process, words in commands_below(os.getpid()):
+        if "channel.recv" in " ".join(words):
             if process.environ()["TFMESOS_TASK_ID"] == task:
                 {"server": process, "runner": process.parent()}[wreck].kill()
 
@@ -182,6 +191,7 @@ for how in sys.argv[1:]:
 def lose(*how):
     return subprocess.run(
         [sys.executable, "-c", CLIENT, *how],
+        cwd=ROOT,
         capture_output=True,
         text=True,
         env=environment(),
@@ -219,14 +229,14 @@ def test_a_session_of_another_server_may_take_its_time():
 COORDINATOR = """
 import os, sys, time
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "1"
-import psutil
 import tensorflow as tf
+from tests.processes import commands_below
 from tfmesos import Job, TaskFailed, cluster
 
 def kill(c):
     task = f"{c._run.id}-worker-0-1"
-    for process in psutil.Process().children(recursive=True):
-        if "channel.recv" in " ".join(process.cmdline()):
+    for process, words in commands_below(os.getpid()):
+        if "channel.recv" in " ".join(words):
             if process.environ()["TFMESOS_TASK_ID"] == task:
                 {"server": process, "runner": process.parent()}[sys.argv[1]].kill()
 
@@ -259,6 +269,7 @@ print((tf.constant(40) + 2).numpy(), flush=True)
 def coordinate(*wreck):
     return subprocess.run(
         [sys.executable, "-c", COORDINATOR, *wreck],
+        cwd=ROOT,
         capture_output=True,
         text=True,
         env=environment(),

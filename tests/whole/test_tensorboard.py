@@ -34,7 +34,7 @@ def test_the_loss_of_a_training_is_on_it_and_it_stays_until_ctrl_c(tmp_path, bro
         (*_, last) = read_until(run.stderr, "TensorBoard is at ")
         address = re.search(r"http://\S+", last)[0]
         urlopen(address).close()  # it answers when that is said
-        assert status()["tensorboard"] == [address]
+        until(browser, lambda: status()["tensorboard"] == [address])  # it is written down
         until(browser, lambda: status()["jobs"]["worker"]["succeeded"] == 1)
         until(browser, lambda: has_read_the_loss(address))
         browser.get(f"{address}/#timeseries")  # which asks once for what there is

@@ -11,6 +11,7 @@ import pytest
 
 from tests.chaos.stage import python_wrapper
 from tests.commands import finish, read_until, running_tfrun, tfrun
+from tests.processes import commands_below
 from tests.runners import gone
 
 # Tells its runner, and waits for a file.
@@ -19,8 +20,8 @@ WAITS = "echo up $PPID; until [ -e {go} ]; do sleep 0.05; done"
 
 def parents_of(run):
     """The processes beneath a launcher that fork runners."""
-    children = psutil.Process(run.pid).children()
-    return [child for child in children if any("forks" in word for word in child.cmdline())]
+    children = commands_below(run.pid, recursive=False)
+    return [child for child, words in children if any("forks" in word for word in words)]
 
 
 def runner_of(run):

@@ -20,7 +20,6 @@ from .namespace import Namespace
 from .node import NodeSpec
 
 SETTING_UP = 5400.0  # seconds; the first test builds Kubernetes and the image, if nobody has before
-GONE = 60.0  # seconds for what belongs to a deleted owner to be deleted, too
 STANDING = os.environ.get("TFMESOS_TEST_KUBERNETES")
 IMAGE = "tfmesos-tests/base:1"
 NODES = (
@@ -88,6 +87,6 @@ def kube(request, admin_config, tmp_path, monkeypatch):
     monkeypatch.setenv("KUBECONFIG", str(namespace.kubeconfig))
     yield namespace
     try:
-        wait_until("nothing is left in the namespace", lambda: not namespace.left(), GONE)
+        wait_until("nothing is left in the namespace", lambda: not namespace.left())
     finally:
         namespace.delete()

@@ -11,6 +11,9 @@ from typing import Any
 
 import yaml
 
+from tests.mesos.genuine.cluster import wait_until
+from tfmesos.engines.kubernetes.rights import rules_review
+
 from .api import Api, Refused
 
 RBAC = "rbac.authorization.k8s.io"
@@ -54,6 +57,7 @@ class Namespace:
         self.kubeconfig = directory / f"{self.name}.kubeconfig"
         self._write_kubeconfig(json.loads(admin_config.read_text()))
         self.user = Api(self.kubeconfig, USER)
+        self._wait_until_known(RIGHTS)
 
     def _add_user(self, role: dict[str, Any]) -> None:
         """A service account, as a program inside of a cluster would have one."""
@@ -81,6 +85,18 @@ class Namespace:
     def allow(self, rights: dict[str, list[str]]) -> None:
         """The user has these rights from now on, and no other."""
         self.admin.patch(f"{self.rbac}/roles/{self.role}", {"rules": rules(rights)})
+        self._wait_until_known(rights)
+
+    def _wait_until_known(self, rights: dict[str, list[str]]) -> None:
+        """The server answers before those of its parts that decide have heard of a role."""
+        expected = {(resource, verb) for resource, verbs in rights.items() for verb in verbs}
+        wait_until("the server knows the role", lambda: self._granted() == expected)
+
+    def _granted(self) -> set[tuple[str, str]]:
+        path = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"
+        told = self.user.post(path, rules_review(self.name))["status"]["resourceRules"]
+        core = [rule for rule in told if rule["apiGroups"] == [""]]
+        return {(it, verb) for rule in core for it in rule["resources"] for verb in rule["verbs"]}
 
     def kubectl(self, *words: object, **options: Any) -> subprocess.CompletedProcess[str]:
         """As the administrator, in this namespace."""

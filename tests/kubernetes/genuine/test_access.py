@@ -14,6 +14,7 @@ import pytest
 
 from tests.bounds import HANG
 from tests.commands import tfrun
+from tests.mesos.genuine.cluster import wait_until
 from tests.proxies import tinyproxy
 from tfmesos.engines.kubernetes.api.client import Client
 from tfmesos.engines.kubernetes.api.error import ApiError
@@ -156,7 +157,8 @@ def test_the_commands_of_the_page_give_a_user_the_rights_that_a_run_needs(kube, 
         done = kube.kubectl(*shlex.split(line)[1:], cwd=tmp_path)
         assert done.returncode == 0, done.stderr
     wanted = [(verb, resource) for resource, verbs in RIGHTS.items() for verb in verbs]
-    assert [it for it in wanted if not may(kube, "alice", *it)] == []
+    for it in wanted:
+        wait_until(f"alice may {it}", lambda it=it: may(kube, "alice", *it))
     assert not may(kube, "alice", "get", "secrets")
 
 

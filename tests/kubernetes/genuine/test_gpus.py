@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.commands import finish, read_until, running_tfrun, tfrun
+from tests.commands import finish, read_until, running_tfrun
 from tests.mesos.genuine.cluster import wait_until
 
 from .pods import SMALL, on_kubernetes
@@ -47,6 +47,8 @@ def test_a_task_with_gpus_runs_where_they_are(kube, gpus, flags, name):
 
 
 def test_too_many_gpus_are_told_in_the_words_of_the_scheduler(kube, gpus):
-    done = tfrun(*on_kubernetes("-w", 3, *SMALL, "-Gw", 1, "--start-timeout", 5), "--", "true")
-    assert done.returncode == 75, done.stderr
-    assert "Insufficient nvidia.com/gpu" in done.stderr
+    with running_tfrun(*on_kubernetes("-w", 3, *SMALL, "-Gw", 1), "--", "true") as run:
+        read_until(run.stderr, "Insufficient nvidia.com/gpu")
+        run.terminate()
+        finish(run)
+    assert run.returncode == 143

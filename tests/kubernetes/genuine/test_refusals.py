@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.commands import finish, read_until, running_tfrun, tfrun
+from tests.commands import finish, read_until, running_tfrun, tfrun, without_waits
 from tests.mesos.genuine.cluster import wait_until
 from tfmesos.engines.kubernetes.rights import access_review, is_granted
 from tfmesos.engines.own_address import local_address_towards
@@ -62,7 +62,7 @@ def test_tasks_that_share_the_ports_of_their_nodes_have_to_find_the_launcher(kub
     together = ("--constraint", "hostname:IS:node-2")
     words = on_kubernetes("-w", 2, *SMALL, *together, "--pod-template", template)
     done = tfrun(*words, "--", "true")
-    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert done.returncode == 2 and without_waits(done.stderr).count("\n") == 1
     assert "--pod-template has hostNetwork: true, which needs advertise" in done.stderr
     here = local_address_towards(f"https://{kube.user.address}", 443)
     done = tfrun(*words, "--advertise", here, "--", "echo up")
@@ -92,7 +92,7 @@ def test_a_token_that_is_not_valid_is_told(kube):
     kube.kubeconfig.write_text(config.replace('"token": "', '"token": "x'))
     done = tfrun(*on_kubernetes("-w", 1, *SMALL), "--", "true")
     assert done.returncode == 69, done.stderr
-    assert "Unauthorized" in done.stderr and done.stderr.count("\n") == 1
+    assert "Unauthorized" in done.stderr and without_waits(done.stderr).count("\n") == 1
 
 
 def test_an_image_that_cannot_be_had_is_given_up_after_one_clear_line(kube):

@@ -12,6 +12,7 @@ import pytest
 from tests.bounds import LEAVING
 from tests.conftest import is_alive
 from tests.lasting import PIDS
+from tests.processes import commands_below
 
 from . import build
 from .api import Refused
@@ -87,9 +88,10 @@ def test_a_cluster_leaves_nothing(admin_config):
     others = set(PIDS)
     with Kubernetes(build.programs(), directory, [NodeSpec("only")], {}) as cluster:
         run_a_pod(cluster)
-        processes = [it for pid in PIDS - others for it in family(pid)]
-        commands = [command for it in processes for command in it.cmdline()[:1]]
-        assert {"/pause", "dockerd", str(cluster.programs / "etcd")} <= set(commands)
+        found = [it for pid in PIDS - others for it in commands_below(pid)]
+        processes = [*map(psutil.Process, PIDS - others), *(it for it, _ in found)]
+        commands = {words[0] for _, words in found if words}
+        assert {"/pause", "dockerd", str(cluster.programs / "etcd")} <= commands
         assert left_by(cluster.link) == {"link", "cgroup"}
     assert not any(is_alive(it) for it in psutil.wait_procs(processes, LEAVING)[1])
     assert others == PIDS
@@ -102,11 +104,6 @@ def run_a_pod(cluster: Kubernetes) -> None:
     wait_for_account(cluster.admin, "default")
     cluster.admin.post(pods, pod("paused", "/pause", container={"image": PAUSE}))
     next(event for event in cluster.admin.watch(pods) if is_running(event["object"]))
-
-
-def family(pid: int) -> list[psutil.Process]:
-    first = psutil.Process(pid)
-    return [first, *first.children(recursive=True)]
 
 
 def left_by(link: str) -> set[str]:

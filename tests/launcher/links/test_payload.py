@@ -122,7 +122,7 @@ def test_a_task_without_standard_streams_loses_none_of_its_connection(tmp_path, 
             theirs = in_own_session(["/bin/sh", "-c", command], env=env, cwd=tmp_path)
             ours.start("echo out; cat; echo err >&2")
             await ours.saw(TaskExited)
-            return ours, await asyncio.to_thread(theirs.wait, 15)
+            return ours, await asyncio.to_thread(theirs.wait, HANG)
 
     ours, code = asyncio.run(main())
     assert (code, ours.lines(), ours.lines("stderr")) == (0, ["out"], ["err"])

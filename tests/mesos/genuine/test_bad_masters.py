@@ -107,5 +107,5 @@ def test_a_role_that_the_master_does_not_want_is_refused_in_its_words(mesos):
 
 
 def test_an_election_without_masters_says_so(zookeeper):
-    code, line = refusal(f"zk://{zookeeper}/mesos", *SOON)
+    code, line = refusal(f"zk://{zookeeper}/mesos", "--start-timeout", 15)
     assert code == 69 and "no master is registered" in line

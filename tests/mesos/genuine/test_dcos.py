@@ -15,6 +15,8 @@ if importlib.util.find_spec("tensorflow") is None:
 
 from tests import dcos_jobs as jobs
 
+from .cluster import wait_until
+
 QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3"}
 
 
@@ -42,8 +44,12 @@ def test_mnist_learns_and_leaves_summaries_and_checkpoints(master, url, tmp_path
     found = re.findall(r"worker \d reads (\S+) of the digits", done.stdout)
     assert len(found) == 2 and min(map(float, found)) >= 0.85
     assert list(shared.glob("events.out.tfevents.*"))
-    (framework,) = master.get("/master/state")["completed_frameworks"]
-    assert framework["name"] == "mnist"
+    wait_until("the master has removed it", lambda: completed(master))
+    assert [framework["name"] for framework in completed(master)] == ["mnist"]
+
+
+def completed(master):
+    return master.get("/master/state")["completed_frameworks"]
 
 
 def test_the_poets_retrain_their_model_into_the_shared_filesystem(master, url, tmp_path):

@@ -11,14 +11,22 @@ from collections import Counter
 from tests.bounds import HANG
 from tests.commands import environment, finish, needs_tensorflow, read_until, running_tfrun, tfrun
 
+from .cluster import wait_until
+
 FOREVER = "echo up; while :; do sleep 0.05; done"
 
 
 def states(master):
     """The task states of the only framework that has ended, and how many tasks have each."""
-    with urllib.request.urlopen(f"http://{master}/master/frameworks", timeout=HANG) as answer:
-        (framework,) = json.load(answer)["completed_frameworks"]
+    wait_until("the master has removed it", lambda: completed(master))
+    (framework,) = completed(master)
     return Counter(task["state"] for task in framework["completed_tasks"])
+
+
+def completed(master):
+    """A master answers before it has done what it was asked for."""
+    with urllib.request.urlopen(f"http://{master}/master/frameworks", timeout=HANG) as answer:
+        return json.load(answer)["completed_frameworks"]
 
 
 def test_tasks_that_ended_well_have_finished_for_the_master_too(three_nodes):

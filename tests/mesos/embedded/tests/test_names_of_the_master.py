@@ -7,6 +7,7 @@ import socket
 
 import pytest
 
+from tests.bounds import HANG
 from tests.mesos.embedded import LocalMesos
 
 from .asking import NODE
@@ -60,7 +61,7 @@ def test_what_is_no_http_is_a_bad_request_and_not_worth_a_line(words, caplog):
             connection = await Connection.open(mesos.url)
             connection.writer.write(words)
             connection.writer.write_eof()
-            answer = await asyncio.wait_for(connection.reader.read(), 10)
+            answer = await asyncio.wait_for(connection.reader.read(), HANG)
             connection.close()
             return answer
 
