@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Unpack
 
+    from .config.changes import Around, Changed, Changes
     from .config.setting import Text
     from .config.settings import Settings
     from .inputs.resolve import Asked
@@ -196,6 +197,30 @@ class TFMesosScheduler(OldNames):
         finally:
             atexit.unregister(self.stop)
             self._own_address.close()
+
+    def update(
+        self, jobs: Changed = None, *, dry_run: bool = False, **settings: Unpack[Around]
+    ) -> tuple[str, ...]:
+        """Go on with other jobs: all tasks are stopped with their grace and started so.
+
+        *jobs* says what changes: ``{"worker": 4}`` or ``{"worker": {"mem": "4G"}}``. Returns what
+        changes, in words, when every task runs. Raises an error if the change is refused, and the
+        run goes on as it was; and if the run ends before. With *dry_run* nothing changes.
+        """
+        loop, run = self._loop, self._run
+        if loop is None or run is None or self._ended.done():
+            raise RuntimeError("the cluster is not running")
+        changes = {"jobs": dict(jobs or {}), **settings}
+        asked = asyncio.run_coroutine_threadsafe(self._update(run, changes, dry_run), loop)
+        found = asked.result()
+        self._cluster()
+        return found
+
+    async def _update(self, run: Run, changes: Changes, dry_run: bool) -> tuple[str, ...]:
+        found = await run.update(changes, dry_run=dry_run)
+        if found and not dry_run:
+            self._ready = Future()  # nobody uses the addresses of the last generation
+        return found
 
     def _leave_servers(self) -> None:
         """Dead ones answer until we ask for the stop, so that TensorFlow can come off them."""

@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from tests.builders import an_offer
+from tests.builders import an_offer, workers
 from tests.replay import only
 from tfmesos.core import events as happened
 from tfmesos.engines.mesos import actions as calls
@@ -64,5 +64,6 @@ any_event = st.one_of(
     st.builds(happened.TaskExited, ids, st.sampled_from([0, 0, 1, 137]), st.just("ended")),
     st.builds(happened.RunnerLost, ids, st.just("reset")),
     st.just(happened.StopRequested("stop", 130)),
+    st.integers(1, 3).map(lambda n: happened.UpdateRequested((workers(n),), ("so",))),
     st.just(happened.Ticked()),
 )  # fmt: skip

@@ -120,7 +120,7 @@ def test_a_wrong_value_of_a_profile_is_named_with_its_line_unless_a_flag_is_to_b
         ("[default]\nimage = 'x'", 1, "default is not known here, only [defaults] and"),
         ("profiles = 5", 1, "profiles must be a table, as in [profiles...], got 5"),
         ("[profiles]\na = 5", 2, "profiles.a must be a table, as in [profiles.a], got 5"),
-        ("[defaults\n", 1, "is no TOML"),
+        ("[defaults\n", 1, "is not valid TOML"),
     ],
 )
 def test_a_wrong_key_is_named_with_its_line_and_a_suggestion(file, text, line, problem):
@@ -159,7 +159,7 @@ def test_a_file_that_cannot_be_read_is_named(file):
 def test_a_job_file_names_no_profile(tmp_path):
     job = tmp_path / "job.yaml"
     job.write_text("profile: gpu\njobs: {worker: {}}\n")
-    assert said("--job-file", job).startswith(f"{job}:1: profile is no setting of a job file")
+    assert said("--job-file", job).startswith(f"{job}:1: profile is not a setting of a job file")
 
 
 def test_tfrun_config_tells_every_setting_and_where_it_comes_from(file, tmp_path, monkeypatch):

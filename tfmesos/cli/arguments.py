@@ -49,7 +49,8 @@ examples:
 settings and where they come from: tfrun config
 
 commands about runs, old and new; each has a --help:
-  tfrun list, status, logs, attach, wait, stop, restart, replace, rerun, rm, prune, ui, open
+  tfrun list, status, logs, attach, wait, stop, restart, replace, update, rerun, rm, prune, ui,
+  open
 """
 
 _FORMAT = Setting(
@@ -128,8 +129,8 @@ def build_parser() -> argparse.ArgumentParser:
     titles = [title for title in GROUPS if any(flag.group == title for flag in FLAGS)]
     groups = {title: parser.add_argument_group(title) for title in titles}
     for flag in FLAGS:
-        options = {"dest": destination(flag), "help": _help(flag), **_action(flag)}
-        groups[flag.group].add_argument(*flag.flags, **options)
+        flags, options = argument_of(flag)
+        groups[flag.group].add_argument(*flags, **options)
     groups[SCREEN].add_argument("--version", action="version", version=f"tfmesos {__version__}")
     groups[TASKS].add_argument(
         "cmd",
@@ -139,6 +140,11 @@ def build_parser() -> argparse.ArgumentParser:
         "in. A single argument goes to a shell, several are executed as they are",
     )
     return parser
+
+
+def argument_of(flag: Setting) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """What argparse is given for a flag."""
+    return flag.flags, {"dest": destination(flag), "help": _help(flag), **_action(flag)}
 
 
 def _help(flag: Setting) -> str:
@@ -238,13 +244,17 @@ def in_flags(error: SpecError) -> str:
 def settings_of(args: argparse.Namespace) -> Settings:
     """Everything but the jobs."""
     given = {setting.field: getattr(args, setting.field) for setting in SETTINGS if setting.flags}
-    given["env"] = dict(_variable(text) for text in args.env or ()) or None
+    given["env"] = variables(args.env or ()) or None
     for field in ("secrets", "secret_env"):
         given[field] = _secrets(field, getattr(args, field) or ())
     given["extra_config"] = _json_file("extra_config", args.extra_config)
     given["context"] = _context(args.context)
     given["logs"] = _logs(args)
     return cast("Settings", given)
+
+
+def variables(texts: Sequence[str]) -> dict[str, str]:
+    return dict(map(_variable, texts))
 
 
 def _variable(text: str) -> tuple[str, str]:

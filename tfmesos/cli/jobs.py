@@ -77,6 +77,11 @@ JOB_FLAGS = (
 )
 
 
+def role_names() -> tuple[str, ...]:
+    """The jobs that have flags of their own."""
+    return tuple(name for name, *_ in _ROLES)
+
+
 def destination(flag: Setting) -> str:
     """Where the parser leaves the value of a flag."""
     return f"{flag.job}_{flag.field}" if flag.job else flag.field
@@ -94,7 +99,7 @@ def job_changes(args: argparse.Namespace, jobs: Mapping[str, Document]) -> dict[
             changes[name] = fields if name == "ps" else {**fields, **like_worker, **fields}
     for name, fields in _jobs_by_name(args.job or (), asked).items():
         changes[name] = {**asked.get(name, {}), **changes.get(name, {}), **fields}
-    return _with_servers(args.serve or "", jobs, changes)
+    return _with_servers(getattr(args, "serve", None) or "", jobs, changes)
 
 
 def _jobs_by_name(texts: Sequence[str], asked: Mapping[str, Document]) -> dict[str, Document]:

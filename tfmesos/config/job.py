@@ -301,6 +301,11 @@ class Job(Record):
         return self.num - self.start
 
     @property
+    def is_auxiliary(self) -> bool:
+        """Do its tasks only stand by? Then the run goes on whatever becomes of them."""
+        return self.task_type == TENSORBOARD
+
+    @property
     def needs(self) -> Resources:
         return Resources.of(self.cpus, self.mem, self.gpus, self.disk)
 
@@ -324,8 +329,7 @@ class Task(Record):
 
     @property
     def is_auxiliary(self) -> bool:
-        """Does it only stand by? Then the run goes on whatever becomes of it."""
-        return self.job.task_type == TENSORBOARD
+        return self.job.is_auxiliary
 
     @property
     def number(self) -> int:

@@ -119,6 +119,7 @@ class LaunchConfig(Record):
     secrets: TaskSecrets = TaskSecrets()
     link_tls: bool = False  # between the launcher and the runners, wherever they are
     pods: PodSettings = PodSettings()  # of Kubernetes
+    generation: int = 0  # of the run, that these jobs are of
     remark: str = ""  # what the user should know about these settings
     warnings: tuple[str, ...] = ()  # what a job file says that has no meaning here
 
@@ -244,6 +245,17 @@ class LaunchConfig(Record):
 
     def reserves_port(self, job: Job) -> bool:
         return self.reserve_port if job.reserve_port is None else job.reserve_port
+
+    def in_generation(self, number: int, jobs: tuple[Job, ...]) -> LaunchConfig:
+        """The same run with other jobs; the output of new ones is shown if that of others is."""
+        old = {job.name for job in self.jobs}
+        speaking = {job.name for job in jobs if job.cmd is not None and not job.is_auxiliary}
+        new = {(name, "*") for name in speaking - old} if self.logs.chosen else set()
+        return self.replace(
+            jobs=jobs,
+            generation=number,
+            logs=TaskChoice(self.logs.chosen | new),
+        )
 
     @property
     def tasks(self) -> tuple[Task, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..config.job import Task
+from ..config.job import Job, Task
 from ..record import NOTHING, Record
 from .outcome import Outcome
 
@@ -83,6 +83,15 @@ class Refuse(Record):
     task_id: str
 
 
+class BeginGeneration(Record):
+    """The tasks of the last generation have ended, and these jobs are started now."""
+
+    number: int
+    jobs: tuple[Job, ...]
+    why: str
+    is_restart: bool = False  # after a failure: it counts as a restart of each task
+
+
 class AnnounceReady(Record):
     """Every command runs, every server listens."""
 
@@ -98,4 +107,6 @@ class Finish(Record):
     outcome: Outcome
 
 
-Action = Request | Prepare | Start | StopRunner | Refuse | AnnounceReady | Say | Finish
+Action = (
+    Request | Prepare | Start | StopRunner | Refuse | BeginGeneration | AnnounceReady | Say | Finish
+)

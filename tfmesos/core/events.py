@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..config.job import Job
 from ..errors import DRAINED, TFMesosError
 from ..record import Record
 
@@ -174,6 +175,13 @@ class RestartRequested(Event):
 
     task_id: str
     elsewhere: bool
+
+
+class UpdateRequested(Event):
+    """Its owner wants the run to go on with these jobs."""
+
+    jobs: tuple[Job, ...]
+    difference: tuple[str, ...]  # from those that it has, in words
 
 
 class Ticked(Record):

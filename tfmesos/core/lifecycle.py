@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..config.job import Task
+from ..config.jobs import tasks_of
 from ..errors import Interrupted, ResourcesError, TFMesosError
 from . import actions as do
 from . import auxiliary
@@ -21,6 +22,7 @@ from .clocks import Clocks
 from .cluster import Cluster
 from .endings import End, Endings, Heard
 from .finished_peers import FinishedPeers
+from .generations import Generations
 from .hangs import Hangs
 from .node_warning import node_warning
 from .outcome import Ending, Outcome
@@ -49,6 +51,7 @@ class Lifecycle:
         self._stopping = Stopping(self.members, now, *stop)
         self._endings = Endings(self.members, self._stopping, rules.nodes_alike)
         self._restarts = Restarts(rules.restarts)
+        self._generations = Generations(tasks)
         self._avoided_nodes = AvoidedNodes()
         self._restarted: list[Ending] = []
         self._hangs = Hangs(rules.hang_timeout, self._commands_awaited, rules.hang_of_any)
@@ -111,6 +114,8 @@ class Lifecycle:
                 return []
             case happened.RestartRequested(task_id, elsewhere):
                 return self._restart_requested(task_id, elsewhere)
+            case happened.UpdateRequested():
+                return self._update_requested(event, now)
             case happened.StopRequested():
                 return self._stop_requested(event, now)
             case happened.Ticked(is_output_held, is_bringing):
@@ -233,6 +238,48 @@ class Lifecycle:
             return [*todo, *self._stop(Outcome.of_failure(end.member.ending), now)]
         return [*todo, *self._restart(end, restart, had_started, now)]
 
+    # Generations
+
+    def why_not_update(self) -> str:
+        """What keeps the owner of the run from changing it; empty if nothing does."""
+        if self.phase > Phase.RESTARTING:
+            return "it is ending"
+        return "it is being updated already" if self._generations.is_updating else ""
+
+    def _update_requested(self, update: happened.UpdateRequested, now: float) -> list[Action]:
+        if self.why_not_update():
+            return []  # it has changed meanwhile
+        change = "; ".join(update.difference)
+        self._generations.update(update.jobs, f"update: {change}")
+        said = do.Say(f"{change}: stopping all tasks, to start them so", "notice")
+        if self.phase is Phase.RESTARTING:
+            return [said]
+        return [said, *self._restart_all("the run is updated", 0.0, now)]
+
+    def _restart_all(self, reason: str, pause: float, now: float) -> list[Action]:
+        """Stop everybody; when the last one has ended the next generation begins."""
+        self._stopwatch.lap("running" if self._cluster.is_ready else "starting the tasks", now)
+        self.phase = Phase.RESTARTING
+        self._restarts.cancel()
+        stopped = self._stopping.begin(reason, now, pause=pause)
+        return [*stopped, *self._start_again_when_stopped(now)]
+
+    def _start_again_when_stopped(self, now: float) -> list[Action]:
+        if not self._stopping.is_over(now):
+            return []
+        given_up = self._stopping.give_up()
+        for member in self.members:
+            self._endings.forget(member)
+            self._hangs.forget(member)
+        begun = self._generations.begin()
+        tasks = tasks_of(begun.jobs)
+        self.members.begin(tasks)
+        self._success.begin(tasks)
+        self.phase = Phase.STARTING
+        self._stopwatch.lap("stopping to start again", now)
+        self._wait.begin(now)
+        return [*given_up, begun, self._placing.request(self.phase)]
+
     # Restarts
 
     def _restart_requested(self, task_id: str, elsewhere: bool) -> list[Action]:
@@ -250,7 +297,8 @@ class Lifecycle:
         if had_started:
             self._restarted.append(member.ending)
         if restart.of_all:
-            return [said, *self._restart_all(restart.pause, now)]
+            self._generations.restart(words)
+            return [said, *self._restart_all("all tasks are started again", restart.pause, now)]
         if restart.elsewhere or ((not had_started or end.is_lost) and not end.is_transient):
             self._avoided_nodes.failed(member.node, now, at_once=restart.elsewhere)
         member.near = restart.near(end, had_started, now)
@@ -265,28 +313,6 @@ class Lifecycle:
         for member in due:
             self.members.retry(member)
         return [self._placing.request(self.phase)] if due else []
-
-    def _restart_all(self, pause: float, now: float) -> list[Action]:
-        """Stop everybody; when the last one has ended all are started again."""
-        self._stopwatch.lap("running", now)
-        self.phase = Phase.RESTARTING
-        stopped = self._stopping.begin("all tasks are started again", now, pause=pause)
-        return [*stopped, *self._start_again_when_stopped(now)]
-
-    def _start_again_when_stopped(self, now: float) -> list[Action]:
-        if not self._stopping.is_over(now):
-            return []
-        given_up = self._stopping.give_up()
-        self._restarts.cancel()
-        for member in self.members:
-            self._endings.forget(member)
-            self._hangs.forget(member)
-            self.members.retry(member)
-        self.phase = Phase.STARTING
-        self._success.begin()
-        self._stopwatch.lap("stopping to start again", now)
-        self._wait.begin(now)
-        return [*given_up, self._placing.request(self.phase)]
 
     # Hangs
 

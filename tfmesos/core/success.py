@@ -26,13 +26,13 @@ class Success:
         chosen: TaskChoice | None = None,
         evaluator_grace: float = DEFAULT_EVALUATOR_GRACE,
     ) -> None:
-        self._deciding = deciding(tasks, chosen)
+        self._chosen = chosen
         self._grace = evaluator_grace
-        self.begin()
+        self.begin(tasks)
 
-    def begin(self) -> None:
+    def begin(self, tasks: Sequence[Task]) -> None:
         """Nobody has ended yet, or no longer counts as ended."""
-        self._undecided = set(self._deciding)
+        self._undecided = deciding(tasks, self._chosen)
         self.deadline: float | None = None  # when the run has succeeded
         self._decided_at: float | None = None
 

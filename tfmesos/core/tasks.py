@@ -59,11 +59,22 @@ class Member:
 class Tasks:
     def __init__(self, tasks: Sequence[Task], run_id: str) -> None:
         self._run_id = run_id
-        self._members = [Member(task, self._task_id(task, 1)) for task in tasks]
+        self._attempts: Counter[str] = Counter()  # by the name of the task, those that are over
+        self.begin(tasks)
+
+    def begin(self, tasks: Iterable[Task]) -> None:
+        """These are the tasks from now on, and nothing is left of what there was."""
+        self._members = [self._new_member(task) for task in tasks]
         self._by_id = {member.task_id: member for member in self._members}
-        self._count = Counter({Stage.WAITING: len(tasks)})
+        self._count = Counter({Stage.WAITING: len(self._members)})
         self.lingering: set[str] = set()  # attempts that have ended, but whose runner lives
         self.auxiliary = [member for member in self._members if member.task.is_auxiliary]
+
+    def _new_member(self, task: Task) -> Member:
+        """No attempt ever has the id of another one."""
+        self._attempts[task.name] += 1
+        attempt = self._attempts[task.name]
+        return Member(task, self._task_id(task, attempt), attempt=attempt)
 
     def __len__(self) -> int:
         return len(self._members)
@@ -116,6 +127,7 @@ class Tasks:
         """Have *member* wait for a place as another attempt, nothing of the last one left."""
         self.lingering.discard(member.task_id)
         member.attempt += 1
+        self._attempts[member.task.name] = member.attempt
         member.task_id = self._task_id(member.task, member.attempt)
         member.ending = None
         member.is_to_restart = False

@@ -108,6 +108,15 @@ class Driver(Protocol):
     async def run(self) -> None:
         """Emit what happens there, until cancelled."""
 
+    async def look(self, config: LaunchConfig) -> None:
+        """Look whether the engine could run these jobs in the place of those that run.
+
+        Raises SpecError or ResourcesError if it is known that it cannot; nothing changes.
+        """
+
+    def change(self, config: LaunchConfig) -> None:
+        """The next generation begins: what is launched from now on is launched so."""
+
     def carry_out(self, action: Any) -> None:
         """Begin to do what the decider returned. Must not block."""
 

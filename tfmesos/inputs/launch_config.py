@@ -25,6 +25,7 @@ from ..config.tensorboard import log_dir_of, with_board
 from ..config.volumes import parse_volumes
 from ..engines.mesos.api.masters import parse as parse_master
 from ..errors import SpecError
+from ..launcher.engine_choice import check
 from ..launcher.links.messages import check_room
 from ..launcher.ship.paths import ship_of
 from ..shared.address import join_address
@@ -68,10 +69,7 @@ def make_config(jobs: Jobs, **settings: Unpack[Settings]) -> LaunchConfig:
     as_they_are = {field: given[field] for field in LaunchConfig.__match_args__ if field in given}
     config = LaunchConfig(**{**as_they_are, **_translated(given, parsed)})
     check_room(config)
-    if config.is_kubernetes:
-        from ..engines.kubernetes.refusals import check  # is needed by no other run
-
-        check(config)
+    check(config)
     return config
 
 

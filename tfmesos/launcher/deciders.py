@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..config.job import Job
 from ..config.launch import LaunchConfig
-from ..core.actions import Request
+from ..core.actions import BeginGeneration, Request
 from ..core.events import Event, Ticked
 from ..core.lifecycle import Lifecycle
 from ..core.rules import Rules
@@ -64,14 +64,14 @@ class Beginning(Record):
 class Deciders:
     """Itself a decider: what is left to be done is for the shell.
 
-    *overhear* gets what the engine tells the lifecycle.
+    *overhear* gets what the engine tells the lifecycle, and which generations begin.
     """
 
     def __init__(
         self,
         lifecycle: Decider,
         engine: Decider,
-        overhear: Callable[[Event, float], object] = lambda event, now: None,
+        overhear: Callable[[Event | BeginGeneration, float], object] = lambda event, now: None,
     ) -> None:
         self._lifecycle = lifecycle
         self._engine = engine
@@ -92,9 +92,9 @@ class Deciders:
     def _pass_on(self, outputs: Iterable[Any], now: float) -> Iterable[Any]:
         """What one tells the other goes there; the rest is to be done."""
         for output in outputs:
+            if isinstance(output, Event | BeginGeneration):
+                self._overhear(output, now)
             if isinstance(output, Event | Request):
-                if isinstance(output, Event):
-                    self._overhear(output, now)
                 yield from self.handle(output, now)
             else:
                 yield output

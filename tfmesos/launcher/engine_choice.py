@@ -19,6 +19,14 @@ def rules_of(config: LaunchConfig) -> dict[str, Any]:
     return {"hold": config.pods.gang_hold, "images": images}
 
 
+def check(config: LaunchConfig) -> None:
+    """SpecError if its engine cannot run these jobs."""
+    if kind_of(config).name == KUBERNETES:
+        from ..engines.kubernetes.refusals import check  # is needed by no other run
+
+        check(config)
+
+
 def new_decider(kind: str, jitter: Callable[[], float], rules: Mapping[str, Any]) -> Decider:
     if kind == LOCAL:
         from ..engines.local.engine import LocalEngine

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..core.actions import BeginGeneration
 from ..core.events import Event
 from .deciders import Beginning
 from .links.usage import Usage
@@ -20,8 +21,8 @@ class Observer:
     def happened(self, event: Any, now: float) -> None:
         """What they are told, as it comes in."""
 
-    def told(self, event: Event, now: float) -> None:
-        """What the engine tells the lifecycle."""
+    def told(self, event: Event | BeginGeneration, now: float) -> None:
+        """What the engine tells the lifecycle, and which generations begin."""
 
     def written(self, task: str, stream: str, text: str, dropped: int) -> None:
         """Whole lines of a task, before which *dropped* others were left out."""
@@ -48,7 +49,7 @@ class Observers(Observer):
         for one in self._observers:
             one.happened(event, now)
 
-    def told(self, event: Event, now: float) -> None:
+    def told(self, event: Event | BeginGeneration, now: float) -> None:
         for one in self._observers:
             one.told(event, now)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import daemon_threads
+from ..config.changes import Changes
 from ..config.launch import LaunchConfig
 from ..core import actions as do
 from ..core import events as happened
@@ -48,6 +49,7 @@ from .screen.standard_streams import unwritten
 from .screen.story import Story
 from .shipment import Shipment
 from .starts import Starts
+from .updates import NotUpdated, request, updated
 from .view import View, progress_every
 
 if TYPE_CHECKING:
@@ -132,6 +134,28 @@ class Run:
         if not problem:
             self._events.put_nowait(happened.RestartRequested(task_id, elsewhere))
         return problem
+
+    async def update(self, changes: Changes, *, dry_run: bool = False) -> tuple[str, ...]:
+        """Go on with other jobs; returns what changes, in words: nothing, if they are no others.
+
+        Raises SpecError, ResourcesError or NotUpdated: then the run goes on as it was.
+        """
+        self._check_update()
+        new = updated(self.config, changes)
+        wanted = request(self.config, new)
+        if wanted is None:
+            return ()
+        await self._driver.look(new)
+        self._check_update()  # it may have changed while we looked
+        if not dry_run:
+            self._events.put_nowait(wanted)
+        return wanted.difference
+
+    def _check_update(self) -> None:
+        if self._lifecycle is None:
+            raise NotUpdated("it is being set up")
+        if problem := self._lifecycle.why_not_update():
+            raise NotUpdated(problem)
 
     @property
     def is_stopped(self) -> bool:
@@ -348,6 +372,9 @@ class Run:
                 self._listener.send(task_id, stop_message(action))
             case do.Refuse(task_id):
                 self._listener.refuse(task_id)
+            case do.BeginGeneration(number, jobs, why):
+                self._console.say(f"generation {number}: {why}", "info")
+                self._change(self.config.in_generation(number, jobs))
             case do.AnnounceReady(cluster):
                 self._on_ready(cluster)
             case do.Say(text, level):
@@ -356,3 +383,9 @@ class Run:
                 self._outcome = outcome
             case _:
                 self._driver.carry_out(action)
+
+    def _change(self, config: LaunchConfig) -> None:
+        """What is launched from now on is launched so."""
+        self.config = config
+        for part in (self._driver, self._runners, self._starts, self._view, self._story):
+            part.change(config)

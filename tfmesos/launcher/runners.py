@@ -34,6 +34,10 @@ class Runners:
         self._shipment = shipment
         self.names: dict[str, str] = {}  # task id -> name on the screen
 
+    def change(self, config: LaunchConfig) -> None:
+        """The next generation begins: what is launched from now on is launched so."""
+        self._config = config
+
     def expect(
         self, task_id: str, task: Task, port: int | None = None, gpu_ids: Sequence[str] = ()
     ) -> tuple[str, Secret]:

@@ -38,6 +38,10 @@ class Starts:
         self._spawn = spawn
         self._is_running = is_running
 
+    def change(self, config: LaunchConfig) -> None:
+        """The next generation begins: what is launched from now on is launched so."""
+        self._config = config
+
     def begin(self, start: Start) -> None:
         self._start(start.replace(tasks=start.tasks[:STARTS]))
         if len(start.tasks) > STARTS:

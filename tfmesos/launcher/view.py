@@ -46,6 +46,10 @@ class View:
         self._progress: dict[str, str] = {}
         self._news = asyncio.Event()
 
+    def change(self, config: LaunchConfig) -> None:
+        """The next generation has these tasks."""
+        self.shown |= {task.name for task in config.tasks if task in config.logs}
+
     async def output(self, task_id: str, stream: str, text: str, dropped: int) -> None:
         name = self.names.get(task_id, task_id)
         self._observer.written(name, stream, text, dropped)

@@ -1,6 +1,6 @@
 """The socket in the run directory through which the owner of a run controls it.
 
-One line of JSON asks, one answers: ``{"problem": ""}``, or what is wrong.
+One line of JSON asks, one answers: ``{"problem": ""}`` and more, or what is wrong.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import json
 import os
 import socket
 import struct
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Self
 
-from ..errors import EngineError, TFMesosError
+from ..errors import EngineError, SpecError, TFMesosError
 from ..json_types import Json
 from ..shared import json_reader
 from .directory import RunDirectory
@@ -24,8 +24,8 @@ LONGEST_PATH = 107  # bytes that Linux has for the path of a socket
 LONGEST_LINE = 64 * 1024
 ANSWER_WITHIN = 30.0  # seconds, of a launcher that is alive
 
-# Gets the rest of the request; returns what is wrong, or nothing.
-Command = Callable[[Json], str]
+# Gets the rest of the request; returns what is wrong or nothing, or a whole answer; perhaps later.
+Command = Callable[[Json], str | Awaitable[Json]]
 
 
 class NoAnswer(EngineError):
@@ -73,20 +73,24 @@ class Control:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError, ValueError, asyncio.IncompleteReadError):
-            problem = "this is the run of another user"
+            answer: Json = {"problem": "this is the run of another user"}
             if _user_of(writer.get_extra_info("socket")) in (0, os.geteuid()):
-                problem = self._answer(await asyncio.wait_for(reader.readline(), ANSWER_WITHIN))
-            writer.write(json.dumps({"problem": problem}).encode() + b"\n")
+                line = await asyncio.wait_for(reader.readline(), ANSWER_WITHIN)
+                answer = await self._answer(line)
+            writer.write(json.dumps(answer).encode() + b"\n")
             await writer.drain()
         writer.close()
 
-    def _answer(self, line: bytes) -> str:
+    async def _answer(self, line: bytes) -> Json:
         try:
             request = json_reader.read(line)
         except ValueError as error:
-            return f"this is not a request: {error}"
+            return {"problem": f"this is not a request: {error}"}
         command = self._commands.get(str(request.get("do"))) if isinstance(request, dict) else None
-        return command(request) if command else f"knows only {', '.join(self._commands)}"
+        if command is None:
+            return {"problem": f"knows only {', '.join(self._commands)}"}
+        answer = command(request)
+        return {"problem": answer} if isinstance(answer, str) else await answer
 
 
 def _user_of(connection: socket.socket) -> int:
@@ -97,23 +101,36 @@ def _user_of(connection: socket.socket) -> int:
     return int(user)
 
 
-def ask(run: RunDirectory, do: str, **more: object) -> None:
+def ask(run: RunDirectory, do: str, *, within: float = ANSWER_WITHIN, **more: object) -> Json:
     """Have the launcher of *run* do something. Raises NoAnswer, or TFMesosError if it refuses."""
     if run.is_over:
         raise NoAnswer(f"run {run.id} is over")
     if not run.launcher.is_of_this_machine:
         raise NoAnswer(f"the launcher of run {run.id} is on {run.launcher.host}: ask it there")
     with socket.socket(socket.AF_UNIX) as link:
-        link.settimeout(ANSWER_WITHIN)
+        link.settimeout(within)
         try:
             with _short_path(run.socket_file) as path:
                 link.connect(path)
             link.sendall(json.dumps({"do": do, **more}).encode() + b"\n")
-            answer = json_reader.read(link.makefile("rb").readline(LONGEST_LINE))
+            answer: Json = json_reader.read(link.makefile("rb").readline(LONGEST_LINE))
         except (OSError, ValueError) as error:
             raise NoAnswer(f"the launcher of run {run.id} does not answer: {error}") from None
     if problem := answer.get("problem"):
-        raise Refused(f"{run.id}: {problem}")
+        raise _refusal(answer) or Refused(f"{run.id}: {problem}")
+    return answer
+
+
+def _refusal(answer: Json) -> TFMesosError | None:
+    """What the launcher said that was more than a word: with the field, or with an exit code."""
+    match answer:
+        case {"job": job, "field": str(field), "text": str(text)}:
+            return SpecError(job, field, text)
+        case {"code": int(code), "problem": str(problem)}:
+            refused = Refused(problem)
+            refused.exit_code = code
+            return refused
+    return None
 
 
 @contextmanager

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict
 from datetime import datetime
-from itertools import chain, groupby
+from itertools import chain, groupby, pairwise
 
 from ..json_types import Json
 from ..sanitize import plain
 from ..text import count, duration, size_text
 from .directory import RunDirectory
 from .measurements import latest
-from .status import ENDED, LOST, RunStatus, TaskStatus, phase_of, state_of, status_now
+from .status import ENDED, LOST, Generation, RunStatus, TaskStatus, phase_of, state_of, status_now
 
 LONGEST_COMMAND = 60  # characters
+MOST_GENERATIONS = 10  # lines about them
 
 _SHOWN_STATES = ("running", "starting", "waiting", "succeeded", "failed", "stopped", ENDED, LOST)
 
@@ -72,6 +74,7 @@ def status_of(
     if status.why and not run.is_over:
         word = "waiting: " if status.is_waiting else ""
         lines.append(f"  {word}{plain(status.why)}")
+    lines += map(plain, _generation_lines(run, status))
     usages = {} if run.is_over else latest(run.measurements_file)
     lines += map(narrow, task_tree(status, end_of(run, now) - run.began, usages))
     lines += [f"  TensorBoard: {address}" for address in status.tensorboards()]
@@ -81,6 +84,19 @@ def status_of(
         lines.append(f"  {plain(str(missing))}")
     report = (run.outcome or {}).get("report") or []
     return [*lines, *(plain(line) for line in report)]
+
+
+def _generation_lines(run: RunDirectory, status: RunStatus) -> list[str]:
+    """Each but the first, with what it was like before; the latest at the end."""
+    pairs = pairwise(status.generations)
+    return [
+        f"  generation {new.number} after {duration(new.at)}: {_change(old, new)}{new.why}"
+        for old, new in list(pairs)[-MOST_GENERATIONS:]
+    ]
+
+
+def _change(old: Generation, new: Generation) -> str:
+    return "" if old.shape == new.shape else f"{old.words} -> {new.words}; "
 
 
 def why_of(run: RunDirectory, status: RunStatus) -> str:
@@ -180,6 +196,8 @@ def as_json(run: RunDirectory, now: float) -> Json:
         "missing": None if run.missing is None else run.missing._values(),
         "brought": run.brought_files(),
         "tensorboard": status.tensorboards(),
+        "generation": status.generation,
+        "generations": [asdict(one) for one in status.generations],
         "jobs": status.jobs(),
         "addresses": status.addresses(),
         "tasks": [_task_json(task, usages.get(task.name)) for task in status.tasks.values()],

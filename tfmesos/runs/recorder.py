@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ..core.actions import BeginGeneration
 from ..core.events import Event
 from ..core.outcome import Outcome
 from ..errors import Interrupted
@@ -96,7 +97,7 @@ class Recorder(Observer):
         if self._git is not None and self._git.poll() is not None:
             self._git = None  # which would stay a zombie as long as the run
 
-    def told(self, event: Event, now: float) -> None:
+    def told(self, event: Event | BeginGeneration, now: float) -> None:
         self._note(now, "told", event)
 
     def _note(self, now: float, kind: str, value: Any, **more: Any) -> None:

@@ -21,7 +21,7 @@ from ..launcher.run import Run
 from ..launcher.screen.console import Console
 from ..launcher.screen.report import failure_report
 from .about import about
-from .control import Control
+from .control import Command, Control
 from .output_files import OutputFiles
 from .prune import prune_when_due
 from .recorder import Recorder
@@ -122,7 +122,11 @@ class Recording:
         """While it is entered, the owner can control *run* from elsewhere."""
         if self._recorder is None:
             return nullcontext()
-        commands = {"stop": partial(_stop, run), "restart": partial(_restart, run)}
+        commands: dict[str, Command] = {
+            "stop": partial(_stop, run),
+            "restart": partial(_restart, run),
+            "update": partial(_update, run),
+        }
         return Control(self._recorder.directory, commands, self._warn)
 
     def ended(self, outcome: Outcome) -> None:
@@ -165,6 +169,21 @@ def _stop(run: Run, request: Json) -> str:
 
 def _restart(run: Run, request: Json) -> str:
     return run.restart(str(request.get("task")), request.get("elsewhere") is True)
+
+
+async def _update(run: Run, request: Json) -> Json:
+    """What changes; or what is wrong, and by which field, which the other end knows as a flag."""
+    changes = request.get("changes")
+    if not isinstance(changes, dict):
+        return {"problem": "the changes must be an object"}
+    try:
+        found = await run.update(changes, dry_run=request.get("dry_run") is True)
+    except SpecError as error:
+        where = {"job": error.job, "field": error.field, "text": error.problem}
+        return {"problem": str(error), **where}
+    except TFMesosError as error:
+        return {"problem": str(error), "code": error.exit_code}
+    return {"problem": "", "difference": list(found), "generation": run.config.generation}
 
 
 def _fault(error: BaseException | None) -> TFMesosError:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..config.job import TENSORBOARD
+from ..config.job import TENSORBOARD, Job
 from ..core import events as happened
+from ..core.actions import BeginGeneration
 from ..json_types import Json
 from ..launcher.deciders import Beginning
 from .directory import RunDirectory
@@ -35,6 +37,18 @@ class TaskStatus:
 
 
 @dataclass(slots=True)
+class Generation:
+    number: int
+    at: float  # seconds after the beginning of the run
+    why: str
+    shape: dict[str, int]  # how many tasks of each job
+
+    @property
+    def words(self) -> str:
+        return ", ".join(f"{number} {job}" for job, number in self.shape.items())
+
+
+@dataclass(slots=True)
 class RunStatus:
     """Its tasks by name, and what it waits for."""
 
@@ -42,6 +56,12 @@ class RunStatus:
     why: str = ""
     tasks: dict[str, TaskStatus] = field(default_factory=dict)
     stays_at: str = ""  # of a TensorBoard that alone is left of the run
+    generations: list[Generation] = field(default_factory=list)
+
+    @property
+    def generation(self) -> int:
+        """The number of the present one."""
+        return self.generations[-1].number if self.generations else 0
 
     def counts(self) -> dict[str, dict[str, int]]:
         """By job: how many of its tasks are in which state."""
@@ -129,6 +149,8 @@ class Reader:
         self.history: dict[str, list[tuple[float, str]]] = {}
         self._began = 0.0
         self._names: dict[str, str] = {}  # of tasks by the ids of their attempts
+        self._attempts: dict[str, int] = {}  # the last one of each task
+        self._no_restarts: Counter[str] = Counter()  # attempts by task that an update made
         self._run_id = ""
         self._board_stays = False
 
@@ -160,6 +182,8 @@ class Reader:
         match event:
             case Beginning():
                 self._begin(event)
+            case BeginGeneration():
+                self._begin_generation(event, now - self._began)
             case happened.TasksPlaced(places):
                 for place in places:
                     self._placed(place, now - self._began)
@@ -181,20 +205,41 @@ class Reader:
         self._began = beginning.at
         self._run_id = beginning.run_id
         self._board_stays = beginning.rules.tensorboard_stays
-        tasks = [task for job in beginning.jobs for task in job.tasks]
-        self.status.tasks = {
-            task.name: TaskStatus(task.name, task.job.name, task.type) for task in tasks
-        }
+        self._take_jobs(beginning.jobs)
+        self._attempts = dict.fromkeys(self.status.tasks, 1)
+        self.status.generations = [Generation(0, 0.0, "the run began", _shape(beginning.jobs))]
         if local := beginning.rules.local:
             task, task_id, address = local
             self._names[task_id] = task.name
             self.status.tasks[task.name].address = address
 
+    def _take_jobs(self, jobs: Iterable[Job]) -> None:
+        """Their tasks are those of the run, and have yet to be placed."""
+        old = self.status.tasks
+        tasks = [task for job in jobs for task in job.tasks]
+        self.status.tasks = {
+            task.name: TaskStatus(task.name, task.job.name, task.type) for task in tasks
+        }
+        for name in old.keys() & self.status.tasks.keys():
+            self.status.tasks[name].restarts = old[name].restarts
+
+    def _begin_generation(self, begun: BeginGeneration, at: float) -> None:
+        shape = _shape(begun.jobs)
+        self.status.generations.append(Generation(begun.number, at, begun.why, shape))
+        self._take_jobs(begun.jobs)
+        again = self._attempts.keys() & self.status.tasks.keys()
+        self._no_restarts.update(() if begun.is_restart else again)
+        self._attempts |= {name: self._attempts.get(name, 0) + 1 for name in self.status.tasks}
+        for task in self.status.tasks.values():
+            self._enter(task, "waiting", at)
+        self.status.phase = "starting"
+        self.status.why = begun.why
+
     def _task(self, task_id: str) -> TaskStatus:
         """What is told of a task of nobody, or of an attempt of yesterday, is kept nowhere."""
         name, attempt = self._name(task_id)
         task = self.status.tasks.get(name)
-        return task if task and attempt == task.restarts + 1 else TaskStatus("", "")
+        return task if task and attempt == self._attempts[name] else TaskStatus("", "")
 
     def _name(self, task_id: str) -> tuple[str, int]:
         """The name of a task and the number of its attempt."""
@@ -220,7 +265,8 @@ class Reader:
         task.code = None
         task.reason = ""
         task.began = task.ended = None
-        task.restarts = attempt - 1
+        task.restarts = attempt - 1 - self._no_restarts[name]
+        self._attempts[name] = attempt
 
     def _ready(self, task: TaskStatus, at: float) -> None:
         self._enter(task, "running", at)
@@ -239,3 +285,7 @@ class Reader:
         task.code = code
         task.reason = reason
         task.ended = at
+
+
+def _shape(jobs: Iterable[Job]) -> dict[str, int]:
+    return {job.name: job.size for job in jobs if job.size}

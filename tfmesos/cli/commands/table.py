@@ -11,7 +11,7 @@ from ...command_line import CommandLine
 # Each is a module of this folder with HELP, ARGUMENTS and run().
 NAMES = (
     *("list", "status", "logs", "attach", "wait", "stop", "restart", "replace", "rm", "prune"),
-    *("ui", "open"),
+    *("ui", "open", "update"),
 )
 OTHER_NAMES = {
     "ps": "list",
@@ -38,5 +38,14 @@ def parser_of(name: str) -> CommandLine:
 def run(argv: Sequence[str]) -> int:
     """Do the command that *argv* begins with."""
     name, *rest = argv
-    code: int = module_of(name).run(parser_of(name).parse_args(rest))
+    words, command = split(rest) if hasattr(module_of(name), "TAKES_COMMAND") else (rest, [])
+    args = parser_of(name).parse_args(words)
+    args.cmd = command
+    code: int = module_of(name).run(args)
     return code
+
+
+def split(words: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    """What stands before ``--``, and the command behind it."""
+    at = words.index("--") if "--" in words else len(words)
+    return words[:at], words[at + 1 :]

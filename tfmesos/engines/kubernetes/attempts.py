@@ -69,8 +69,8 @@ class Attempts:
 
     def replaced(self, wanted: Iterable[Wanted]) -> list[str]:
         """Give up older attempts of tasks that are *wanted* anew; returns the names of the pods."""
-        new = {one.task: one.task_id for one in wanted}
-        old = [one for one in self if new.get(one.task, one.task_id) != one.task_id]
+        new = {one.task.name: one.task_id for one in wanted}
+        old = [one for one in self if new.get(one.task.name, one.task_id) != one.task_id]
         return self.give_up(old)
 
     def give_up(self, attempts: Iterable[Attempt]) -> list[str]:

@@ -11,9 +11,10 @@ from typing import Protocol
 
 from ...call_queue import CallQueue
 from ...config.job import Task
+from ...config.launch import LaunchConfig
 from ...config.secret import Secret
 from ...core.outcome import Ending
-from ...errors import TFMesosError
+from ...errors import ResourcesError, TFMesosError
 from ...json_types import Json
 from ...text import count
 from ..api import Context
@@ -24,6 +25,7 @@ from .actions import KubernetesAction, NewPod
 from .api.client import Client
 from .api.error import ApiError
 from .events import KubernetesEvent
+from .explain import too_large
 from .local_ports import LocalPorts
 from .node_room import node_room
 from .objects import Owner
@@ -91,6 +93,21 @@ class KubernetesDriver:
         self._to_runners = ToRunners(client, emit)
         self._preemptions = Preemptions(client, emit)
         self._group: asyncio.TaskGroup
+
+    async def look(self, config: LaunchConfig) -> None:
+        """Only what no node is large enough for is sure not to fit."""
+        try:
+            listed, _ = await self._client.list("nodes")
+        except TFMesosError:
+            return  # nobody knows
+        rooms = [node_room(node, config.pods.gpu_resource) for node in listed]
+        for task in (job.tasks[0] for job in config.jobs if job.size):
+            if problem := too_large(task, rooms):
+                raise ResourcesError(f"this cannot be placed: {problem}")
+
+    def change(self, config: LaunchConfig) -> None:
+        """The next generation begins: what is launched from now on is launched so."""
+        self._config = config
 
     async def run(self) -> None:
         """Make the owner, then watch the pods and do what is decided, until cancelled."""

@@ -47,6 +47,13 @@ def _numbers(task: Task, nodes: Sequence[NodeRoom]) -> str:
     return f"{text}, and the largest node, {largest.name}, has {largest.room.shown(needs)}"
 
 
+def too_large(task: Task, nodes: Sequence[NodeRoom]) -> str:
+    """Why no node can ever hold *task*; empty if one might."""
+    needs = task.job.needs
+    is_too_large = nodes and not any(node.room.times(needs) for node in nodes)
+    return _numbers(task, nodes) if is_too_large else ""
+
+
 def _rank(room: Resources) -> tuple[int, int, int]:
     """What is rarest counts first."""
     return room.gpus, room.cpus, room.mem

@@ -17,8 +17,10 @@ from ..api import Context, Emit, Expect
 from . import actions as do
 from . import events as happened
 from .actions import LocalAction
+from .demand import check_gpus, check_number, total
 from .gpu_claims import GpuClaims
 from .launch import Launch
+from .machine import gpu_ids, installed_memory
 from .scratch_directory import ScratchDirectory
 from .tasks import LocalTasks
 
@@ -36,7 +38,7 @@ class LocalDriver:
         emit: Emit,
         expect: Expect,
         command_of: Callable[[Job], str],
-        gpu_ids: Sequence[str] = (),
+        gpus: Sequence[str] = (),
         claims: GpuClaims | None = None,
     ) -> None:
         self._config = context.config
@@ -46,10 +48,25 @@ class LocalDriver:
         self._emit = emit
         self._expect = expect
         self._command_of = command_of
-        self._gpu_ids = gpu_ids
+        self._gpu_ids = gpus
         self._claims = claims or GpuClaims()
         tasks.emit = emit
         self._sandboxes: dict[str, Path] = {}  # by task id
+
+    async def look(self, config: LaunchConfig) -> None:
+        """Have the images here before anything is stopped."""
+        if config.images:
+            from .provision import provide_images  # most runs have none
+
+            await provide_images(config, lambda text: self._say(text, "notice"))
+        check_number(config.size, installed_memory())
+        if wanted := total(config.jobs, "gpus"):
+            self._gpu_ids = gpu_ids()
+            check_gpus(wanted, len(self._gpu_ids))
+
+    def change(self, config: LaunchConfig) -> None:
+        """The next generation begins: what is launched from now on is launched so."""
+        self._config = config
 
     async def run(self) -> None:
         self._emit(happened.MachineFound(socket.gethostname()))

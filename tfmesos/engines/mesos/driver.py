@@ -10,9 +10,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ...call_queue import CallQueue
+from ...config.launch import LaunchConfig
 from ...config.secret import Secret
 from ...core.outcome import Ending
-from ...errors import MasterError, TFMesosError
+from ...errors import MasterError, ResourcesError, TFMesosError
 from ...json_types import Json
 from ..api import Context
 from . import actions as do
@@ -76,6 +77,20 @@ class MesosDriver:
             on_state=lambda line: emit(happened.MasterSought(line)),
             timing=timing,
         )
+
+    async def look(self, config: LaunchConfig) -> None:
+        """What others use now counts as free, and so does what our own tasks use."""
+        known = await self._client.agents()
+        try:
+            agents = () if known is None else feasibility.parse(known, config.role)
+        except NONSENSE:
+            return  # nobody knows
+        if reason := feasibility.never(config.tasks, agents):
+            raise ResourcesError(f"this cannot be placed: {reason}")
+
+    def change(self, config: LaunchConfig) -> None:
+        """The next generation begins: what is launched from now on is launched so."""
+        self._config = config
 
     async def run(self) -> None:
         """Stay subscribed, and make the calls one after another, until cancelled."""

@@ -50,6 +50,7 @@ class MesosEngine:
     def __init__(self, jitter: Callable[[], float] = lambda: 0.5) -> None:
         self._gang = Gang(jitter)
         self._wanted: tuple[Wanted, ...] = ()
+        self._is_suppressed = False  # was the last request one for no place?
         self._launched: dict[str, Launched] = {}  # every attempt so far, by its task id
         self._agent_of: dict[str, str] = {}  # task id -> agent id, until Mesos says it has ended
         self._attempts: dict[Task, str] = {}  # the last one, of tasks that do not want a place
@@ -116,11 +117,14 @@ class MesosEngine:
             self._attempts.pop(wanted.task, None)
         self._agents.begin(now)
         self._explain_at = now + EXPLAIN_AFTER
-        return [do.Revive()] if self._launched else []
+        is_suppressed = self._is_suppressed or bool(self._launched)
+        self._is_suppressed = False
+        return [do.Revive()] if is_suppressed else []
 
     def _stop_placing(self, reason: str) -> list[Output]:
         self._wanted = ()
         self._explain_at = None
+        self._is_suppressed = True
         return [*self._gang.release(0.0, reason), do.Suppress()]
 
     def _kill(self, task_id: str) -> list[Output]:

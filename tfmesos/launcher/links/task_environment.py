@@ -17,6 +17,7 @@ def task_environment(config: LaunchConfig, task: Task) -> dict[str, str]:
         env.pop(_GPUS, None)  # which ones, the agent has said
     else:
         env[_GPUS] = ""  # a ps must never grab a GPU that is not its own
+    env["TFMESOS_GENERATION"] = str(config.generation)
     if is_entry(task.job):
         env |= {"TFMESOS_CPUS": str(task.job.cpus), "TFMESOS_GPUS": str(task.job.gpus)}
     if config.hang_timeout is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...config.launch import LaunchConfig
 from ...core import actions as do
 from ...core import events as happened
 from ...engines.api import EngineStory
@@ -39,6 +40,12 @@ class Story:
         self._tasks = tasks
         self._engine = engine
         self._names: dict[str, str] = {}  # of those that were launched, by their ids
+        self._registered = Tally()
+        self._ended = Tally()
+
+    def change(self, config: LaunchConfig) -> None:
+        """The next generation has these tasks."""
+        self._tasks = config.size
         self._registered = Tally()
         self._ended = Tally()
 

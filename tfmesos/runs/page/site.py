@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -168,8 +169,9 @@ class Site:
         run, task = await asyncio.to_thread(self._named, order)
         if do != "stop" and task is None:
             raise NotFound("Which task?")
+        about: Json = {"task": task} if task else {}
         try:
-            await asyncio.to_thread(ask, run, do, **({"task": task} if task else {}), **more)
+            await asyncio.to_thread(partial(ask, run, do, **about, **more))
         except TFMesosError as error:
             return text(409, f"{error}\n")
         return text(200, "")

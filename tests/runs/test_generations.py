@@ -1,0 +1,75 @@
+"""The record of a run knows its generations."""
+
+from tests.builders import workers
+from tests.core.restart_policies import ALL, KILLED
+from tests.runs.test_recorder import Recorded
+from tests.runs.test_recorder import directory as directory
+from tests.runs.test_recorder import recorder as recorder
+from tfmesos.core import events as happened
+from tfmesos.core.outcome import Outcome
+from tfmesos.runs.replay import replay
+from tfmesos.runs.status import Reader
+
+
+class Updated(Recorded):
+    def change(self, number):
+        """Update to so many workers, and have them run."""
+        self(happened.UpdateRequested((workers(number),), (f"to {number}",)))
+        self.stopped()
+
+    def stopped(self):
+        for member in list(self.state.members):
+            if member.is_live:
+                self(happened.TaskExited(member.task_id, 143, "stopped", was_stopped=True))
+        self.wait(1)
+        self.tasks = [member.task for member in self.state.members]
+        self.offer()
+        for task in self.tasks:
+            self.update(task.name, "TASK_RUNNING")
+        self.register()
+        self.ready()
+
+
+def test_a_run_is_decided_once_more_through_its_generations(recorder, directory):
+    run = Updated(recorder, workers(2), restarts=ALL).up()
+    run.change(4)
+    run.exit("worker:3", KILLED)
+    run.stopped()
+    run.change(1)
+    run.exit("worker:0", 0)
+    assert run.outcome.ok
+    recorder.end(run.outcome, [])
+    decided = [action for _, _, actions in replay(directory) for action in actions]
+    assert [repr(action) for action in decided] == [repr(action) for action in run.log]
+
+
+def test_status_tells_each_generation_and_the_tasks_of_the_present_one(recorder, directory):
+    run = Updated(recorder, workers(2), restarts=ALL).up()
+    run.now = 10.0
+    run.change(4)
+    run.exit("worker:3", KILLED)
+    run.stopped()
+    run.change(1)
+    recorder.end(Outcome(), [])
+    status = Reader().read(directory.entries())
+    assert [(one.number, one.shape) for one in status.generations] == [
+        (0, {"worker": 2}),
+        (1, {"worker": 4}),
+        (2, {"worker": 4}),
+        (3, {"worker": 1}),
+    ]
+    assert status.generations[1].at == 10.0 and "to 4" in status.generations[1].why
+    assert "worker:3" in status.generations[2].why
+    (task,) = status.tasks.values()
+    assert (task.name, task.state, task.restarts) == ("worker:0", "running", 1)
+    assert status.phase == "running"
+
+
+def test_what_is_told_late_of_the_last_generation_is_not_told_of_the_next(recorder, directory):
+    run = Updated(recorder, workers(1)).up()
+    old = run.id("worker:0")
+    run.change(2)
+    run(happened.TaskExited(old, 1, "late"))
+    recorder.end(Outcome(), [])
+    states = {task.state for task in Reader().read(directory.entries()).tasks.values()}
+    assert states == {"running"}

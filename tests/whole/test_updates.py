@@ -1,0 +1,86 @@
+"""Runs that are changed while they go on, on this machine."""
+
+import json
+import sys
+
+import pytest
+
+from tests.commands import tfrun, wait_for_output
+from tests.whole.test_records import detached as detached
+from tests.whole.test_records import directory
+from tfmesos import Job, cluster
+from tfmesos.errors import SpecError
+from tfmesos.runs.directory import RunDirectory
+from tfmesos.runs.replay import replay
+
+SAYS = "trap 'exit 0' TERM; echo $TFMESOS_GENERATION of $WORLD_SIZE $WORD; sleep 600 & wait"
+
+
+def status(run_id):
+    return json.loads(tfrun("status", run_id, "--json").stdout)
+
+
+def test_a_run_grows_and_shrinks_and_keeps_its_id_and_record(detached):
+    grown = tfrun("update", detached, "-w", 3, "--env", "WORD=hello", "--", SAYS)
+    assert grown.returncode == 0, grown.stderr
+    for word in ("worker: 2 -> 3", "worker.env: WORD", "worker.command", "generation 1 runs"):
+        assert word in grown.stderr
+    wait_for_output(detached, "[worker:2] 1 of 3 hello")
+    shrunk = tfrun("update", detached, "-w", 1)
+    assert shrunk.returncode == 0, shrunk.stderr
+    wait_for_output(detached, "[worker:0] 2 of 1 hello")
+    found = status(detached)
+    shapes = [one["shape"]["worker"] for one in found["generations"]]
+    assert (found["generation"], shapes) == (2, [2, 3, 1])
+    assert [(task["name"], task["restarts"]) for task in found["tasks"]] == [("worker:0", 0)]
+    lines = tfrun("status", detached).stdout
+    assert "generation 1" in lines and "3 worker -> 1 worker" in lines
+    assert tfrun("stop", detached).returncode == 0
+    assert len(list(replay(RunDirectory(directory(detached))))) > 0
+
+
+def test_a_job_file_says_what_the_run_is_to_be_like(detached, tmp_path):
+    file = tmp_path / "job.yaml"
+    file.write_text(f"jobs: {{worker: {{num: 1}}, ps: {{num: 1}}}}\ncmd: {json.dumps(SAYS)}\n")
+    shown = tfrun("update", detached, file, "--dry-run")
+    assert shown.returncode == 0, shown.stderr
+    assert "worker: 2 -> 1" in shown.stderr and "ps: 0 -> 1" in shown.stderr
+    assert status(detached)["generation"] == 0
+    assert tfrun("update", detached, file).returncode == 0
+    assert sorted(task["name"] for task in status(detached)["tasks"]) == ["ps:0", "worker:0"]
+
+
+def test_what_cannot_be_is_refused_in_one_line_and_the_run_goes_on(detached):
+    for words, said in (
+        ((), "needs what is to change"),
+        (("-w", 0), "-w/--nworker"),
+        (("-Cw", 0), "-Cw/--worker-cpus"),
+        (("-w", 10**6), "memory"),
+        (("-Gw", 4096), "gpus"),
+        (("--job", "worker=x"), "--job"),
+        (("--constraint", "x"), "--constraint"),
+        (("--constraint", "boss=hostname:UNIQUE"), "--constraint"),
+    ):
+        refused = tfrun("update", detached, *words)
+        assert refused.returncode in (2, 75) and said in refused.stderr, (words, refused.stderr)
+        assert refused.stderr.count("\n") == 1
+    same = tfrun("update", detached, "-w", 2)
+    assert same.returncode == 0 and "nothing to change" in same.stderr
+    found = status(detached)
+    assert (found["generation"], found["phase"]) == (0, "running")
+    assert tfrun("stop", detached).returncode == 0
+    over = tfrun("update", detached, "-w", 3)
+    assert over.returncode == 69 and f"{detached} is over" in over.stderr
+
+
+def test_a_program_changes_its_cluster_and_has_the_new_addresses():
+    command = [sys.executable, "-c", "import time; time.sleep(600)"]
+    with cluster([Job("worker", 1, cmd=command)], quiet=True) as c:
+        old = dict(c.targets)
+        assert c.update({"worker": 3}, dry_run=True) == ("worker: 1 -> 3",) and c.targets == old
+        assert c.update({"worker": 3}) == ("worker: 1 -> 3",)
+        assert len(c.targets) == 3
+        assert c.update({"worker": 3}) == ()
+        with pytest.raises(SpecError):
+            c.update({"worker": -1})
+        assert len(c.targets) == 3

@@ -1,0 +1,110 @@
+"""``tfrun update``: go on with other jobs."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from ...config.changes import Changes
+from ...config.launch import LaunchConfig
+from ...errors import SpecError
+from ...runs.control import ask
+from ...runs.directory import RunDirectory
+from ...runs.status import status_now
+from ..arguments import FLAGS, argument_of, variables
+from ..jobs import JOB_FLAGS, job_changes, role_names
+from .answer import say
+from .arguments import NO_WAIT, THE_RUN, Argument, switch
+from .choice import end_of, the_run, until
+
+HELP = (
+    "change a running run: stop all tasks with their grace, and start them so, with a fresh "
+    "cluster spec; a command after -- takes the place of theirs"
+)
+TAKES_COMMAND = True
+_SETTINGS = ("constraints", "env", "image")
+_FLAGS = [f for f in JOB_FLAGS if f.field != "serve"] + [f for f in FLAGS if f.field in _SETTINGS]
+ARGUMENTS: tuple[Argument, ...] = (
+    THE_RUN,
+    (
+        ("file",),
+        {"nargs": "?", "metavar": "FILE", "help": "a job file, whose jobs the run is to have"},
+    ),
+    *(argument_of(flag) for flag in _FLAGS),
+    switch("--dry-run", help="show what would change, and change nothing"),
+    NO_WAIT,
+)
+LOOK_WITHIN = 3600.0  # seconds: an image may have to be pulled first
+
+
+def run(args: argparse.Namespace) -> int:
+    found = the_run(args.id)
+    changes = changes_of(args)
+    number = status_now(found).generation
+    answer = ask(found, "update", within=LOOK_WITHIN, changes=changes, dry_run=args.dry_run)
+    for line in answer["difference"] or ["nothing to change: the run is like that already"]:
+        say(f"{found.id}: {line}")
+    if not answer["difference"]:
+        return 0
+    if args.dry_run or args.no_wait:
+        return 0
+    return wait_for_generation(found, number + 1)
+
+
+def wait_for_generation(run: RunDirectory, number: int) -> int:
+    """Until all its tasks run."""
+    until(lambda: run.is_over or _has_begun(run, number))
+    if not _has_begun(run, number):
+        say(f"{run.id} ended before generation {number} ran")
+        return end_of(run) or 1
+    say(f"{run.id}: generation {number} runs: {status_now(run).generations[number].words}")
+    return 0
+
+
+def _has_begun(run: RunDirectory, number: int) -> bool:
+    """Have all its tasks begun? They may even have ended already."""
+    status = status_now(run)
+    if status.generation != number:
+        return status.generation > number
+    return all(task.began is not None for task in status.tasks.values())
+
+
+def changes_of(args: argparse.Namespace) -> Changes:
+    """What is to change, as a document."""
+    jobs = job_changes(args, {name: {} for name in role_names()})
+    given: dict[str, Any] = {
+        "jobs": {name: fields for name, fields in jobs.items() if fields},
+        "constraints": args.constraints,
+        "env": variables(args.env or ()),
+        "image": args.image,
+        "cmd": args.cmd[0] if len(args.cmd) == 1 else args.cmd,
+    }
+    of_file = changes_in(args.file) if args.file else {}
+    changes = {key: value for key, value in given.items() if value}
+    if not changes and not of_file:
+        raise SpecError(None, "update", "needs what is to change, such as -w 4, or a job file")
+    for name, fields in changes.pop("jobs", {}).items():
+        of_file.setdefault("jobs", {})[name] = {**of_file.get("jobs", {}).get(name, {}), **fields}
+    return {**of_file, **changes}
+
+
+def changes_in(path: str) -> dict[str, Any]:
+    """The jobs of a job file, which the run is to have, with all that the file says about them."""
+    from ...inputs.resolve import config_of_call
+
+    config = config_of_call(path, {})
+    return {"whole": True, "jobs": {job.name: _fields(config, job) for job in config.jobs}}
+
+
+def _fields(config: LaunchConfig, job: Any) -> dict[str, Any]:
+    usual = type(job)._defaults
+    fields = {name: getattr(job, name) for name in usual if name != "type_offset"}
+    fields |= {
+        "num": job.num,
+        "constraints": [str(one) for one in job.constraints],
+        "retry_codes": None if job.retry_codes is None else sorted(job.retry_codes),
+        "env": config.env_of(job),
+        "image": config.image_of(job) or "",
+        "cwd": job.cwd or (config.cwd if config.cwd_is_given else None),
+    }
+    return fields

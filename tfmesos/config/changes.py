@@ -1,0 +1,149 @@
+"""What an update changes of a run: its jobs, the command and the surroundings of their tasks.
+
+Changes are a document: ``{"jobs": {"worker": {"num": 4}}, "env": {...}, "image": ..., ...}``. With
+``"whole": True`` it names all jobs there are to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypedDict
+
+from ..errors import SpecError
+from ..text import suggestion
+from .constraints import parse_all, parse_for_job
+from .job import Job
+from .jobs import FIELDS, parse_jobs
+from .launch import LaunchConfig
+
+Changes = Mapping[str, Any]
+Changed = Mapping[str, int | Mapping[str, Any]] | None  # a number, or fields of a job, by its name
+
+
+class Around(TypedDict, total=False):
+    """What can be said of all jobs."""
+
+    cmd: str | Sequence[str]
+    env: Mapping[str, str]
+    image: str
+    constraints: Sequence[str]
+
+
+KEYS = ("jobs", "cmd", "env", "image", "constraints", "whole")
+NO_CONSTRAINTS = "none"  # in the place of a constraint: those that there are go
+_JOB_FIELDS = tuple(field for field in FIELDS if field != "name")
+_SHOWN = ("cpus", "mem", "gpus", "disk", "start", "task_type", "port")
+
+
+def changed_jobs(config: LaunchConfig, changes: Changes) -> tuple[Job, ...]:
+    """The jobs of *config* with *changes*, checked like those of a new run. SpecError if wrong."""
+    for key in changes:
+        if key not in KEYS:
+            raise SpecError(None, key, f"cannot be changed by an update{suggestion(key, KEYS)}")
+    asked = changes.get("jobs") or {}
+    if not isinstance(asked, Mapping):
+        raise SpecError(None, "jobs", f"must be names and numbers or fields, got {asked!r}")
+    there = {job.name: job for job in config.jobs}
+    names = asked if changes.get("whole") else dict.fromkeys([*there, *asked])
+    jobs = [_changed_job(there.get(name), name, asked.get(name), config.jobs) for name in names]
+    return tuple(_constrained(parse_jobs([_around(job, changes) for job in jobs]), changes))
+
+
+def _changed_job(job: Job | None, name: str, asked: Any, others: Sequence[Job]) -> Job:
+    fields = dict(asked) if isinstance(asked, Mapping) else {} if asked is None else {"num": asked}
+    for field in fields:
+        if field not in _JOB_FIELDS:
+            problem = f"is not a field of a job{suggestion(str(field), _JOB_FIELDS)}"
+            raise SpecError(name, str(field), problem)
+    if job is not None:
+        env = {**dict(job.env), **dict(fields.get("env") or {})}
+        return job.replace(**{**fields, "env": env})
+    commands = [one.cmd for one in others if one.cmd is not None and not one.is_auxiliary]
+    return Job(name, **{"num": 1, "cmd": next(iter(commands), None), **fields})
+
+
+def _around(job: Job, changes: Changes) -> Job:
+    """The job with what is said of all of them."""
+    if job.is_auxiliary:
+        return job
+    env = {**dict(job.env), **dict(changes.get("env") or {})}
+    image, cmd = changes.get("image"), changes.get("cmd")
+    return job.replace(
+        env=env,
+        image=job.image if image is None else image,
+        cmd=job.cmd if cmd is None or job.cmd is None else cmd,
+    )
+
+
+def _constrained(jobs: Sequence[Job], changes: Changes) -> Iterator[Job]:
+    """New constraints of a job take the place of those that it has."""
+    given = [_of_job(text, jobs) for text in parse_all(changes.get("constraints") or ())]
+    for job in jobs:
+        own = [one for name, one in given if name in (None, job.name)]
+        kept = [one for one in own if one != NO_CONSTRAINTS]
+        yield job.replace(constraints=kept) if own and not job.is_auxiliary else job
+
+
+def _of_job(text: Any, jobs: Sequence[Job]) -> tuple[str | None, Any]:
+    name, one = _parsed(text)
+    there = [job.name for job in jobs]
+    if name is not None and name not in there:
+        problem = f"names no job of this run: {name!r} in {text!r} (there is {', '.join(there)})"
+        raise SpecError(None, "constraints", problem)
+    return name, one
+
+
+def _parsed(text: Any) -> tuple[str | None, Any]:
+    if isinstance(text, str) and text.rpartition("=")[2] == NO_CONSTRAINTS:
+        return text.rpartition("=")[0] or None, NO_CONSTRAINTS
+    return parse_for_job(text)
+
+
+def difference(old: LaunchConfig, new: LaunchConfig) -> tuple[str, ...]:
+    """What is another in *new*, in words; of variables only the names."""
+    before = {job.name: job for job in old.jobs}
+    after = {job.name: job for job in new.jobs}
+    found: list[str] = []
+    for name in dict.fromkeys([*before, *after]):
+        found += _difference(name, before.get(name), after.get(name), old, new)
+    return tuple(found)
+
+
+def _difference(
+    name: str, old: Job | None, new: Job | None, before: LaunchConfig, after: LaunchConfig
+) -> Iterator[str]:
+    sizes = old.size if old else 0, new.size if new else 0
+    if sizes[0] != sizes[1]:
+        yield f"{name}: {sizes[0]} -> {sizes[1]}"
+    if old is None or new is None or not new.size:
+        return
+    for field in _SHOWN:
+        one, other = getattr(old, field), getattr(new, field)
+        if one != other:
+            yield f"{name}.{field}: {_text(one)} -> {_text(other)}"
+    for field, one, other in (
+        ("command", old.cmd, new.cmd),
+        ("image", before.image_of(old), after.image_of(new)),
+        ("cwd", old.cwd, new.cwd),
+        ("constraints", _constraints(old), _constraints(new)),
+    ):
+        if one != other:
+            yield f"{name}.{field}: {_text(one)} -> {_text(other)}"
+    env = before.env_of(old), after.env_of(new)
+    if changed := sorted(key for key in {**env[0], **env[1]} if env[0].get(key) != env[1].get(key)):
+        yield f"{name}.env: {', '.join(changed)}"
+
+
+def _constraints(job: Job) -> tuple[str, ...]:
+    return tuple(map(str, job.constraints))
+
+
+def _text(value: Any) -> str:
+    match value:
+        case None | () | "":
+            return "none"
+        case float():
+            return f"{value:g}"
+        case tuple():
+            return " ".join(map(str, value))
+    return str(value)

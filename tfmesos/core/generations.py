@@ -1,0 +1,44 @@
+"""The generations of a run: each is one life of its cluster, with one shape and one cluster spec.
+
+A restart of all tasks begins the next one, and so does an update, which changes the shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..config.job import Job, Task
+from ..record import Record
+from .actions import BeginGeneration
+
+
+class _Next(Record):
+    jobs: tuple[Job, ...]
+    why: str
+    is_restart: bool
+
+
+class Generations:
+    def __init__(self, tasks: Sequence[Task]) -> None:
+        self.number = 0
+        self._jobs = tuple(dict.fromkeys(task.job for task in tasks))
+        self._next: _Next | None = None
+        self.is_updating = False  # has its owner asked for the next one?
+
+    def restart(self, why: str) -> None:
+        """The next one is like this one."""
+        self._next = _Next(self._jobs, why, True)
+
+    def update(self, jobs: tuple[Job, ...], why: str) -> None:
+        self._next = _Next(jobs, why, False)
+        self.is_updating = True
+
+    def begin(self) -> BeginGeneration:
+        """Nothing is left of the present one."""
+        assert self._next is not None
+        self.number += 1
+        self._jobs = self._next.jobs
+        begun = BeginGeneration(self.number, *self._next._values().values())
+        self._next = None
+        self.is_updating = False
+        return begun
