@@ -261,6 +261,23 @@ def test_nothing_is_said_twice_of_a_job(argv, problem):
     assert in_flags(caught.value).startswith(f"--job {problem}")
 
 
+def test_a_variable_without_a_value_is_that_of_this_shell(monkeypatch):
+    monkeypatch.setenv("WANDB_MODE", "offline=1")
+    monkeypatch.delenv("NOT_SET", raising=False)
+    args = parse(["-w", "1", "--env", "WANDB_MODE", "--env", "A=b", "--", "true"])
+    assert settings_of(args)["env"] == {"WANDB_MODE": "offline=1", "A": "b"}
+    with pytest.raises(SpecError, match="'NOT_SET' is not set in this shell: give KEY=VALUE"):
+        settings_of(parse(["-w", "1", "--env", "NOT_SET", "--", "true"]))
+
+
+def test_a_variable_for_the_short_flag_of_the_extra_config_points_to_env():
+    with pytest.raises(SpecError) as caught:
+        settings_of(parse(["-w", "1", "-e", "TOKEN=hush", "--", "true"]))
+    said = in_flags(caught.value)
+    assert said.startswith("-e/--extra-config names a file") and "--env TOKEN=..." in said
+    assert "hush" not in said
+
+
 @pytest.mark.parametrize("field, flag", [("context", "--context"), ("extra_config", "-e")])
 def test_no_more_of_a_file_is_read_than_could_be_used(field, flag, tmp_path):
     with open(tmp_path / "endless", "wb") as file:

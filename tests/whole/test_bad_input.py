@@ -38,7 +38,7 @@ def test_an_extra_config_that_is_no_object_is_refused(tmp_path, text, problem):
         (["-w", "1", "--logs", "boss", "--", "x"], "--logs names no job of this run: 'boss'"),
         (["-w", "1", "-V", "/a", "--", "x"], "-V/--volume must be HOST:CONTAINER[:ro|rw], got"),
         (["-w", "1", "-V", "/a:/b", "--", "x"], "-V/--volume /a:/b needs an image"),
-        (["-w", "1", "--env", "X", "--", "x"], "--env must be KEY=VALUE, got 'X'"),
+        (["-w", "1", "--env", "NOT_SET", "--", "x"], "--env 'NOT_SET' is not set in this shell"),
         (["-w", "1", "--env", "1=2", "--", "x"], "--env needs a variable name before =, got '1'"),
         (["-w", "1", "-m", "a:b:c", "--", "x"], "-m/--master"),
         (["-w", "1", "-m", "", "--", "x"], "-m/--master must name a master, or be local, got ''"),

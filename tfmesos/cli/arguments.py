@@ -247,7 +247,7 @@ def settings_of(args: argparse.Namespace) -> Settings:
     given["env"] = variables(args.env or ()) or None
     for field in ("secrets", "secret_env"):
         given[field] = _secrets(field, getattr(args, field) or ())
-    given["extra_config"] = _json_file("extra_config", args.extra_config)
+    given["extra_config"] = _extra_config(args.extra_config)
     given["context"] = _context(args.context)
     given["logs"] = _logs(args)
     return cast("Settings", given)
@@ -259,9 +259,11 @@ def variables(texts: Sequence[str]) -> dict[str, str]:
 
 def _variable(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
-    if not equals:
-        raise SpecError(None, "env", f"must be KEY=VALUE, got {text!r}")
-    return name, value
+    if equals:
+        return name, value
+    if name not in os.environ:
+        raise SpecError(None, "env", f"{name!r} is not set in this shell: give KEY=VALUE")
+    return name, os.environ[name]
 
 
 def _secrets(field: str, given: Sequence[str]) -> dict[str, str] | None:
@@ -287,6 +289,14 @@ def _is_json(text: str) -> bool:
     """Rather than the name of a file."""
     start = text.lstrip()[:1]
     return start == "{" or (start == "[" and not os.path.exists(text))
+
+
+def _extra_config(path: str | None) -> Any:
+    name, equals, _ = (path or "").partition("=")
+    if equals and name.isidentifier() and not os.path.exists(path or ""):
+        problem = f"names a file of TFMesos's extra config: --env {name}=... sets a variable"
+        raise SpecError(None, "extra_config", problem)
+    return _json_file("extra_config", path)
 
 
 def _json_file(field: str, path: str | None) -> Any:

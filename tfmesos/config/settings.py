@@ -200,10 +200,10 @@ class Settings(
     env: Annotated[
         Mapping[str, str] | None,
         Setting(
-            "set a variable for the command",
+            "set a variable for the command; without a value it is that of this shell",
             ("--env",),
             CONTAINER,
-            "KEY=VALUE",
+            "KEY[=VALUE]",
             check=is_dict,
             is_repeatable=True,
         ),

@@ -101,12 +101,13 @@ class View:
         return StatusLine(status) if status else None
 
     def _table(self, members: Tasks, status: str, now: float) -> Live:
-        from .screen.rows import Looks, job_rows, task_rows  # not before the tasks run
+        from .screen.rows import Looks, job_rows, task_rows, view_of  # not before the tasks run
         from .screen.table import Table
 
         looks = Looks(self._usages, self._progress)
-        tasks = task_rows(members, looks, now) if len(members) <= MOST_TASKS else ()
-        return Table(tuple(tasks), tuple(job_rows(members, looks, now)), status)
+        views = [view_of(member, looks) for member in members]
+        rows = task_rows(views, now) if len(members) <= MOST_TASKS else ()
+        return Table(tuple(rows), tuple(job_rows(views, now)), status)
 
     def _forget(self, members: Tasks) -> None:
         """What was seen of attempts that are over, once these are many."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..json_types import Json
-from ..launcher.links.usage import Usage
+from ..launcher.links.usage import Gpu, Usage
 from .task_log import append
 
 FIRST_GAP, LONGEST_GAP = 4.5, 86_400.0  # seconds; they come every five
@@ -26,6 +26,20 @@ def line_of(at: float, task: str, usage: Usage) -> bytes:
     gpus = [{"busy": gpu.busy, "used": gpu.used, "total": gpu.total} for gpu in usage.gpus]
     values = {"task": task, "at": round(at, 1), "cpu": usage.cpu, "memory": usage.memory}
     return _encoded({**values, **({"gpus": gpus} if gpus else {})})
+
+
+def usage_in(measurement: Json) -> Usage | None:
+    """What ``line_of`` was given; None if another version wrote it."""
+    try:
+        gpus = tuple(Gpu(*(gpu[key] for key in Gpu.__match_args__)) for gpu in _gpus(measurement))
+        return Usage(float(measurement["cpu"]), int(measurement["memory"]), gpus)
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _gpus(measurement: Json) -> list[Json]:
+    found = measurement.get("gpus", [])
+    return found if isinstance(found, list) else []
 
 
 def thinned(measurements: Iterable[Json], gap: float) -> Iterator[Json]:

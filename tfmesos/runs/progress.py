@@ -30,14 +30,19 @@ class Progress:
         """By task: its states, and since when it was in each."""
         return self._reader.history
 
-    def bars(self) -> dict[str, ProgressBar]:
-        """By task, the progress bar that it shows now; not what an earlier attempt has shown."""
+    def bar_lines(self) -> dict[str, str]:
+        """By task, the line that it rewrites now; not what an earlier attempt has shown."""
         began = {name: task.began for name, task in self._reader.status.tasks.items()}
         return {
-            name: bar
+            name: line
             for name, (at, line) in self._bars.look().items()
-            if at >= self.run.began + (began.get(name) or 0.0) and (bar := progress_bar(line))
+            if at >= self.run.began + (began.get(name) or 0.0)
         }
+
+    def bars(self) -> dict[str, ProgressBar]:
+        """By task, the progress bar that it shows now."""
+        lines = self.bar_lines().items()
+        return {name: bar for name, line in lines if (bar := progress_bar(line))}
 
     def _new_entries(self) -> Iterator[Json]:
         try:

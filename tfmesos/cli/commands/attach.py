@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import time
 
+from ...runs.directory import RunDirectory
 from ...runs.following import Output
-from .answer import say, show
+from .answer import say, screen, show
 from .arguments import LIVING, Argument
 from .choice import end_of, living_run
 
-HELP = "show the output of a run from now on; Ctrl-C leaves the run running"
+HELP = "show the output and the tasks of a run from now on; Ctrl-C leaves the run running"
 ARGUMENTS: tuple[Argument, ...] = (LIVING,)
 
 
@@ -19,9 +20,18 @@ def run(args: argparse.Namespace) -> int:
     try:
         if not found.is_over:
             say(f"attached to {found.id}; Ctrl-C leaves it running")
-            for batch in Output(found, None).follow():
-                show(batch, since)
+            _follow(found, since)
     except KeyboardInterrupt:
         say(f"detached: {found.id} goes on")
         return 0
     return end_of(found)
+
+
+def _follow(run: RunDirectory, since: float) -> None:
+    if screen.live:
+        from .live_table import show_live  # with asyncio, which nobody else needs here
+
+        show_live(run, since, screen)
+        return
+    for batch in Output(run, None).follow():
+        show(batch, since)

@@ -28,8 +28,8 @@ ARGUMENTS: tuple[Argument, ...] = (
 def run(args: argparse.Namespace) -> int:
     found = living_run(args.id)
     ask(found, "stop", grace=args.stop_grace)
+    say(f"{found.id} is stopping")
     if args.no_wait:
-        say(f"{found.id} is stopping")
         return 0
     until(lambda: found.is_over)
     say(f"{found.id} has stopped")

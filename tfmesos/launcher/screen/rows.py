@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from ...core.tasks import Member, Stage
 from ...record import Record
@@ -38,6 +39,25 @@ class Looks(Record):
     progress: Mapping[str, str]
 
 
+class TaskView(NamedTuple):
+    """What is seen of a task. Not a Record: ten thousand are made ten times a second."""
+
+    name: str
+    job: str
+    state: str
+    node: str = ""
+    began: float | None = None
+    ended: float | None = None
+    restarts: int = 0
+    failure: str = ""  # why it failed
+    usage: Usage | None = None
+    progress: str = ""  # the line that it rewrites
+
+    @property
+    def is_running(self) -> bool:
+        return self.state == "running"
+
+
 def state_of(member: Member) -> str:
     if member.ending is not None:
         code, was_stopped = member.ending.code, member.ending.was_stopped
@@ -47,58 +67,68 @@ def state_of(member: Member) -> str:
     return "running" if member.stage is Stage.READY else "starting"
 
 
-def task_rows(members: Iterable[Member], looks: Looks, now: float) -> list[Row]:
-    return [_task_row(member, looks, now) for member in members]
-
-
-def _task_row(member: Member, looks: Looks, now: float) -> Row:
-    state, row_time = state_of(member), ""
-    if member.ready_at and state != "waiting" and state != "starting":
-        row_time = duration((member.ending.at if member.ending else now) - member.ready_at)
-    is_running = state == "running"
-    usage = looks.usages.get(member.task_id) if is_running else None
-    line = looks.progress.get(member.task_id, "") if is_running else ""
-    return Row(
-        name=member.task.name,
-        state=state,
-        node=member.hostname,
-        time=row_time,
-        restarts=str(member.attempt - 1) if member.attempt > 1 else "",
-        bar=progress_bar(line) if line else None,
-        remark=member.ending.reason if member.ending and member.ending.code else "",
-        **_uses([usage] if usage else []),
+def view_of(member: Member, looks: Looks) -> TaskView:
+    state, ending = state_of(member), member.ending
+    return TaskView(
+        member.task.name,
+        member.task.job.name,
+        state,
+        member.hostname,
+        member.ready_at or None,
+        ending.at if ending else None,
+        member.attempt - 1,
+        ending.reason if ending and ending.code else "",
+        looks.usages.get(member.task_id),
+        looks.progress.get(member.task_id, ""),
     )
 
 
-def job_rows(members: Iterable[Member], looks: Looks, now: float) -> list[Row]:
-    jobs: dict[str, list[Member]] = {}
-    for member in members:
-        jobs.setdefault(member.task.job.name, []).append(member)
-    return [_job_row(name, job, looks, now) for name, job in jobs.items()]
+def task_rows(tasks: Iterable[TaskView], now: float) -> list[Row]:
+    return [_task_row(task, now) for task in tasks]
 
 
-def _job_row(name: str, job: Sequence[Member], looks: Looks, now: float) -> Row:
-    states = Counter(map(state_of, job))
-    running = [member for member in job if state_of(member) == "running"]
-    usages = [looks.usages[m.task_id] for m in running if m.task_id in looks.usages]
-    restarts = sum(member.attempt - 1 for member in job)
-    began = min((member.ready_at for member in running), default=0.0)
-    failed = next((m for m in job if m.ending and m.ending.code and not m.ending.was_stopped), None)
-    first = next((m for m in running if looks.progress.get(m.task_id)), None)
+def _task_row(task: TaskView, now: float) -> Row:
+    has_run = task.began is not None and task.state not in ("waiting", "starting")
+    return Row(
+        name=task.name,
+        state=task.state,
+        node=task.node,
+        time=duration((task.ended or now) - (task.began or now)) if has_run else "",
+        restarts=str(task.restarts or ""),
+        bar=progress_bar(task.progress) if task.progress and task.is_running else None,
+        remark=task.failure,
+        **_uses([task.usage] if task.usage and task.is_running else []),
+    )
+
+
+def job_rows(tasks: Iterable[TaskView], now: float) -> list[Row]:
+    jobs: dict[str, list[TaskView]] = {}
+    for task in tasks:
+        jobs.setdefault(task.job, []).append(task)
+    return [_job_row(name, job, now) for name, job in jobs.items()]
+
+
+def _job_row(name: str, job: Sequence[TaskView], now: float) -> Row:
+    states = Counter(task.state for task in job)
+    running = [task for task in job if task.is_running]
+    restarts = sum(task.restarts for task in job)
+    began = min((task.began for task in running if task.began is not None), default=None)
+    failed = next((task for task in job if task.failure and task.state == "failed"), None)
+    first = next((task for task in running if task.progress), None)
     return Row(
         name=f"{name} x {len(job)}",
         state=", ".join(f"{states[state]} {state}" for state in STATES if states[state]),
-        time=duration(now - began) if began else "",
-        restarts=str(restarts) if restarts else "",
-        bar=_first_bar(first, looks) if first else None,
-        remark=f"{failed.task.name} {failed.ending.reason}" if failed and failed.ending else "",
-        **_uses(usages),
+        time="" if began is None else duration(now - began),
+        restarts=str(restarts or ""),
+        bar=_first_bar(first) if first else None,
+        remark=f"{failed.name} {failed.failure}" if failed else "",
+        **_uses([task.usage for task in running if task.usage]),
     )
 
 
-def _first_bar(member: Member, looks: Looks) -> ProgressBar | None:
-    bar = progress_bar(looks.progress[member.task_id])
-    return bar and bar.replace(words=f"{member.task.name} {bar.words}")
+def _first_bar(task: TaskView) -> ProgressBar | None:
+    bar = progress_bar(task.progress)
+    return bar and bar.replace(words=f"{task.name} {bar.words}")
 
 
 def _uses(usages: Sequence[Usage]) -> dict[str, str]:
