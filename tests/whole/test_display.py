@@ -92,7 +92,8 @@ def test_each_task_has_a_row_with_its_progress_below_the_output_and_none_is_left
         for name in ("ps:0", "worker:0", "worker:1"):
             bars = [line for line in left.splitlines() if f"[{name}] Epoch" in line]
             assert bars == [f"[{name}] Epoch 1:  99%|█████████ | 99/100 [00:01<00:09, 9it/s]"]
-        assert "tfrun: done in" in left.splitlines()[-2]
+        said = left.splitlines()[-3:-1]  # it is two lines if the machine takes its time
+        assert any(line.startswith("tfrun: done in ") for line in said)
         assert shell.has_cursor
 
 
