@@ -71,7 +71,8 @@ class KubernetesSettings(TypedDict, total=False):
         Seconds,
         Setting(
             "how long placed pods wait for the others before all are deleted and tried again "
-            "(seconds, or as in 10m): longer where nodes are added on demand",
+            "(seconds, or as in 10m); pods of which none is placed stay. Longer where nodes are "
+            "added on demand",
             ("--gang-hold",),
             KUBERNETES,
             "TIME",

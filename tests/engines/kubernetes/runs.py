@@ -15,6 +15,7 @@ from tfmesos.launcher.deciders import Deciders
 
 RECORDINGS = Path(__file__).parent / "recordings"
 CROWDED = "0/3 nodes are available: 3 Insufficient cpu."
+GATED = "Scheduling is blocked due to non-empty scheduling gates"
 
 
 def recorded(name):
@@ -64,6 +65,10 @@ class Run:
 
     def crowded(self, *names):
         return [todo for name in names for todo in self.pod(name, unschedulable=CROWDED)]
+
+    def gated(self, *names):
+        """A queue holds them back."""
+        return [todo for name in names for todo in self.pod(name, unschedulable=GATED)]
 
     def running(self, *names, **fields):
         return [

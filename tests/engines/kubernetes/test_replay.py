@@ -13,6 +13,7 @@ from tfmesos.engines.kubernetes import events as happened
 from tfmesos.engines.kubernetes.actions import CreatePods
 from tfmesos.engines.kubernetes.api.error import ApiError
 from tfmesos.engines.kubernetes.engine import KubernetesEngine
+from tfmesos.engines.kubernetes.pod_status import PodSeen
 from tfmesos.errors import EngineError
 from tfmesos.inputs.launch_config import make_config
 from tfmesos.launcher.deciders import Beginning
@@ -49,13 +50,13 @@ def test_a_refusal_keeps_its_words_and_its_code():
 
 
 def test_the_beginning_of_a_run_has_the_engine_and_its_rules():
-    config = make_config([workers(1)], master="k8s://", image="me/train", gang_hold=7)
+    config = make_config([workers(2)], master="k8s://", image="me/train", gang_hold=7)
     beginning = written_and_read(Beginning.of(config, "run", 1.0, None, 3))
     engine = beginning.engine()
     assert isinstance(engine, KubernetesEngine)
-    wanted = Wanted("run-worker-0-1", config.tasks[0])
-    (create,) = engine.handle(Place((wanted,)), 1.0)
+    wanted = tuple(Wanted(f"run-{task.name}", task) for task in config.tasks)
+    (create,) = engine.handle(Place(wanted), 1.0)
     assert isinstance(create, CreatePods) and engine.deadline is not None
-    engine.handle(happened.PodChanged(LAST_OF_LIFE), 2.0)
-    released = [out for at in (2.0, 8.1) for out in engine.handle(Ticked(), at)]
+    engine.handle(happened.PodChanged(PodSeen("worker-0", node="node-1")), 2.0)
+    released = [out for at in (2.0, 9.1) for out in engine.handle(Ticked(), at)]
     assert "left to others" in str(released)

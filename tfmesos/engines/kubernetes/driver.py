@@ -30,6 +30,7 @@ from .local_ports import LocalPorts
 from .node_room import node_room
 from .objects import Owner
 from .ownership import Ownership
+from .pod_security import explained
 from .pod_status import PodSeen
 from .pod_watch import PodWatch
 from .preemptions import Preemptions
@@ -260,6 +261,7 @@ class KubernetesDriver:
             assert isinstance(error, TFMesosError)
             is_quota = isinstance(error, ApiError) and error.is_quota
             may_come = is_quota and not is_hopeless(str(error), bodies)
+            error = explained(error, self._config, self._client.namespace)
             self._emit(happened.PodsRefused(error, may_come))
 
     async def _create(self, kind: str, body: Json) -> None:

@@ -126,7 +126,7 @@ class KubernetesEngine:
         """Make the pods that are wanted and not there."""
         wanted = self._wanted.values()
         missing = [one for one in wanted if self._attempts.of_task(one.task_id) is None]
-        self._gang.begin(now)
+        self._gang.begin(any(one.is_placed for one in self._attempts if self._is_idle(one)))
         if not missing:
             return []
         pods = tuple(self._attempts.add(one.task_id, one.task) for one in missing)
@@ -198,6 +198,8 @@ class KubernetesEngine:
         return [*todo, *self._of_placed(attempt, pod, now)]
 
     def _unplaced(self, attempt: Attempt, pod: PodSeen, now: float) -> list[Output]:
+        if pod.is_deleting:  # a queue may keep it so for long
+            return self._gone(pod.name, now)
         if pod.unschedulable and pod.unschedulable != attempt.refusal:
             attempt.refusal = pod.unschedulable
             self._explain_soon(now)
@@ -210,8 +212,10 @@ class KubernetesEngine:
     def _placed(self, attempt: Attempt, node: str, now: float) -> list[Output]:
         attempt.is_placed = True
         self._wanted.pop(attempt.task_id, None)
-        self._explain_soon(now)
-        if not self._wanted:
+        if self._wanted:
+            self._gang.hold(now)
+            self._explain_soon(now)
+        else:
             self._gang.complete()
             self._explain_at = self._count_at = None
         return [tell.TasksPlaced((tell.Placed(attempt.task_id, node, node),))]

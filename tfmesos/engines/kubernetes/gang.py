@@ -1,9 +1,10 @@
 """All pods or none: when those that are placed are given up for the sake of others, and till when.
 
 The scheduler of Kubernetes places pod after pod, so two runs can each hold a part of what both
-need, for ever. So pods that are not all placed within the hold time are deleted, all of them, and
-made again after a pause. The pause is random and grows: otherwise two runs would come back at the
-same moment and meet again.
+need, for ever. So pods that are not all placed within the hold time after the first are deleted,
+all of them, and made again after a pause. The pause is random and grows: otherwise two runs would
+come back at the same moment and meet again. Pods of which none is placed, because a queue holds
+them back or nothing is free, take nothing from anybody and stay.
 """
 
 from __future__ import annotations
@@ -23,9 +24,14 @@ class Gang:
         self.return_at: float | None = None  # when they are made again
         self._in_vain = 0
 
-    def begin(self, now: float) -> None:
-        """Pods were made."""
+    def begin(self, is_holding: bool) -> None:
+        """Pods are made; *is_holding*: beside others that are placed and wait for them."""
         self.return_at = None
+        if not is_holding:
+            self.release_at = None
+
+    def hold(self, now: float) -> None:
+        """One of them is placed, and others are not."""
         if self.release_at is None:
             self.release_at = now + self._hold
 

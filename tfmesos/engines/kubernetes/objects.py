@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ...config.job import TENSORBOARD, Job, Task
 from ...config.launch import LaunchConfig
@@ -15,9 +16,10 @@ from ...config.secret import Secret
 from ...json_types import Json
 from ...record import Record
 from .actions import NewPod
-from .affinity import placement
 from .pod_status import CONTAINER
-from .template import laid_over, with_our_container
+from .pods.affinity import placement
+from .pods.security_context import security_context
+from .pods.template import container_of, filled, laid_over, with_our_container
 
 PORT_FORWARD, DIAL = "port-forward", "dial"  # we connect to the tasks, or they to us
 RUN, USER, JOB, INDEX = "tfmesos/run", "tfmesos/user", "tfmesos/job", "tfmesos/index"
@@ -108,7 +110,11 @@ def pod(
 
     *is_local*: it listens at its loopback, where only we find it.
     """
-    container = _container(config, new, settings, secret, is_local)
+    theirs = filled(_template(config, new.task.job), _placeholders(owner, new.task))
+    container = {
+        **_container(config, new, settings, secret, is_local),
+        **_security(config, theirs),
+    }
     ours: Json = {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -120,11 +126,26 @@ def pod(
         },
         "spec": _spec(config, owner, new, container, avoid),
     }
-    theirs = _template(config, new.task.job)
-    if spec := theirs.get("spec"):
-        if spec.get("automountServiceAccountToken") is True:  # who says so wants it
-            ours["spec"].pop("automountServiceAccountToken")
+    if _spec_of(theirs).get("automountServiceAccountToken") is True:  # who says so wants it
+        ours["spec"].pop("automountServiceAccountToken")
     return laid_over(theirs, ours)
+
+
+def _spec_of(template: Json) -> Mapping[str, Any]:
+    spec = template.get("spec")
+    return spec if isinstance(spec, Mapping) else {}
+
+
+def _placeholders(owner: Owner, task: Task) -> dict[str, str]:
+    """What a template may name: schedulers of gangs know a run by labels of its pods."""
+    return {"run": owner.name, "job": label_value(task.job.name), "index": str(task.index)}
+
+
+def _security(config: LaunchConfig, theirs: Json) -> Json:
+    spec = _spec_of(theirs)
+    of_container = container_of(spec).get("securityContext")
+    found = security_context(config.task_user, spec.get("securityContext"), of_container)
+    return {"securityContext": found} if found else {}
 
 
 def _template(config: LaunchConfig, job: Job) -> Json:
@@ -186,7 +207,6 @@ def _container(
         ],
         "resources": _requests(config, job),
         **({"volumeMounts": mounts} if mounts else {}),
-        **_user(config),
     }
 
 
@@ -197,14 +217,6 @@ def _literal(text: str) -> str:
 
 def _from_secret(variable: str, secret: str, key: str) -> Json:
     return {"name": variable, "valueFrom": {"secretKeyRef": {"name": secret, "key": key}}}
-
-
-def _user(config: LaunchConfig) -> Json:
-    if config.task_user is None:
-        return {}
-    user, _, group = config.task_user.partition(":")
-    more = {"runAsGroup": int(group)} if group else {}
-    return {"securityContext": {"runAsUser": int(user), **more}}
 
 
 def _requests(config: LaunchConfig, job: Job) -> Json:

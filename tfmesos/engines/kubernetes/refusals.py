@@ -11,8 +11,9 @@ from ...config.job import TENSORBOARD
 from ...config.launch import LaunchConfig
 from ...config.settings import DEFAULTS
 from ...errors import SpecError
-from . import affinity
+from .pods import affinity
 
+MAX_ID = 2**31 - 1  # of users and groups, to Kubernetes
 _OF_MESOS = "has no meaning on Kubernetes"
 _BY_KUBECONFIG = f"{_OF_MESOS}: the kubeconfig says who you are"
 _OWN_ADDRESS = (
@@ -71,10 +72,15 @@ def _wrong(config: LaunchConfig) -> Iterator[tuple[str, str]]:
         yield "token_file", _BY_KUBECONFIG
     if config.restarts.after_start == "task":
         yield "restart_policy", _OWN_ADDRESS
-    if config.task_user is not None and not re.fullmatch(r"\d{1,9}(:\d{1,9})?", config.task_user):
+    if config.task_user is not None and not _are_ids(config.task_user):
         problem = "must be a number on Kubernetes, as in 1000 or 1000:1000"
         yield "user", f"{problem}, got {config.task_user!r}"
     yield from _about_links(config)
+
+
+def _are_ids(user: str) -> bool:
+    is_number = re.fullmatch(r"\d{1,10}(:\d{1,10})?", user, re.A)
+    return bool(is_number) and all(int(one) <= MAX_ID for one in user.split(":"))
 
 
 def _about_links(config: LaunchConfig) -> Iterator[tuple[str, str]]:

@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ...config.constraints import Constraint
-from ...config.job import Job
-from ...errors import SpecError
-from ...json_types import Json
+from ....config.constraints import Constraint
+from ....config.job import Job
+from ....errors import SpecError
+from ....json_types import Json
 
 LABELS = {
     "hostname": "kubernetes.io/hostname",

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.builders import workers
-from tfmesos.engines.kubernetes.affinity import check, placement
+from tfmesos.engines.kubernetes.pods.affinity import check, placement
 from tfmesos.errors import SpecError
 
 SELECTOR = {"tfmesos/run": "r", "tfmesos/job": "worker"}

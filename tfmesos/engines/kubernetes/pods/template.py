@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from ...json_types import Json
-from .pod_status import CONTAINER
+from ....json_types import Json
+from ..pod_status import CONTAINER
 
 # Lists whose entries have a name of their own; all others are of one piece, except those of rules
 # and mounts, to which we add.
 _NAMED = ("env", "volumes", "containers", "initContainers")
 _ADDED = ("volumeMounts", "tolerations", "topologySpreadConstraints", "ports", "imagePullSecrets")
 _RULES = "DuringSchedulingIgnoredDuringExecution"
+_PLACEHOLDER = re.compile(r"(?<!\$)\{(run|job|index)\}")  # ${run} is a shell's
+
+
+def filled(template: Any, values: Mapping[str, str]) -> Any:
+    """*template* with the values of ``{run}``, ``{job}`` and ``{index}`` in its texts."""
+    if isinstance(template, str):
+        return _PLACEHOLDER.sub(lambda found: values[found[1]], template)
+    if isinstance(template, Mapping):
+        return {name: filled(value, values) for name, value in template.items()}
+    return [filled(one, values) for one in template] if isinstance(template, list) else template
 
 
 def laid_over(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> Json:
@@ -65,3 +76,11 @@ def with_our_container(spec: Mapping[str, Any]) -> Json:
     if len(containers) != 1 or not isinstance(containers[0], Mapping):
         return dict(spec)
     return {**spec, "containers": [{**containers[0], "name": CONTAINER}]}
+
+
+def container_of(spec: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What such a spec says about the container of the task."""
+    containers = spec.get("containers")
+    found = containers if isinstance(containers, list) else []
+    ours = (one for one in found if isinstance(one, Mapping) and one.get("name") == CONTAINER)
+    return next(ours, {})
