@@ -14,6 +14,7 @@ import stat
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 import psutil
 import pytest
@@ -132,11 +133,14 @@ def unknown():
 
 
 @pytest.fixture
-def open_place(tmp_path):
-    """A directory that any user gets to."""
-    for directory in [tmp_path, *tmp_path.parents][:-2]:
-        directory.chmod(directory.stat().st_mode | 0o011)
-    return tmp_path / "work"
+def open_place():
+    """A directory that any user gets to, yet to be made.
+
+    Not below that of the test: every session of pytest closes the directory above it to others.
+    """
+    with tempfile.TemporaryDirectory(prefix="tfmesos-open-", dir="/tmp") as place:
+        os.chmod(place, 0o755)
+        yield Path(place, "work")
 
 
 def killed(before):

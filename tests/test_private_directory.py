@@ -62,13 +62,19 @@ def test_a_directory_on_the_way_that_others_write_into_is_named(tmp_path, which,
     make_private(tmp_path / "a" / "b" / "c")
     (tmp_path / which).chmod(wide)
     found = weakness(tmp_path / "a" / "b" / "c")
-    assert f"{tmp_path / which} " in found and "chmod go-w" in found
+    assert f"{tmp_path / which} " in found and "chmod go-w" in found and "chmod +t" in found
 
 
 def test_a_sticky_directory_such_as_tmp_is_a_safe_parent(tmp_path):
     make_private(tmp_path / "a" / "b")
     (tmp_path / "a").chmod(0o1777)
     assert weakness(tmp_path / "a" / "b") == ""
+
+
+def test_a_file_is_not_safe_because_it_is_sticky(tmp_path):
+    (tmp_path / "file").touch()
+    (tmp_path / "file").chmod(0o1666)
+    assert "chmod go-w" in weakness(tmp_path / "file") and "+t" not in weakness(tmp_path / "file")
 
 
 def test_what_is_not_there_yet_is_as_safe_as_what_is_above_it(tmp_path):

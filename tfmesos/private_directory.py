@@ -53,12 +53,14 @@ def weakness_of(found: os.stat_result, *, is_sticky_safe: bool = False) -> str:
     """The same of one file or directory alone, as the end of a sentence."""
     if found.st_uid not in (0, os.geteuid()):
         return f"belongs to another user ({user_name(found.st_uid)})"
-    is_sticky = bool(found.st_mode & stat.S_ISVTX)
-    if stat.S_ISLNK(found.st_mode) or (is_sticky and is_sticky_safe):
+    is_sticky_safe = is_sticky_safe and stat.S_ISDIR(found.st_mode)
+    if stat.S_ISLNK(found.st_mode) or (is_sticky_safe and found.st_mode & stat.S_ISVTX):
         return ""
     is_group_wide = found.st_mode & stat.S_IWGRP and not _is_of_us_alone(found.st_gid)
     if is_group_wide or found.st_mode & stat.S_IWOTH:
-        return "can be written by other users: take that from them with chmod go-w"
+        way_out = "take that from them with chmod go-w"
+        sticky = ", or make it sticky, as /tmp is, with chmod +t" if is_sticky_safe else ""
+        return f"can be written by other users: {way_out}{sticky}"
     return ""
 
 

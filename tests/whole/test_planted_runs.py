@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import environment, tfrun
+from tests.commands import environment, tfrun, without_waits
 
 STRANGER = 65534
 
@@ -66,10 +66,22 @@ def test_runs_below_a_directory_that_others_write_into_are_neither_listed_nor_re
     assert not (state / "marker").exists()
     going_on = tfrun("-w", 1, "--", "echo", "hi", env=env)
     assert going_on.stdout == "[worker:0] hi\n"
-    assert "record" in going_on.stderr and str(state / weak) in going_on.stderr
+    (said,) = without_waits(going_on.stderr).splitlines()
+    assert "no command will find the record" in said and str(state / weak) in said
+    assert "chmod +t" in said and "XDG_STATE_HOME" in said
     detached = tfrun("--detach", "-w", 1, "--", "sleep", 600, env=env)
     assert (detached.returncode, detached.stdout) == (74, "")
     assert "--detach" in detached.stderr and str(state / weak) in detached.stderr
+
+
+@pytest.mark.parametrize("mode", [0o1777, 0o3775])
+def test_on_a_volume_that_is_sticky_a_run_is_recorded_and_found(state, mode):
+    """Others may write into that of a pod (emptyDir, fsGroup), and replace nothing of ours."""
+    state.chmod(mode)
+    env = {"XDG_STATE_HOME": str(state)}
+    done = tfrun("-w", 1, "--", "echo", "hi", env=env)
+    assert (done.returncode, without_waits(done.stderr)) == (0, "")
+    assert "succeeded" in tfrun("status", env=env).stdout
 
 
 def test_in_a_directory_that_users_share_a_planted_run_is_named_and_not_executed(state):

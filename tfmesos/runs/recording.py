@@ -88,7 +88,8 @@ class Recording:
         except Unsafe as error:
             if needed_by:
                 self._do_without(str(error), needed_by)
-            self._console.say(f"no command will find the record of this run: {error}", "warning")
+            lost = f"no command will find the record of this run: {error}"
+            self._console.say(f"{lost}, or set XDG_STATE_HOME to a directory of yours", "warning")
 
     def _do_without(self, why: str, needed_by: str) -> None:
         """Say so; raise NotRecorded if something needs the record."""

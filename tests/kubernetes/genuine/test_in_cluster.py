@@ -31,12 +31,14 @@ def launch(kube, tmp_path):
     (tmp_path / "tfrun").write_text(SCRIPT)
     (tmp_path / "tfrun").chmod(0o755)
 
-    def start(*args):
+    def start(*args, keeps_state=False):
         pod = yaml.safe_load(documented("launcher").replace("me/train", IMAGE))
         (container,) = pod["spec"]["containers"]
         container["image"] = IMAGE
         container["args"] = [*args] or container["args"]
         lend(pod["spec"], tmp_path / "tfrun")
+        if keeps_state:
+            keep_state(pod["spec"])
         (tmp_path / "launcher.yaml").write_text(yaml.safe_dump(pod))
         for line in documented("account").replace("NAMESPACE", kube.name).splitlines():
             done = kube.kubectl(*shlex.split(line)[1:], cwd=tmp_path)
@@ -62,6 +64,17 @@ def lend(spec, script):
     ]
 
 
+def keep_state(spec):
+    """On the volume of the page, as a user who is not its owner."""
+    state = yaml.safe_load(documented("state"))
+    spec["volumes"] += state["volumes"]
+    spec["initContainers"] = [{**it, "image": IMAGE} for it in state["initContainers"]]
+    (container,), (more,) = spec["containers"], state["containers"]
+    for name in ("env", "volumeMounts"):
+        container[name] += more[name]
+    container["securityContext"] = {"runAsUser": 65534}
+
+
 def test_a_pod_starts_a_run_as_the_documentation_says(kube, launch):
     launch()
     ended = until(kube, "training", has_ended)
@@ -74,7 +87,8 @@ def test_a_pod_starts_a_run_as_the_documentation_says(kube, launch):
 
 
 def test_a_launcher_whose_pod_is_deleted_ends_its_tasks(kube, launch):
-    launch("sh", "-c", "trap 'echo cleaning; exit' TERM; echo up; while :; do sleep 0.05; done")
+    script = "trap 'echo cleaning; exit' TERM; echo up; while :; do sleep 0.05; done"
+    launch("sh", "-c", script, keeps_state=True)
     until(kube, "training", is_running)
     follow = ("kubectl", "--kubeconfig", str(kube.admin_config), "-n", kube.name, "logs", "-f")
     with subprocess.Popen([*follow, "training"], stdout=subprocess.PIPE, text=True) as logs:
