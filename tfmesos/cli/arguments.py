@@ -11,47 +11,23 @@ import sys
 from collections.abc import Sequence
 from shutil import which
 from types import UnionType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from ..command_line import CommandLine
-from ..config.setting import GROUPS, SCREEN, TASKS, Setting, one_of
+from ..command_line import Answer, CommandLine
+from ..config.setting import GROUPS, SCREEN, TASKS, OneOf, Setting
 from ..config.settings import SETTINGS
 from ..errors import SpecError
 from ..jobfiles import ENDINGS, WRITTEN
 from ..jobfiles.translation import JobFileError
 from ..text import suggestion
 from ..version import __version__
+from .commands.table import KNOWN, TAKING_FLAGS
+from .help_text import DESCRIPTION, EXAMPLES, USAGE, commands, short_help
 from .jobs import JOB_FLAGS, destination
 from .optional_values import HelpFormatter, with_implied
 
 if TYPE_CHECKING:
     from ..config.settings import Settings
-
-DESCRIPTION = "Run a command on a cluster made for it, and tell every copy who the others are."
-
-USAGE = """\
-usage: tfrun -w N [-s N] [options] -- command [argument ...]
-       tfrun -w 2 -- python train.py                          two workers on this machine
-       tfrun -m mesos-master:5050 -w 2 -s 1 -- python ...     on a Mesos cluster, with a ps
-       tfrun job.yaml [options] [-- command]                  what a job file says
-"""
-
-EXAMPLES = """
-examples:
-  two workers and a parameter server on this machine:
-    tfrun -w 2 -s 1 -- python train.py --ps {ps_hosts} --workers {worker_hosts} \\
-                                       --job {job_name} --index {task_index}
-  the same on a Mesos cluster, one GPU for each worker, in a container:
-    tfrun -m mesos-master:5050 --image me/train -w 2 -s 1 -Gw 1 -- python train.py
-  a chief and three workers that read TF_CONFIG, only the chief's output:
-    tfrun --chief -w 3 --logs chief -- python train.py
-
-settings and where they come from: tfrun config
-
-commands about runs, old and new; each has a --help:
-  tfrun list, status, logs, attach, wait, stop, restart, replace, update, rerun, rm, prune, ui,
-  open
-"""
 
 _FORMAT = Setting(
     "start nothing, and print what would run: in words and as a job file, or as a job file alone "
@@ -61,7 +37,7 @@ _FORMAT = Setting(
     SCREEN,
     "[=FORMAT]",
     implied="words",
-    check=one_of("words", "yaml", "mesos", "kubernetes", *WRITTEN),
+    check=OneOf("words", "yaml", "mesos", "kubernetes", *WRITTEN),
     field="dry_run",
 )
 
@@ -117,6 +93,17 @@ FLAGS = (*JOB_FLAGS, *(setting for setting in SETTINGS if setting.flags), *_OWN_
 _NAMES = {(flag.job, flag.field): flag.name for flag in FLAGS} | {(None, "cmd"): "the command"}
 
 
+class _ShortHelp(argparse.Action):
+    def __call__(self, *_: object) -> NoReturn:
+        raise Answer(short_help())
+
+
+class _LongHelp(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        parser.description = f"{DESCRIPTION}\n\n{commands()}"  # for which each is imported
+        raise Answer(parser.format_help())
+
+
 def build_parser() -> argparse.ArgumentParser:
     parser = CommandLine(
         prog="tfrun",
@@ -125,7 +112,10 @@ def build_parser() -> argparse.ArgumentParser:
         epilog=EXAMPLES,
         formatter_class=HelpFormatter,
         allow_abbrev=False,
+        add_help=False,
     )
+    parser.add_argument("-h", nargs=0, action=_ShortHelp, help="show the flags you need first")
+    parser.add_argument("--help", nargs=0, action=_LongHelp, help="show every flag")
     titles = [title for title in GROUPS if any(flag.group == title for flag in FLAGS)]
     groups = {title: parser.add_argument_group(title) for title in titles}
     for flag in FLAGS:
@@ -170,7 +160,7 @@ def _action(flag: Setting) -> dict[str, Any]:
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     if not argv:
-        sys.stderr.write(f"{USAGE}tfrun -h explains every option.\n")
+        sys.stderr.write(f"{USAGE}tfrun -h says more, tfrun --help everything.\n")
         sys.exit(SpecError.exit_code)
     if len(argv) == 1:
         argv = [_AS_FLAG.get(argv[0], argv[0])]
@@ -202,12 +192,8 @@ def _problem_of_first(argv: Sequence[str]) -> str:
         return _unknown(word)
     if word.startswith("-") or "--" in argv or os.path.exists(word) or which(word):
         return ""
-    from .commands.table import KNOWN
-
     flags = {one.lstrip("-"): flag.name for flag in FLAGS for one in flag.flags if "--" in one}
-    near = suggestion(word, [*KNOWN, "rerun", "config"]) or suggestion(
-        word, flags, flags.__getitem__
-    )
+    near = suggestion(word, [*KNOWN, *TAKING_FLAGS]) or suggestion(word, flags, flags.__getitem__)
     return f"{word} is neither a command of tfrun nor a file{near}"
 
 

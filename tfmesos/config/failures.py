@@ -7,13 +7,13 @@ from ..errors import SpecError
 from .setting import (
     FAILURES,
     UNLIMITED,
+    OneOf,
     Seconds,
     Setting,
     Text,
     above_zero,
     how_often,
     not_negative,
-    one_of,
 )
 from .units import TIME, seconds
 
@@ -24,7 +24,7 @@ DEFAULT_EVALUATOR_GRACE = 60.0  # seconds
 OF_ANY = "any:"  # before a time without output: that of any task, not of all
 # Ended by SIGINT, SIGKILL, SIGTERM, or by TensorFlow's PreemptionCheckpointHandler: from outside.
 DEFAULT_CODES = (42, 130, 137, 143)
-policy_word = one_of("never", "task", "all")
+policy_word = OneOf("never", "task", "all")
 
 
 def parse_hang_timeout(value: Any) -> tuple[float | None, bool]:
@@ -124,7 +124,7 @@ class FailureSettings(TypedDict, total=False):
             FAILURES,
             "SIGNAL",
             default="TERM",
-            check=one_of("TERM", "INT"),
+            check=OneOf("TERM", "INT"),
         ),
     ]
     hang_timeout: Annotated[

@@ -169,13 +169,20 @@ def is_dict(value: Any) -> str:
     return "" if isinstance(value, Mapping) else f"must be a dict, got {value!r}"
 
 
-def one_of(*words: str) -> Callable[[str], str]:
-    listed = " or ".join(words) if len(words) == 2 else f"one of {', '.join(words)}"
-    return lambda value: "" if value in words else f"must be {listed}, got {value!r}"
+class OneOf:
+    """A check whose words are known, for whoever completes them."""
+
+    def __init__(self, *words: str) -> None:
+        self.words = words
+
+    def __call__(self, value: Any) -> str:
+        words = self.words
+        listed = " or ".join(words) if len(words) == 2 else f"one of {', '.join(words)}"
+        return "" if value in words else f"must be {listed}, got {value!r}"
 
 
 def containerizer(value: str) -> str:
-    return one_of("MESOS", "DOCKER")(value.upper())
+    return OneOf("MESOS", "DOCKER")(value.upper())
 
 
 def image_name(value: str) -> str:

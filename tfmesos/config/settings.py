@@ -22,6 +22,7 @@ from .setting import (
     SCREEN,
     TASKS,
     File,
+    OneOf,
     Seconds,
     Setting,
     Text,
@@ -30,7 +31,6 @@ from .setting import (
     image_name,
     is_dict,
     master_name,
-    one_of,
     role_name,
 )
 from .shipping import ShipSettings
@@ -266,7 +266,7 @@ class Settings(
             CONTAINER,
             "WHEN",
             default="auto",
-            check=one_of("auto", "always"),
+            check=OneOf("auto", "always"),
         ),
     ]
     extra_config: Annotated[

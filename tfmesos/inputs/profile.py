@@ -80,6 +80,10 @@ def profile_of(given: Mapping[str, Any], environ: Mapping[str, str]) -> Profile:
     return Profile(_read(config_file(environ)), name, environ)
 
 
+def profile_names(environ: Mapping[str, str]) -> list[str]:
+    return list(_read(config_file(environ)).value.get(_PROFILES, {}))
+
+
 def config_file(environ: Mapping[str, str]) -> str:
     """In the user's directory of configuration, as XDG names it."""
     directory = environ.get("XDG_CONFIG_HOME", "")

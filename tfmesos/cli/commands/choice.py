@@ -56,8 +56,12 @@ def living_or_latest(prefix: str | None) -> RunDirectory:
     return chosen
 
 
+def tasks_of(run: RunDirectory) -> list[str]:
+    return [f"{job}:{n}" for job, number in run.jobs.items() for n in range(number)]
+
+
 def task_of(run: RunDirectory, name: str) -> str:
-    there = [f"{job}:{n}" for job, number in run.jobs.items() for n in range(number)]
+    there = tasks_of(run)
     if name not in [*there, *run.logged()]:
         raise NoSuchTask(f"run {run.id} has no task {name!r}: it has {join_names(there, 8)}")
     return name

@@ -11,7 +11,7 @@ from ...command_line import CommandLine
 # Each is a module of this folder with HELP, ARGUMENTS and run().
 NAMES = (
     *("list", "status", "logs", "attach", "wait", "stop", "restart", "replace", "rm", "prune"),
-    *("ui", "open", "update"),
+    *("ui", "open", "update", "completion"),
 )
 OTHER_NAMES = {
     "ps": "list",
@@ -19,6 +19,11 @@ OTHER_NAMES = {
     "describe": "status",
     "cancel": "stop",
     "kill": "stop",
+}
+# These take the flags of tfrun, too, and are not modules of this folder.
+TAKING_FLAGS = {
+    "rerun": "start a run again, with the changes that flags make",
+    "config": "show which settings count, and where they come from",
 }
 KNOWN = frozenset([*NAMES, *OTHER_NAMES])
 
