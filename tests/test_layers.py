@@ -49,7 +49,7 @@ FOLDERS = {
         "kubernetes": {"kubernetes", "api", "listening", "own_address"},
     },
     "engines/mesos": {"api": {"api"}},
-    "engines/kubernetes": {"api": {"api"}, "pods": {"pods", "pod_status"}},
+    "engines/kubernetes": {"api": {"api"}, "pods": {"pods", "pod_status", "quota"}},
     "node": {
         "link": {"link", "loop", "settings"},
         "process": {"process", "link", "loop", "settings"},

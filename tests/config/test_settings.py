@@ -61,6 +61,9 @@ OTHERS = {
     "shm": "1G",
     "gpu_resource": "amd.com/gpu",
     "gang_hold": 5,
+    "queue": "training",
+    "priority": "high",
+    "cpu_limit": "request",
     "ship": ".",
     "ship_files": [__file__],
     "ship_limit": 1,  # of what is shipped
@@ -83,7 +86,11 @@ OTHERS = {
 _KUBERNETES = {"master": "k8s://", "image": "me/train"}
 COMPANIONS = {
     **dict.fromkeys(
-        ("pod_template", "namespace", "claims", "shm", "gpu_resource", "gang_hold"), _KUBERNETES
+        (
+            *("pod_template", "namespace", "claims", "shm", "gpu_resource", "gang_hold"),
+            *("queue", "priority", "cpu_limit"),
+        ),
+        _KUBERNETES,
     ),
     "context": {"entry": "train:main"},
     "log_dir": {"entry": "train:main"},

@@ -8,6 +8,7 @@ from ..engines.kubernetes import objects
 from ..engines.kubernetes.api.kubeconfig import access
 from ..engines.kubernetes.attempts import Attempts
 from ..engines.kubernetes.objects import Owner
+from ..engines.kubernetes.pods.groups import PodGroup
 from ..engines.kubernetes.to_runners import LINK_PORT
 from ..errors import TFMesosError
 from ..json_types import Json
@@ -33,9 +34,10 @@ def pods(config: LaunchConfig, hostname: str) -> Json:
     )
     made = [objects.owner(config, owner.name, hostname, links)]
     made.append(objects.secret(config, owner, name, stub, proofs))
+    group = PodGroup.of(config.pods.queue, RUN, 1, len(new))
     for pod in new:
         settings = stub_settings(RUN, address or f":{LINK_PORT}", pod.task_id, None)
-        made.append(objects.pod(config, owner, pod, settings, name))
+        made.append(objects.pod(config, owner, pod, settings, name, group=group))
     return {"apiVersion": "v1", "kind": "List", "items": made}
 
 

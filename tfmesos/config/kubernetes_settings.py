@@ -1,5 +1,6 @@
 """The rows of the table of settings that have a meaning on Kubernetes only."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, TypedDict
 
@@ -10,11 +11,31 @@ from .setting import KUBERNETES, File, Seconds, Setting, Size, Text, above_zero
 SCHEME = "k8s://"
 USUAL_GPU = "nvidia.com/gpu"
 USUAL_HOLD = 60.0  # seconds
+NO_LIMIT, LIMIT_OF_REQUEST = "none", "request"  # of the CPU that a task may use
 
 
 def resource_name(value: str) -> str:
     is_good = value.isascii() and value.isprintable() and "/" in value.strip("/")
     return "" if is_good and " " not in value else f"must be a name as {USUAL_GPU}, got {value!r}"
+
+
+def label_text(value: str) -> str:
+    """As Kubernetes takes it for a label."""
+    is_good = re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?", value)
+    return "" if is_good else f"must be a name of at most 63 letters and digits, got {value!r}"
+
+
+def cpu_limit(value: Any) -> str:
+    if value in (NO_LIMIT, LIMIT_OF_REQUEST) or not above_zero(_number(value)):
+        return ""
+    return f"must be {NO_LIMIT}, {LIMIT_OF_REQUEST} or a number above 0, got {value!r}"
+
+
+def _number(value: Any) -> Any:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None
 
 
 class KubernetesSettings(TypedDict, total=False):
@@ -80,6 +101,29 @@ class KubernetesSettings(TypedDict, total=False):
             check=above_zero,
         ),
     ]
+    queue: Annotated[
+        Text,
+        Setting(
+            "the queue of Kueue that lets the pods of the run in, all at once",
+            ("--queue",),
+            KUBERNETES,
+            "NAME",
+            check=label_text,
+        ),
+    ]
+    priority: Annotated[
+        Text,
+        Setting("the priority class of the pods on Kubernetes", check=label_text),
+    ]
+    cpu_limit: Annotated[
+        str | int | float | None,
+        Setting(
+            "the most CPUs that a task may use on Kubernetes: none (what its node has to spare), "
+            "request (no more than it asks for), or a number",
+            default=NO_LIMIT,
+            check=cpu_limit,
+        ),
+    ]
 
 
 class Claim(Record):
@@ -99,6 +143,9 @@ class PodSettings(Record):
     shm: float | None = None  # MiB of /dev/shm
     gpu_resource: str = USUAL_GPU
     gang_hold: float = USUAL_HOLD
+    queue: str | None = None  # of Kueue
+    priority: str | None = None  # the name of a class
+    cpu_limit: str | float = NO_LIMIT
 
     def check_unused(self, jobs: Iterable[Any]) -> None:
         problem = f"has a meaning on Kubernetes only (master {SCHEME})"

@@ -25,7 +25,7 @@ from ..config.tensorboard import log_dir_of, with_board
 from ..config.volumes import parse_volumes
 from ..engines.mesos.api.masters import parse as parse_master
 from ..errors import SpecError
-from ..launcher.engine_choice import check
+from ..launcher.engine_choice import check, with_engine_values
 from ..launcher.links.messages import check_room
 from ..launcher.ship.paths import ship_of
 from ..shared.address import join_address
@@ -69,6 +69,7 @@ def make_config(jobs: Jobs, **settings: Unpack[Settings]) -> LaunchConfig:
     as_they_are = {field: given[field] for field in LaunchConfig.__match_args__ if field in given}
     config = LaunchConfig(**{**as_they_are, **_translated(given, parsed)})
     check_room(config)
+    config = with_engine_values(config)
     check(config)
     return config
 
@@ -153,6 +154,9 @@ def _pods(given: Given) -> PodSettings:
         shm=given["shm"],
         gpu_resource=given["gpu_resource"],
         gang_hold=given["gang_hold"],
+        queue=given["queue"] or None,
+        priority=given["priority"] or None,
+        cpu_limit=given["cpu_limit"],
     )
 
 

@@ -16,7 +16,17 @@ def rules_of(config: LaunchConfig) -> dict[str, Any]:
     if kind_of(config).name != KUBERNETES:
         return {}
     images = tuple((job.name, config.image_of(job) or "") for job in config.jobs)
-    return {"hold": config.pods.gang_hold, "images": images}
+    has_queue = config.pods.queue is not None
+    return {"hold": config.pods.gang_hold, "images": images, "has_queue": has_queue}
+
+
+def with_engine_values(config: LaunchConfig) -> LaunchConfig:
+    """With what only its engine can read in the settings."""
+    if kind_of(config).name != KUBERNETES:
+        return config
+    from ..engines.kubernetes.pods.resources import sized
+
+    return sized(config)
 
 
 def check(config: LaunchConfig) -> None:

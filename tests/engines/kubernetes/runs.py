@@ -30,12 +30,12 @@ def recorded(name):
 class Run:
     """All that decides about a run, and short words for what can happen."""
 
-    def __init__(self, *jobs, jitter=lambda: 0.5, hold=60.0, **options):
+    def __init__(self, *jobs, jitter=lambda: 0.5, hold=60.0, has_queue=False, **options):
         self.now = 0.0
         self.tasks = [task for job in jobs for task in job.tasks]
         self.state = Lifecycle(self.tasks, "run", self.now, Rules(nodes_alike=True, **options))
         images = [(job.name, "me/train") for job in jobs]
-        self.engine = KubernetesEngine(jitter, hold, images)
+        self.engine = KubernetesEngine(jitter, hold, images, has_queue)
         self.deciders = Deciders(self.state, self.engine)
         self.log = []
         self(kubernetes.Connected("https://api:6443", "team"))

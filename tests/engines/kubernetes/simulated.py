@@ -35,6 +35,7 @@ class SimulatedApi:
         self.refusals: dict[tuple[str, str], list[Answer]] = {}  # (method, kind)
         self.requests: list[tuple[str, str, str]] = []  # method, kind, name
         self.logs: dict[str, str] = {}
+        self.workloads: dict[str, Answer] = {}  # of Kueue
         self.deleted: asyncio.Queue[str] = asyncio.Queue()
         self.expires = 0  # watches that end with 410
         self.breaks = 0  # watches that end in the middle of a line
@@ -60,6 +61,8 @@ class SimulatedApi:
         if path.endswith("selfsubjectrulesreviews"):
             rule = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
             return answer(201, {"status": {"resourceRules": [rule]}})
+        if path.startswith("/apis/kueue.x-k8s.io/v1beta1/"):
+            return self.workloads.get(path.rpartition("/")[2]) or status(404, "NotFound", "none")
         return status(403, "Forbidden", "nodes is forbidden")
 
     def _answer(self, request: Request, kind: str, name: str, body: Any) -> Answer:

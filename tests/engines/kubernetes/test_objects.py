@@ -62,7 +62,7 @@ def test_a_tensorboard_may_use_more_than_it_asks_for_and_listens_where_it_is_tol
     (found,) = objects.pod(made, *told, is_local=True)["spec"]["containers"]
     assert found["resources"] == {
         "requests": {"cpu": "100m", "memory": "512Mi"},
-        "limits": {"cpu": "1000m", "memory": "2048Mi"},
+        "limits": {"memory": "2048Mi"},
     }
     assert {"name": "TFMESOS_ADDRESS", "value": "127.0.0.1"} in found["env"]
     (found,) = objects.pod(made, *told)["spec"]["containers"]
@@ -85,8 +85,13 @@ def test_what_a_kubelet_would_expand_reaches_the_task_as_it_is():
 
 def test_gpus_have_the_name_that_the_cluster_gives_them():
     limits = container(config(workers(1, gpus=2), gpu_resource="amd.com/gpu"))["resources"]
-    assert limits["limits"] == limits["requests"]
-    assert limits["limits"]["amd.com/gpu"] == "2"
+    assert limits["limits"]["amd.com/gpu"] == limits["requests"]["amd.com/gpu"] == "2"
+
+
+def test_the_priority_class_is_that_of_the_run_and_not_of_the_template(tmp_path):
+    file = template(tmp_path, spec={"priorityClassName": "low"})
+    assert pod(config(pod_template=file))["spec"]["priorityClassName"] == "low"
+    assert pod(config(pod_template=file, priority="high"))["spec"]["priorityClassName"] == "high"
 
 
 def test_labels_are_such_as_kubernetes_takes():
@@ -131,7 +136,7 @@ def test_a_template_lies_under_the_pod(tmp_path):
     assert spec["imagePullSecrets"] and spec["tolerations"]
     assert (len(spec["containers"]), one["name"], one["image"]) == (1, "tensorflow", "me/train")
     assert {"name": "A", "value": "1"} in one["env"] and len(one["env"]) == 5
-    assert one["resources"]["limits"] == {"cpu": "1000m", "memory": "1024Mi", "rdma/hca": "1"}
+    assert one["resources"]["limits"] == {"cpu": "64", "memory": "1024Mi", "rdma/hca": "1"}
 
 
 def test_other_containers_of_a_template_stay_beside_ours(tmp_path):
@@ -200,6 +205,11 @@ def test_a_template_that_is_missing_is_named(tmp_path):
         ("claims", {"claims": ["data:relative"]}),
         ("claims", {"claims": ["data:/a:rx"]}),
         ("gpu_resource", {"gpu_resource": "gpu"}),
+        ("queue", {"queue": "two words"}),
+        ("queue", {"queue": "q" * 64}),
+        ("priority", {"priority": "-"}),
+        ("cpu_limit", {"cpu_limit": "all"}),
+        ("cpu_limit", {"cpu_limit": 0}),
     ],
 )
 def test_what_has_no_meaning_on_a_kubernetes_is_refused_by_name(field, settings):
@@ -248,6 +258,9 @@ def test_every_task_needs_an_image(monkeypatch):
         {"shm": "1G"},
         {"gpu_resource": "amd.com/gpu"},
         {"gang_hold": "5m"},
+        {"queue": "training"},
+        {"priority": "high"},
+        {"cpu_limit": 2},
     ],
     ids=lambda settings: next(iter(settings)),
 )

@@ -15,6 +15,7 @@ class NewPod(Record):
 class CreatePods(Record):
     pods: tuple[NewPod, ...]
     avoid: tuple[str, ...] = ()  # nodes that are to be left alone if others will do
+    round: int = 1  # how often the run has made pods
 
 
 class DeletePods(Record):
@@ -26,4 +27,8 @@ class CountNodes(Record):
     """Ask which nodes there are."""
 
 
-KubernetesAction = CreatePods | DeletePods | CountNodes
+class AskQueue(Record):
+    """Ask why the queue does not let the pods in that were made last."""
+
+
+KubernetesAction = CreatePods | DeletePods | CountNodes | AskQueue

@@ -23,6 +23,7 @@ from . import events as happened
 from . import objects
 from .actions import KubernetesAction, NewPod
 from .api.client import Client
+from .api.connection import WORKLOADS
 from .api.error import ApiError
 from .events import KubernetesEvent
 from .explain import too_large
@@ -33,6 +34,8 @@ from .ownership import Ownership
 from .pod_security import explained
 from .pod_status import PodSeen
 from .pod_watch import PodWatch
+from .pods.groups import PodGroup, reason
+from .pods.resources import demands_cpu_limit, with_cpu_limit
 from .preemptions import Preemptions
 from .quota import is_hopeless
 from .retries import NEVER, Retries
@@ -87,6 +90,8 @@ class KubernetesDriver:
         self._is_begun = asyncio.Event()  # is it sure whether there is an owner?
         self._trouble = ""  # why the owner is not deleted yet
         self._number = 0  # of the secrets made so far
+        self._group_of_pods: PodGroup | None = None  # the last one, if there is a queue
+        self._limits_cpu = False  # does the namespace demand it?
         self._users: dict[str, set[str]] = {}  # Secret -> the pods that may still read it
         self._calls = CallQueue()
         self._retries = Retries()
@@ -199,7 +204,10 @@ class KubernetesDriver:
 
     def carry_out(self, action: KubernetesAction) -> None:
         match action:
-            case do.CreatePods(pods, avoid):
+            case do.CreatePods(pods, avoid, number):
+                assert self._owner is not None
+                queue = self._config.pods.queue
+                self._group_of_pods = PodGroup.of(queue, self._owner.name, number, len(pods))
                 bodies = self._prepare(pods, avoid)
                 self._calls.add(lambda: self._create_all(pods, *bodies))
             case do.DeletePods(names, grace):
@@ -207,6 +215,8 @@ class KubernetesDriver:
                 self._calls.add(lambda: self._remove(names, grace))
             case do.CountNodes():
                 self._group.create_task(self._count_nodes())
+            case do.AskQueue():
+                self._group.create_task(self._ask_queue())
 
     def _forget(self, names: Sequence[str]) -> None:
         """Nobody connects to these any more."""
@@ -235,8 +245,9 @@ class KubernetesDriver:
             for pod in some:
                 self._task_of[pod.name], self._pod_of[pod.task_id] = pod.task_id, pod.name
                 about = (self._config, self._owner, pod, told[pod.name][0], name, avoid)
-                bodies.append(objects.pod(*about, is_local=ports[pod.name] is not None))
-        return secrets, bodies
+                is_local = ports[pod.name] is not None
+                bodies.append(objects.pod(*about, is_local=is_local, group=self._group_of_pods))
+        return secrets, [with_cpu_limit(it) for it in bodies] if self._limits_cpu else bodies
 
     def _local_port(self, pod: NewPod) -> int | None:
         """Where a browser finds its task, if it does not find the pod."""
@@ -247,26 +258,41 @@ class KubernetesDriver:
     async def _create_all(
         self, pods: Sequence[NewPod], secrets: Sequence[Json], bodies: Sequence[Json]
     ) -> None:
+        error = await self._created(secrets, bodies)
+        if error and demands_cpu_limit(str(error)) and not self._limits_cpu:
+            self._limits_cpu = True
+            self._say("the namespace demands a CPU limit: each task has what it asks for", "info")
+            bodies = [with_cpu_limit(it) for it in bodies]
+            error = await self._created((), bodies, is_again=True)
+        if error:
+            is_quota = isinstance(error, ApiError) and error.is_quota
+            may_come = is_quota and not is_hopeless(str(error), bodies)
+            error = explained(error, self._config, self._client.namespace)
+            self._emit(happened.PodsRefused(error, may_come))
+
+    async def _created(
+        self, secrets: Sequence[Json], bodies: Sequence[Json], is_again: bool = False
+    ) -> TFMesosError | None:
+        """Why not, if they were not; *is_again*: some may be there."""
         try:
             async with asyncio.TaskGroup() as group:
                 for secret in secrets:
                     group.create_task(self._create("secrets", secret))
             async with asyncio.TaskGroup() as group:
                 for body in bodies:
-                    group.create_task(self._create("pods", body))
+                    group.create_task(self._create("pods", body, is_again))
         except* TFMesosError as refused:
             error = refused.exceptions[0]
             while isinstance(error, BaseExceptionGroup):
                 error = error.exceptions[0]
             assert isinstance(error, TFMesosError)
-            is_quota = isinstance(error, ApiError) and error.is_quota
-            may_come = is_quota and not is_hopeless(str(error), bodies)
-            error = explained(error, self._config, self._client.namespace)
-            self._emit(happened.PodsRefused(error, may_come))
+            found = error
+        else:
+            return None
+        return found
 
-    async def _create(self, kind: str, body: Json) -> None:
+    async def _create(self, kind: str, body: Json, is_again: bool = False) -> None:
         """An answer that was lost may have been a good one: then it is there the next time."""
-        is_again = False
 
         async def create() -> None:
             nonlocal is_again
@@ -317,6 +343,18 @@ class KubernetesDriver:
             return
         gpu = self._config.pods.gpu_resource
         self._emit(happened.NodesCounted(tuple(node_room(node, gpu) for node in nodes)))
+
+    async def _ask_queue(self) -> None:
+        """Kueue gives its Workload the name of the group."""
+        assert self._group_of_pods is not None
+        try:
+            workload = await self._client.get(WORKLOADS, self._group_of_pods.name)
+        except TFMesosError as error:
+            log.debug("the queue does not answer: %s", error)
+            is_refused = isinstance(error, ApiError) and error.is_missing_right
+            self._emit(happened.QueueSaid(None if is_refused else ""))
+            return
+        self._emit(happened.QueueSaid(reason(workload)))
 
     # What tasks left behind
 

@@ -35,6 +35,8 @@ from .pod_status import PodSeen
 
 EXPLAIN_AFTER = 0.5  # seconds after news: an explanation looks at every pod
 COUNT_EVERY = 30.0  # seconds between two looks at the nodes
+ASK_QUEUE_AFTER = 2.0  # seconds: a queue looks at pods when all of them are made
+ASK_QUEUE_EVERY = 15.0  # seconds
 POD_REASON = 5.0  # seconds for a pod to say why its container was killed
 GIVE_UP_GRACE = 5.0  # seconds for the runner of a pod that is given up; no command runs there yet
 
@@ -47,6 +49,7 @@ class KubernetesEngine:
         jitter: Callable[[], float] = lambda: 0.5,
         hold: float = HOLD,
         images: Iterable[tuple[str, str]] = (),
+        has_queue: bool = False,
     ) -> None:
         """*images* are those of the jobs, for words about them."""
         self._attempts = Attempts()
@@ -58,6 +61,10 @@ class KubernetesEngine:
         self._avoid: Mapping[str, float] = {}
         self._nodes: tuple[NodeRoom, ...] = ()
         self._count_at: float | None = None
+        self._has_queue = has_queue
+        self._queue_says = ""
+        self._ask_queue_at: float | None = None
+        self._rounds = 0
         self._explain_at: float | None = None
         self._is_lost = False  # is the server out of reach?
         self._clocks: Clocks[Output] = Clocks(
@@ -66,6 +73,7 @@ class KubernetesEngine:
             (self._next_hopeless, self._end_hopeless),
             (self._next_held, self._end_held),
             (lambda: self._count_at, self._count_nodes),
+            (lambda: self._ask_queue_at, self._ask_queue),
             (lambda: self._explain_at, self._explain),
         )
 
@@ -103,6 +111,8 @@ class KubernetesEngine:
                 return self._preempted(name, detail)
             case happened.NodesCounted(nodes):
                 return self._counted(nodes, now)
+            case happened.QueueSaid(reason):
+                return self._queue_said(reason, now)
             case Ticked():
                 return self._clocks.tick(now)
         return []
@@ -116,6 +126,7 @@ class KubernetesEngine:
             one.is_kept = request.others_run and one.is_live and one.is_placed
         self._explain_at = now + EXPLAIN_AFTER
         self._count_at = now + EXPLAIN_AFTER
+        self._queue_says = ""
         unwanted = [one for one in self._attempts.waiting() if one.task_id not in self._wanted]
         todo = self._delete(unwanted)
         if old := self._attempts.replaced(self._wanted.values()):
@@ -131,13 +142,20 @@ class KubernetesEngine:
             return []
         pods = tuple(self._attempts.add(one.task_id, one.task) for one in missing)
         avoided = tuple(node for node, until in self._avoid.items() if until > now)
-        return [do.CreatePods(pods, avoided)]
+        self._rounds += 1
+        if self._has_queue:
+            self._ask_queue_at = now + ASK_QUEUE_AFTER
+        return [do.CreatePods(pods, avoided, self._rounds)]
 
     def _stop_placing(self) -> list[Output]:
         self._wanted = {}
         self._gang.stop()
-        self._explain_at = self._count_at = None
+        self._ask_no_more()
         return self._delete(self._attempts.waiting())
+
+    def _ask_no_more(self) -> None:
+        """Nobody waits for a place, for now."""
+        self._explain_at = self._count_at = self._ask_queue_at = None
 
     def _delete(self, attempts: Iterable[Attempt]) -> list[Output]:
         """Give up pods of which the lifecycle knows nothing (more)."""
@@ -175,6 +193,14 @@ class KubernetesEngine:
         if nodes is None:
             self._count_at = None
         if self._wanted and self._gang.return_at is None:
+            self._explain_soon(now)
+        return []
+
+    def _queue_said(self, reason: str | None, now: float) -> list[Output]:
+        if reason is None:
+            self._ask_queue_at = None
+        elif reason != self._queue_says and self._wanted:
+            self._queue_says = reason
             self._explain_soon(now)
         return []
 
@@ -217,7 +243,7 @@ class KubernetesEngine:
             self._explain_soon(now)
         else:
             self._gang.complete()
-            self._explain_at = self._count_at = None
+            self._ask_no_more()
         return [tell.TasksPlaced((tell.Placed(attempt.task_id, node, node),))]
 
     def _of_placed(self, attempt: Attempt, pod: PodSeen, now: float) -> list[Output]:
@@ -306,7 +332,7 @@ class KubernetesEngine:
         placed = tuple(one.task_id for one in in_vain if one.is_placed)
         self._wanted = {one.task_id: Wanted(one.task_id, one.task) for one in in_vain}
         away = self._gang.give_up(now)
-        self._explain_at = self._count_at = None
+        self._ask_no_more()
         back = [tell.TasksNotPlaced(placed)] if placed else []
         text = f"{reason}; the nodes are left to others for {away:.0f} s"
         return [*self._delete(in_vain), *back, tell.Waiting(0, text)]
@@ -348,10 +374,16 @@ class KubernetesEngine:
         self._count_at = now + COUNT_EVERY
         return [do.CountNodes()]
 
+    def _ask_queue(self, now: float) -> list[Output]:
+        self._ask_queue_at = now + ASK_QUEUE_EVERY
+        return [do.AskQueue()]
+
     def _explain(self, now: float) -> list[Output]:
         self._explain_at = None
         return [tell.Waiting(0, self._reason())]
 
     def _reason(self) -> str:
+        if self._queue_says:
+            return f"the queue says: {self._queue_says}"
         refused = [(one.task, one.refusal) for one in self._attempts.waiting()]
         return explain(refused, self._nodes) or "no place has been seen yet"

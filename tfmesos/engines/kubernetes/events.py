@@ -80,3 +80,9 @@ class NodesCounted(KubernetesEvent):
     """None: we may not ask."""
 
     nodes: tuple[NodeRoom, ...] | None
+
+
+class QueueSaid(KubernetesEvent):
+    """Why it does not let the pods in; empty if it does not say, None: we may not ask."""
+
+    reason: str | None

@@ -5,12 +5,11 @@ Everything belongs to the owner: when that is deleted, all is.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...config.job import TENSORBOARD, Job, Task
+from ...config.job import Job, Task
 from ...config.launch import LaunchConfig
 from ...config.secret import Secret
 from ...json_types import Json
@@ -18,8 +17,10 @@ from ...record import Record
 from .actions import NewPod
 from .pod_status import CONTAINER
 from .pods.affinity import placement
+from .pods.groups import PodGroup
+from .pods.resources import resources, size
 from .pods.security_context import security_context
-from .pods.template import container_of, filled, laid_over, with_our_container
+from .pods.template import container_of, filled, laid_over, of_job
 
 PORT_FORWARD, DIAL = "port-forward", "dial"  # we connect to the tasks, or they to us
 RUN, USER, JOB, INDEX = "tfmesos/run", "tfmesos/user", "tfmesos/job", "tfmesos/index"
@@ -29,7 +30,6 @@ MIN_GRACE = 2.0  # seconds beyond those of the command, for its runner to report
 
 _LOOPBACK: Json = {"value": "127.0.0.1"}
 _POD_IP: Json = {"valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
-_BOARD_CPUS, _BOARD_MEM = 1000, 2048.0  # thousandths and MiB that a TensorBoard may use
 
 _CODE = "import os;exec(os.environ.pop('TFMESOS_STUB'))"
 
@@ -105,12 +105,14 @@ def pod(
     secret: str,
     avoid: Sequence[str] = (),
     is_local: bool = False,
+    group: PodGroup | None = None,
 ) -> Json:
     """The pod of a task; *settings* is what its stub is told, *secret* the object with the rest.
 
-    *is_local*: it listens at its loopback, where only we find it.
+    *is_local*: it listens at its loopback, where only we find it. *group*: those that a queue lets
+    in together.
     """
-    theirs = filled(_template(config, new.task.job), _placeholders(owner, new.task))
+    theirs = filled(of_job(config, new.task.job), _placeholders(owner, new.task))
     container = {
         **_container(config, new, settings, secret, is_local),
         **_security(config, theirs),
@@ -120,8 +122,8 @@ def pod(
         "kind": "Pod",
         "metadata": {
             "name": pod_name(owner, new.name),
-            "labels": _labels(config, owner, new.task),
-            "annotations": {TASK_ID: new.task_id},
+            "labels": {**_labels(config, owner, new.task), **(group.labels if group else {})},
+            "annotations": {TASK_ID: new.task_id, **(group.annotations if group else {})},
             "ownerReferences": [owner.reference],
         },
         "spec": _spec(config, owner, new, container, avoid),
@@ -146,17 +148,6 @@ def _security(config: LaunchConfig, theirs: Json) -> Json:
     of_container = container_of(spec).get("securityContext")
     found = security_context(config.task_user, spec.get("securityContext"), of_container)
     return {"securityContext": found} if found else {}
-
-
-def _template(config: LaunchConfig, job: Job) -> Json:
-    """That of the run, under that of the job."""
-    found: Json = {}
-    of_job = json.loads(str(job.pod_template or "{}"))
-    for template in (config.pods.pod_template, of_job):
-        spec = template.get("spec")
-        named = {"spec": with_our_container(spec)} if isinstance(spec, Mapping) else {}
-        found = laid_over(found, {**template, **named})
-    return found
 
 
 def selector(run: str, job: Job) -> dict[str, str]:
@@ -185,6 +176,7 @@ def _spec(
         "enableServiceLinks": False,
         "terminationGracePeriodSeconds": round(grace + 0.499),
         "containers": [container],
+        **({"priorityClassName": config.pods.priority} if config.pods.priority else {}),
         **({"volumes": [volume for volume, _ in volumes]} if volumes else {}),
         **placement(new.task.job, selector(owner.name, new.task.job), avoid),
     }
@@ -205,7 +197,7 @@ def _container(
             _from_secret("TFMESOS_STUB", secret, STUB),
             {"name": "TFMESOS_ADDRESS", **(_LOOPBACK if is_local else _POD_IP)},
         ],
-        "resources": _requests(config, job),
+        "resources": resources(config, job),
         **({"volumeMounts": mounts} if mounts else {}),
     }
 
@@ -219,28 +211,6 @@ def _from_secret(variable: str, secret: str, key: str) -> Json:
     return {"name": variable, "valueFrom": {"secretKeyRef": {"name": secret, "key": key}}}
 
 
-def _requests(config: LaunchConfig, job: Job) -> Json:
-    """A task may use what it asks for; a TensorBoard asks for little, and is idle mostly."""
-    needs = limits = _resources(config, job, job.needs.cpus, job.mem)
-    if job.task_type == TENSORBOARD:
-        most = max(job.needs.cpus, _BOARD_CPUS), max(job.mem, _BOARD_MEM)
-        limits = _resources(config, job, *most)
-    return {"requests": needs, "limits": limits}
-
-
-def _resources(config: LaunchConfig, job: Job, cpus: int, mem: float) -> dict[str, str]:
-    amounts = {"cpu": f"{cpus}m", "memory": _bytes(mem)}
-    if job.disk:
-        amounts["ephemeral-storage"] = _bytes(job.disk)
-    if job.gpus:
-        amounts[config.pods.gpu_resource] = str(job.gpus)
-    return amounts
-
-
-def _bytes(mebibytes: float) -> str:
-    return f"{int(mebibytes)}Mi" if mebibytes == int(mebibytes) else str(round(mebibytes * 2**20))
-
-
 def _volumes(config: LaunchConfig) -> list[tuple[Json, Json]]:
     """Each volume with the place where it is mounted."""
     found: list[tuple[Json, Json]] = []
@@ -252,7 +222,7 @@ def _volumes(config: LaunchConfig) -> list[tuple[Json, Json]]:
         place = {"persistentVolumeClaim": about}
         found.append(_volume(f"tfmesos-pvc-{number}", place, claim.path, claim.read_only))
     if config.pods.shm:
-        memory = {"medium": "Memory", "sizeLimit": _bytes(config.pods.shm)}
+        memory = {"medium": "Memory", "sizeLimit": size(config.pods.shm)}
         found.append(_volume("tfmesos-shm", {"emptyDir": memory}, "/dev/shm", False))
     return found
 

@@ -8,7 +8,7 @@ from ...config.job import Task
 from ...core.events import TaskEnded
 from ...errors import MAX_CODE
 from ...text import shortened
-from .pod_status import PodSeen
+from .pod_status import STOPPED_BY_QUEUE, PodSeen
 
 KILLED, TERMINATED = 137, 143  # as a shell counts a SIGKILL and a SIGTERM
 _NOT_STARTED = ("ContainerCannotRun", "StartError")  # to Docker and to containerd
@@ -38,6 +38,7 @@ _DISRUPTIONS = {
     "DeletionByTaintManager": "was removed from its node, which has a taint now",
     "EvictionByEvictionAPI": "was evicted: its node is being drained",
     "DeletionByPodGC": "was removed with its node",
+    STOPPED_BY_QUEUE: "was stopped by its queue, which needs the room for others",
     "TerminationByKubelet": "was ended by its node, which is short of resources or shuts down",
 }
 _REASONS = {

@@ -9,6 +9,7 @@ from ...json_types import Json
 from ...record import Record
 from ...text import shortened
 
+STOPPED_BY_QUEUE = "TerminationTarget"  # the condition of a pod that Kueue stops
 CONTAINER = "tensorflow"  # as TFJob calls it; the one container of ours in each pod
 
 
@@ -93,7 +94,9 @@ def _is(conditions: Mapping[str, Json], name: str, value: str) -> bool:
 
 
 def _disruption(conditions: Mapping[str, Json]) -> str:
-    """Servers since 1.26 tell who wants a pod to go."""
+    """Servers since 1.26 say who wants a pod to go, and so does Kueue."""
+    if _is(conditions, STOPPED_BY_QUEUE, "True"):
+        return STOPPED_BY_QUEUE
     found = conditions.get("DisruptionTarget", {})
     return str(found.get("reason") or "") if found.get("status") == "True" else ""
 

@@ -28,6 +28,11 @@ from .warnings import Warnings
 log = logging.getLogger(__name__)
 
 REVIEWS = ("selfsubjectrulesreviews", "selfsubjectaccessreviews")  # what we may do
+WORKLOADS = "workloads"  # of Kueue
+_GROUPS = {
+    **dict.fromkeys(REVIEWS, "apis/authorization.k8s.io/v1"),
+    WORKLOADS: "apis/kueue.x-k8s.io/v1beta1",
+}
 CONNECT = 10.0  # seconds
 ANSWER = 30.0  # seconds to any question; a server that starts may take long
 MAX_BODY = 64 * 1024 * 1024  # bytes; a page of pods has a tenth
@@ -197,8 +202,8 @@ class ApiConnection:
         parts += [part for part in (kind, question.name, subresource) if part]
         path = "/".join(quote(part, safe="") for part in parts)
         given = urlencode({name: value for name, value in query.items() if value})
-        group = "apis/authorization.k8s.io" if kind in REVIEWS else "api"
-        return f"{self.server}/{group}/v1/{path}{given and '?'}{given}"
+        group = _GROUPS.get(kind, "api/v1")
+        return f"{self.server}/{group}/{path}{given and '?'}{given}"
 
 
 class _Attempts:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any
 
+from ....config.job import Job
+from ....config.launch import LaunchConfig
 from ....json_types import Json
 from ..pod_status import CONTAINER
 
@@ -64,6 +67,17 @@ def _by_name(theirs: list[Any], ours: list[Any]) -> list[Any]:
         for one in theirs
     ]
     return [*named.values(), *merged]
+
+
+def of_job(config: LaunchConfig, job: Job) -> Json:
+    """The template of the run, under that of the job."""
+    found: Json = {}
+    own = json.loads(str(job.pod_template or "{}"))
+    for template in (config.pods.pod_template, own):
+        spec = template.get("spec")
+        named = {"spec": with_our_container(spec)} if isinstance(spec, Mapping) else {}
+        found = laid_over(found, {**template, **named})
+    return found
 
 
 def with_our_container(spec: Mapping[str, Any]) -> Json:
