@@ -133,3 +133,80 @@ def test_watches_that_end_at_once_follow_each_other_with_growing_pauses(certific
     gaps = [later - earlier for earlier, later in pairwise(times)]
     wanted = [pod_watch.FIRST_PAUSE * 2**number for number in range(3)]
     assert all(gap >= least for gap, least in zip(gaps, wanted, strict=True)), gaps
+
+
+def events(*found):
+    """A watch that tells of these and ends in order."""
+    lines = [json.dumps({"type": kind, "object": it}).encode() + b"\n" for kind, it in found]
+    return lambda: Answer(200, b"".join(lines))
+
+
+def pod(name, version):
+    return {"metadata": {"name": f"run-{name}", "resourceVersion": version}, "status": {}}
+
+
+def test_each_watch_goes_on_where_the_one_before_ended(certificate, monkeypatch):
+    monkeypatch.setattr(pod_watch, "FIRST_PAUSE", 0.001)
+    asked = []
+    bookmark = {"metadata": {"resourceVersion": "5"}}
+    told = watched(
+        certificate,
+        [
+            events(("ADDED", pod("worker-0", "3")), ("BOOKMARK", bookmark)),
+            events(("MODIFIED", pod("worker-1", "6"))),
+            one_event,
+            LIST,
+            silent,
+        ],
+        asked=asked,
+    )
+    assert [query.get("resourceVersion") for query in asked[:3]] == ["1", "5", "6"]
+    changed = [event.pod.name for event in told if isinstance(event, happened.PodChanged)]
+    assert changed == ["worker-0", "worker-1", "worker-0"]
+    assert not [event for event in told if isinstance(event, happened.PodGone)]
+
+
+def test_a_version_that_has_expired_is_no_break(certificate):
+    expired = {"code": 410, "reason": "Expired", "message": "too old resource version"}
+    told = watched(certificate, [events(("ERROR", {"kind": "Status", **expired})), LIST, silent])
+    assert [type(event) for event in told] == [happened.Reconnected, happened.PodsListed]
+
+
+def test_a_server_that_is_away_is_asked_for_its_pods_until_it_is_back(certificate, monkeypatch):
+    monkeypatch.setattr(pod_watch, "FIRST_PAUSE", 0.001)
+    busy = answer(503, {"kind": "Status", "message": "not now", "reason": "Unavailable"})
+    told = watched(certificate, [busy, busy, busy, LIST, silent])
+    assert [type(event) for event in told] == [
+        *[happened.Disconnected] * 3,
+        happened.Reconnected,
+        happened.PodsListed,
+    ]
+
+
+@pytest.mark.parametrize(("lasted", "pauses"), [(0.5, [1, 2, 4, 5, 5]), (1.5, [])])
+def test_pauses_grow_to_a_limit_and_there_are_none_after_a_long_watch(monkeypatch, lasted, pauses):
+    """In the time of a clock that only the watches move."""
+    now, slept, left = [0.0], [], [6]
+
+    async def watch_for_a_while(version):
+        left[0] -= 1
+        if not left[0]:
+            raise ZeroDivisionError
+        now[0] += lasted
+        return version
+
+    async def sleep(seconds):
+        slept.append(seconds)
+
+    async def main():
+        watch = PodWatch(None, Owner("run", "u"), None, None)
+        monkeypatch.setattr(watch, "_next_version", watch_for_a_while)
+        loop = asyncio.get_running_loop()
+        monkeypatch.setattr(loop, "time", lambda: now[0])
+        await watch.run("1")
+
+    monkeypatch.setattr(pod_watch, "FIRST_PAUSE", 1.0)
+    monkeypatch.setattr(pod_watch.asyncio, "sleep", sleep)
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(main())
+    assert slept == pauses
