@@ -79,6 +79,8 @@ OTHERS = {
     "stop_signal": "INT",
     "record": False,
     "output_dir": "logs",
+    "metrics_file": "run.prom",
+    "on_end": "notify-send done",
     "quiet": True,
     "protocol": "grpc+verbs",
     "forward_addresses": {"/job:worker/task:0": ("h", 1)},
@@ -212,3 +214,10 @@ def test_a_row_says_all_that_a_page_of_reference_shows(setting):
     assert setting.help and setting.type
     assert "collections" not in setting.type and "None" not in setting.type.split(" | ")
     assert all(re.fullmatch("-[A-Za-z]|--[a-z0-9_-]+", flag) for flag in setting.flags)
+
+
+def test_the_address_of_on_end_is_not_in_the_name_that_everybody_sees(monkeypatch):
+    url = "https://hooks.example.org/hush"
+    monkeypatch.setattr("sys.argv", ["tfrun", "--on-end", url, "-w", "1", "--", "true"])
+    name = make_config(workers(1), on_end=url).name
+    assert "hush" not in name and "--on-end *** -w 1" in name

@@ -115,6 +115,8 @@ class LaunchConfig(Record):
     bring: tuple[str, ...] = ()  # which files of each task are collected at the end
     bring_limit: int = 1024**3  # bytes of a task
     output_dir: str | None = None  # where the output of each task goes, too
+    metrics_file: str | None = None  # for Prometheus
+    on_end: str | None = None  # a shell command of this machine, or a URL
     local_chief: bool = False  # run the chief, or worker 0, as a child of the launcher
     secrets: TaskSecrets = TaskSecrets()
     link_tls: bool = False  # between the launcher and the runners, wherever they are
@@ -280,7 +282,7 @@ class LaunchConfig(Record):
     @property
     def keeps_output(self) -> bool:
         """Of all tasks, shown or not."""
-        return self.record or self.output_dir is not None
+        return self.record or self.output_dir is not None or self.metrics_file is not None
 
     @property
     def has_servers(self) -> bool:

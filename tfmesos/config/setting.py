@@ -205,6 +205,18 @@ def master_name(value: str) -> str:
     return "" if value else "must name a master, or be local, got ''"
 
 
+def command_or_url(value: str) -> str:
+    """What is wrong is not shown: such an address is often a secret."""
+    if not value.strip() or "\0" in value:
+        return "must be a shell command or a URL"
+    scheme, is_url, rest = value.partition("://")
+    if not is_url or scheme not in ("http", "https"):
+        return ""
+    host = rest.partition("/")[0]
+    is_bad = not host or "@" in host or any(char.isspace() for char in value)
+    return "must be http(s)://HOST/... without a password" if is_bad else ""
+
+
 def principal_name(value: str) -> str:
     is_bad = not value.isprintable() or " " in value or value.startswith("-")
     return f"must be a principal such as user@REALM, got {value!r}" if is_bad else ""

@@ -27,6 +27,7 @@ from .setting import (
     Setting,
     Text,
     above_zero,
+    command_or_url,
     containerizer,
     image_name,
     is_dict,
@@ -307,6 +308,26 @@ class Settings(
             ("--output-dir",),
             SCREEN,
             "DIR",
+        ),
+    ]
+    metrics_file: Annotated[
+        File,
+        Setting(
+            "write metrics of the run to this file every 10 seconds, for Prometheus",
+            ("--metrics-file",),
+            SCREEN,
+            "FILE",
+        ),
+    ]
+    on_end: Annotated[
+        Text,
+        Setting(
+            "when the run has ended, call this shell command here, with TFMESOS_STATE and others "
+            "in its environment, or POST them as JSON to a URL",
+            ("--on-end",),
+            SCREEN,
+            "COMMAND|URL",
+            check=command_or_url,
         ),
     ]
     record: Annotated[

@@ -88,7 +88,7 @@ def _translated(given: Given, jobs: tuple[Job, ...]) -> Given:
     secrets, warnings = read_secrets(given)
     return dict(
         jobs=jobs,
-        name=_clean(given["name"] or _default_name()),
+        name=_clean(given["name"] or _default_name(given["on_end"])),
         access=_access(given),
         user=_clean(_own_name()),
         task_user=given["user"] or None,
@@ -112,6 +112,7 @@ def _translated(given: Given, jobs: tuple[Job, ...]) -> Given:
         bring=parse_bring(given["bring"] or ()),
         bring_limit=int(given["bring_limit"] * 1024 * 1024),
         output_dir=_absolute(given["output_dir"]),
+        metrics_file=_absolute(given["metrics_file"]),
         logs=_logs(given, jobs),
         success=_success(given["success"], jobs),
         restarts=_restarts(given),
@@ -246,10 +247,15 @@ def _current_directory() -> str:
         raise SpecError(None, "the current directory", problem) from error
 
 
-def _default_name() -> str:
-    """As TFMesos named its frameworks; everybody who can ask the master sees it."""
+def _default_name(on_end: str | None) -> str:
+    """As TFMesos named its frameworks; everybody who can ask the master sees it.
+
+    So the address of *on_end* is left out: it is often a secret.
+    """
     arguments = map(without_values, sys.argv[1:])
     command_line = " ".join([os.path.abspath(sys.argv[0]), *arguments])
+    if on_end:
+        command_line = command_line.replace(on_end, "***")
     return f"[tensorflow] {without_password(command_line)}"
 
 

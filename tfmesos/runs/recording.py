@@ -22,6 +22,7 @@ from ..launcher.screen.console import Console
 from ..launcher.screen.report import failure_report
 from .about import about
 from .control import Command, Control
+from .metrics_file import MetricsFile
 from .output_files import OutputFiles
 from .prune import prune_when_due
 from .recorder import Recorder
@@ -57,6 +58,8 @@ class Recording:
         the run must be found again.
         """
         self.id = new_id()
+        self._config = config
+        self._began = time.monotonic()
         self._console = console
         self._store = Store(runs_root(os.environ))
         self._outcome: Outcome | None = None
@@ -72,6 +75,7 @@ class Recording:
                 where = error.filename or self._store.root
                 bring = console.named("bring") if config.bring else ""
                 self._do_without(f"{where}: {error.strerror}", needed_by or bring)
+        self._metrics = self._open_metrics(config.metrics_file) if config.metrics_file else None
 
     def _open(self, begins: Json) -> Recorder:
         directory = self._store.create(new_id)
@@ -101,10 +105,23 @@ class Recording:
 
     def _open_files(self, directory: str) -> OutputFiles:
         try:
-            return OutputFiles(directory, lambda text: self._console.say(text, "warning"))
+            return OutputFiles(directory, self._complain)
         except OSError as error:
-            name = self._console.named("output_dir")
-            raise CannotWrite(f"{name} {directory}: {error.strerror}") from None
+            raise self._cannot_write("output_dir", directory, error) from None
+
+    def _open_metrics(self, path: str) -> MetricsFile:
+        try:
+            return MetricsFile(path, self.id, self._complain)
+        except OSError as error:
+            if self._recorder is not None:
+                self._recorder.discard()
+            raise self._cannot_write("metrics_file", path, error) from None
+
+    def _cannot_write(self, field: str, path: str, error: OSError) -> CannotWrite:
+        return CannotWrite(f"{self._console.named(field)} {path}: {error.strerror}")
+
+    def _complain(self, text: str) -> None:
+        self._console.say(text, "warning")
 
     def _warn(self, text: str, level: str = "warning") -> None:
         self._console.on_say = lambda text: None
@@ -117,7 +134,8 @@ class Recording:
 
     @property
     def observer(self) -> Observer:
-        return Observers(*(one for one in (self._recorder, self._files) if one is not None))
+        everybody = (self._recorder, self._files, self._metrics)
+        return Observers(*(one for one in everybody if one is not None))
 
     def control(self, run: Run) -> AbstractAsyncContextManager[object]:
         """While it is entered, the owner can control *run* from elsewhere."""
@@ -144,16 +162,32 @@ class Recording:
     ) -> None:
         if self._files is not None:
             self._files.close()
-        if self._recorder is None:
-            return
-        if isinstance(error, SpecError):  # nothing was started
+        is_refused = isinstance(error, SpecError)  # nothing was started
+        outcome = self._outcome or Outcome(error=_fault(error))
+        if self._metrics is not None:
+            self._metrics.close(outcome.exit_code)
+        if self._recorder is not None:
+            self._end_record(None if is_refused else outcome)
+        if self._config.on_end and not is_refused:
+            self._tell_end(self._config.on_end, outcome)
+
+    def _end_record(self, outcome: Outcome | None) -> None:
+        """None: there was no run."""
+        assert self._recorder is not None
+        if outcome is None:
             self._recorder.discard()
-        else:
-            outcome = self._outcome or Outcome(error=_fault(error))
-            report = failure_report(outcome, self._console.named) if outcome.error else []
-            self._recorder.end(outcome, report)
-            with suppress(OSError, Unsafe):
-                prune_when_due(self._store, time.time())
+            return
+        report = failure_report(outcome, self._console.named) if outcome.error else []
+        self._recorder.end(outcome, report)
+        with suppress(OSError, Unsafe):
+            prune_when_due(self._store, time.time())
+
+    def _tell_end(self, wanted: str, outcome: Outcome) -> None:
+        from .on_end import do_on_end, facts_of  # most runs have no use for it
+
+        seconds = time.monotonic() - self._began
+        facts = facts_of(self.id, self._config.name, outcome, seconds)
+        do_on_end(wanted, facts, self._complain)
 
 
 def _stop(run: Run, request: Json) -> str:

@@ -161,7 +161,7 @@ class Reader:
                     with suppress(
                         ValueError, TypeError, AttributeError, LookupError
                     ):  # of another version
-                        self._take(from_json(entry[kind]), float(entry["at"]))
+                        self.take(from_json(entry[kind]), float(entry["at"]))
         self._look_at_tensorboard()
         return self.status
 
@@ -178,7 +178,7 @@ class Reader:
             others = "all other tasks have ended"
             status.why = f"{others}; TensorBoard stays at {status.stays_at} until tfrun stop"
 
-    def _take(self, event: Any, now: float) -> None:
+    def take(self, event: Any, now: float) -> None:
         match event:
             case Beginning():
                 self._begin(event)
