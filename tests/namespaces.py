@@ -1,4 +1,4 @@
-"""Two network namespaces with a cable between them, and an ear at that cable."""
+"""Network namespaces: two with a cable between them and an ear at it, and one with one way out."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from pathlib import Path
 from tests.mesos.genuine.conftest import unavailable
 
 HERE, THERE = "10.203.0.1", "10.203.0.2"
+COAST, ISLAND = "10.203.1.1", "10.203.1.2"
 
 # Writes each packet that passes, with its length before it, until its standard input ends.
 EAR = """
@@ -68,6 +69,29 @@ def cable() -> Iterator[Cable]:
     finally:
         for end in (made.here, made.there):
             subprocess.run(["ip", "netns", "del", end], capture_output=True)
+
+
+@contextmanager
+def island() -> Iterator[list[str]]:
+    """A network namespace from which only this machine can be reached, at COAST.
+
+    What goes before a command to run it there.
+    """
+    if os.geteuid() != 0 or not shutil.which("ip"):
+        unavailable("no network namespaces can be made here: that needs root and iproute2")
+    name, device = f"tfmesos-{os.getpid()}-i", f"tfm{os.getpid()}i"
+    try:
+        ip("netns", "add", name)
+        ip("-n", name, "link", "set", "lo", "up")
+        ip("link", "add", device, "type", "veth", "peer", "name", "eth0", "netns", name)
+        ip("address", "add", f"{COAST}/24", "dev", device)
+        ip("link", "set", device, "up")
+        ip("-n", name, "address", "add", f"{ISLAND}/24", "dev", "eth0")
+        ip("-n", name, "link", "set", "eth0", "up")
+        yield ["ip", "netns", "exec", name]
+    finally:
+        subprocess.run(["ip", "link", "del", device], capture_output=True)
+        subprocess.run(["ip", "netns", "del", name], capture_output=True)
 
 
 def ip(*words: str) -> None:

@@ -17,4 +17,7 @@ can be pulled. Nodes have two CPUs and 4 GiB each and the labels of ``conftest.N
 ``python -m tests.kubernetes.genuine`` starts such a cluster and keeps it until it is interrupted;
 with ``$TFMESOS_TEST_KUBERNETES`` set to the directory that it prints the tests use that one,
 which saves half a minute each time. Tests that break a daemon start a cluster of their own then.
+
+With ``$TFMESOS_TEST_KUBECONFIG`` and ``$TFMESOS_TEST_IMAGE`` they use any cluster. Tests that need
+our own nodes have the mark ``rig``, which says why.
 """

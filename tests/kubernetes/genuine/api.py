@@ -50,6 +50,11 @@ class Api:
             file.flush()
             self.tls.load_cert_chain(file.name)
 
+    @property
+    def minor_version(self) -> int:
+        """Of the server: 20 for 1.20."""
+        return int(self.get("/version")["minor"].rstrip("+"))
+
     def get(self, path: str, timeout: float = HANG) -> Any:
         return self.ask("GET", path, timeout=timeout)
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +24,8 @@ from .node import NodeSpec
 
 SETTING_UP = 5400.0  # seconds; the first test builds Kubernetes and the image, if nobody has before
 STANDING = os.environ.get("TFMESOS_TEST_KUBERNETES")
-IMAGE = "tfmesos-tests/base:1"
+GIVEN = os.environ.get("TFMESOS_TEST_KUBECONFIG")  # of an administrator, of any cluster
+IMAGE = (os.environ.get("TFMESOS_TEST_IMAGE") if GIVEN else "") or "tfmesos-tests/base:1"
 NODES = (
     NodeSpec("node-1", {"rack": "r1"}),
     NodeSpec("node-2", {"rack": "r2"}),
@@ -29,10 +33,18 @@ NODES = (
 )
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "rig(why): the test needs our own nodes")
+
+
 def pytest_collection_modifyitems(items):
     for item in items:
         if item.path.parent == Path(__file__).parent:
             item.add_marker(pytest.mark.timeout(SETTING_UP))
+            if GIVEN and (mark := item.get_closest_marker("rig")):
+                item.add_marker(
+                    pytest.mark.skip(f"only on the cluster of the tests: {mark.args[0]}")
+                )
 
 
 def three_nodes(directory: Path) -> Kubernetes:
@@ -42,8 +54,19 @@ def three_nodes(directory: Path) -> Kubernetes:
     return Kubernetes(programs, directory, NODES, {IMAGE: root_file_system()})
 
 
+def flattened(kubeconfig: str) -> dict[str, Any]:
+    """Its current context alone, called admin, with all files that it names inside."""
+    view = ["kubectl", "config", "view", "--kubeconfig", kubeconfig, "--raw", "--flatten"]
+    text = subprocess.run([*view, "--minify", "-o", "json"], check=True, capture_output=True).stdout
+    config = json.loads(text)
+    config["contexts"][0]["name"] = config["current-context"] = "admin"
+    return config
+
+
 @pytest.fixture(scope="session")
 def cluster():
+    if GIVEN:
+        pytest.skip("it breaks parts of the cluster, and TFMESOS_TEST_KUBECONFIG names another's")
     with tempfile.TemporaryDirectory(prefix="tfmesos-kubernetes-") as place:
         try:
             made = three_nodes(Path(place) / "cluster")
@@ -54,8 +77,12 @@ def cluster():
 
 
 @pytest.fixture(scope="session")
-def admin_config(request) -> Path:
+def admin_config(request, tmp_path_factory) -> Path:
     """The kubeconfig of the administrator, of the cluster that stands or of one that we start."""
+    if GIVEN:
+        path = tmp_path_factory.mktemp("given") / "kubeconfig"
+        path.write_text(json.dumps(flattened(GIVEN)))
+        return path
     if STANDING:
         return Path(STANDING) / "kubeconfig"
     return request.getfixturevalue("cluster").kubeconfig

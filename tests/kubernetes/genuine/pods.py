@@ -10,7 +10,12 @@ from .namespace import Namespace
 
 
 def pod(name: str, *command: str, **spec: Any) -> dict[str, Any]:
-    container = {"name": "task", "image": IMAGE, "imagePullPolicy": "Never", "command": [*command]}
+    container = {
+        "name": "task",
+        "image": IMAGE,
+        "imagePullPolicy": "IfNotPresent",
+        "command": [*command],
+    }
     container |= spec.pop("container", {})
     plain = {
         "restartPolicy": "Never",

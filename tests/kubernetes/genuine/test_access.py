@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 import shlex
+import subprocess
 import sys
 import time
 from urllib.parse import urlsplit
@@ -13,8 +14,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.bounds import HANG
-from tests.commands import tfrun
+from tests.commands import environment, tfrun
 from tests.mesos.genuine.cluster import wait_until
+from tests.namespaces import COAST, island
 from tests.proxies import tinyproxy
 from tfmesos.engines.kubernetes.api.client import Client
 from tfmesos.engines.kubernetes.api.error import ApiError
@@ -64,6 +66,24 @@ def test_a_run_goes_through_a_proxy(kube, tmp_path):
         assert (done.returncode, done.stdout.count("up")) == (0, 2), done.stderr
         assert set(proxy.tunnels()) == {urlsplit(found.server).netloc}
         assert len(proxy.tunnels()) >= 4
+
+
+def test_a_launcher_that_reaches_nothing_but_a_proxy_runs_its_tasks(kube, tmp_path):
+    with island() as inside, tinyproxy(tmp_path, host=COAST) as proxy:
+
+        def run(*flags, **variables):
+            words = on_kubernetes("-w", 2, *SMALL, *flags, "--", "echo up")
+            command = [*inside, sys.executable, "-m", "tfmesos", *map(str, words)]
+            env = environment(**variables)
+            return subprocess.run(command, env=env, capture_output=True, text=True, timeout=HANG)
+
+        alone = run("--start-timeout", 2)
+        assert alone.returncode == 69 and "Network is unreachable" in alone.stderr
+        done = run(HTTPS_PROXY=proxy.url)
+        assert (done.returncode, done.stdout.count("up")) == (0, 2), done.stderr
+        assert set(proxy.tunnels()) == {kube.user.address}
+        astray = run("--start-timeout", 2, HTTPS_PROXY=proxy.url, NO_PROXY=kube.user.address)
+        assert astray.returncode == 69 and "NO_PROXY" in astray.stderr
 
 
 def test_who_may_act_as_somebody_else_does(kube):

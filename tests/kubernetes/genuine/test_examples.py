@@ -18,6 +18,8 @@ from tests.commands import environment, tfrun
 from .conftest import IMAGE
 from .pods import on_kubernetes
 
+pytestmark = pytest.mark.rig("its nodes have the files of this machine")
+
 HERE = Path(__file__).parents[3]
 FOUND = importlib.util.find_spec("tensorflow")
 if FOUND is None:

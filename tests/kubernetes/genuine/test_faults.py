@@ -178,8 +178,10 @@ def running_pods(kube):
 @pytest.fixture
 def busy_server(kube):
     """The server answers few requests of our user at a time, and others with 429."""
-    flow = "/apis/flowcontrol.apiserver.k8s.io/v1beta1"
-    limits = {"assuredConcurrencyShares": 1, "limitResponse": {"type": "Reject"}}
+    is_old = kube.admin.minor_version < 29
+    flow = f"/apis/flowcontrol.apiserver.k8s.io/{'v1beta1' if is_old else 'v1'}"
+    shares = "assuredConcurrencyShares" if is_old else "nominalConcurrencyShares"
+    limits = {shares: 1, "limitResponse": {"type": "Reject"}}
     level = {"type": "Limited", "limited": limits}
     account = {"name": "restricted", "namespace": kube.name}
     whatever = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], "namespaces": ["*"]}

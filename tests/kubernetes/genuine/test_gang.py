@@ -6,9 +6,13 @@ import itertools
 import re
 from contextlib import ExitStack
 
+import pytest
+
 from tests.commands import finish, running_tfrun
 
 from .pods import on_kubernetes
+
+pytestmark = pytest.mark.rig("its nodes are of known sizes and names")
 
 HOLD = ("--gang-hold", 5)
 TWO_THIRDS = ("-w", 2, "-Cw", 1.5, "-Mw", 64)  # one such task fills a node

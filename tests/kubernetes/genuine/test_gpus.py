@@ -9,6 +9,8 @@ from tests.mesos.genuine.cluster import wait_until
 
 from .pods import SMALL, on_kubernetes
 
+pytestmark = pytest.mark.rig("it says that one of them has GPUs")
+
 
 @pytest.fixture
 def gpus(kube):

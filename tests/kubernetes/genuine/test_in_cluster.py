@@ -17,6 +17,8 @@ from .conftest import IMAGE
 from .namespace import documented
 from .pods import has_ended, is_running, until
 
+pytestmark = pytest.mark.rig("its nodes have the files of this machine")
+
 HERE = Path(__file__).parents[3]
 PACKAGES = Path(importlib.util.find_spec("h11").origin).parents[1]
 SCRIPT = '#!/bin/sh\nexec python3 -m tfmesos "$@"\n'

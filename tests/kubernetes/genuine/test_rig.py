@@ -21,6 +21,8 @@ from .namespace import wait_for_account
 from .node import PAUSE, NodeSpec
 from .pods import create, has_ended, is_running, pod, remove, state, until
 
+pytestmark = pytest.mark.rig("it is about them")
+
 
 def test_three_nodes_of_known_sizes_are_ready(kube):
     nodes = {it["metadata"]["name"]: it for it in kube.admin.items("/api/v1/nodes")}

@@ -61,6 +61,7 @@ def test_the_limit_of_memory_ends_its_task_and_the_report_says_why(kube):
     assert "worker:1 ran out of memory" in done.stderr
 
 
+@pytest.mark.rig("its nodes have the files of this machine")
 def test_a_volume_of_the_node_and_the_shared_memory_are_there(kube, tmp_path):
     (tmp_path / "data").write_text("here")
     words = on_kubernetes("-w", 1, *SMALL, "-V", f"{tmp_path}:/in:ro", "--shm", "16M")
@@ -70,6 +71,7 @@ def test_a_volume_of_the_node_and_the_shared_memory_are_there(kube, tmp_path):
     assert "[worker:0] here\n" in done.stdout and "[worker:0] ro\n" in done.stdout
 
 
+@pytest.mark.rig("its nodes have the files of this machine")
 def test_a_claim_of_a_volume_is_mounted(kube, tmp_path):
     name = f"of-{kube.name}"
     size = {"storage": "1Mi"}
@@ -89,6 +91,7 @@ def test_a_claim_of_a_volume_is_mounted(kube, tmp_path):
         kube.admin.delete(f"{volumes}/{name}")
 
 
+@pytest.mark.rig("its nodes are of known sizes and names")
 @pytest.mark.parametrize(
     "constraint, nodes",
     [
@@ -107,6 +110,7 @@ def test_a_constraint_says_on_which_nodes_a_task_may_run(kube, constraint, nodes
     assert found <= nodes
 
 
+@pytest.mark.rig("its nodes are of known sizes and names")
 def test_unique_hosts_are_different_nodes(kube):
     words = on_kubernetes("-w", 3, *SMALL, "--constraint", "hostname:UNIQUE")
     with running_tfrun(*words, "--", "echo up; exec sleep 600") as run:
@@ -117,6 +121,7 @@ def test_unique_hosts_are_different_nodes(kube):
     assert found == ["node-1", "node-2", "node-3"]
 
 
+@pytest.mark.rig("its nodes have the files of this machine")
 def test_a_run_is_left_and_found_again(kube, tmp_path):
     script = "echo up; until [ -e /shared/go ]; do sleep 0.05; done; echo end"
     words = on_kubernetes("-w", 1, *SMALL, "-V", f"{tmp_path}:/shared:ro", "--detach")

@@ -16,6 +16,8 @@ from tests.mesos.genuine.cluster import wait_until
 
 from .pods import SMALL, on_kubernetes
 
+pytestmark = pytest.mark.rig("its nodes have the files of this machine")
+
 board = pytest.importorskip("tensorboard", reason="TensorBoard is missing: pip install tensorboard")
 PACKAGES = Path(board.__file__).parents[1]
 SCRIPT = """#!/usr/bin/python3
