@@ -19,8 +19,8 @@ BAD = "127.0.0.1:9/no/such"  # nobody listens there
 @pytest.mark.parametrize(
     "flags, code, message",
     [
-        (("--image", BAD), 2, f"--image is not supported: Failed to pull image '{BAD}': "),
-        (("--image", "BASE", "-f"), 2, "--image is not supported: Failed to pull image"),
+        (("--image", BAD), 2, f"--image cannot be used: Failed to pull image '{BAD}': "),
+        (("--image", "BASE", "-f"), 2, "--image cannot be used: Failed to pull image"),
         (("--image", "BASE", "-V", "/no/dir:/x"), 2, "-V/--volume /no/dir:/x: there is no /no/dir"),
         (("--image", "BASE", "-V", "/etc:x"), 2, "-V/--volume must name absolute paths, got 'x'"),
         (

@@ -191,7 +191,7 @@ def test_without_the_link_a_browser_sees_nothing(page, browser, detached):
 def test_a_name_that_points_to_this_machine_opens_nothing(page):
     with chromium("--host-resolver-rules=MAP evil.test 127.0.0.1") as browser:
         browser.get(page.replace("127.0.0.1", "evil.test"))
-        until_text(browser, "no name of this page")
+        until_text(browser, "does not answer to that name")
         browser.get(page)
         until_text(browser, "There is no run yet")
 

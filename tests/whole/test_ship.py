@@ -105,7 +105,7 @@ def test_what_is_large_is_named(project):
     "args, code, message",
     [
         (["--ship=missing"], 66, "--ship 'missing' does not exist"),
-        (["--ship=/dev/null"], 2, "--ship '/dev/null' is no directory"),
+        (["--ship=/dev/null"], 2, "--ship '/dev/null' is not a directory"),
         (["--ship="], 2, "--ship must name a directory, or have no value, got ''"),
         (["--ship", "--ship-limit", "1K"], 2, "--ship-limit of 1 KB is exceeded; the largest"),
         (["--ship", "--ship-limit", "x"], 2, "--ship-limit must be a number of MiB, or a size"),
