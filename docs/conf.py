@@ -9,6 +9,7 @@ sys.path[:0] = [str(HERE.parent), str(HERE)]
 import reference  # noqa: E402
 
 from tfmesos import __version__  # noqa: E402
+from tfmesos.config.settings_help import TITLE  # noqa: E402
 from tfmesos.record import Record  # noqa: E402
 
 project = "tfmesos"
@@ -35,6 +36,14 @@ def signature_of_record(app, what, name, value, options, signature, returned):
     return None
 
 
+def without_settings(app, what, name, value, options, lines):
+    """The page has a table of them."""
+    if name == "tfmesos.cluster":
+        start = next(n for n, line in enumerate(lines) if line.startswith(TITLE))
+        del lines[start:]
+
+
 def setup(app):
+    app.connect("autodoc-process-docstring", without_settings)
     app.connect("autodoc-process-signature", signature_of_record)
     app.connect("builder-inited", lambda _: reference.write(HERE / "_generated"))

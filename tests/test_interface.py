@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections.abc
 import inspect
+import pydoc
 from typing import get_overloads, get_type_hints
 
 import pytest
@@ -12,7 +13,7 @@ import tfmesos
 from tests.builders import workers
 from tfmesos import Job, Outcome, TaskFailed, TFMesosScheduler
 from tfmesos.config.setting import Text
-from tfmesos.config.settings import Settings
+from tfmesos.config.settings import SETTINGS, Settings
 from tfmesos.errors import SpecError
 from tfmesos.inputs.launch_config import POSITIONAL
 
@@ -93,3 +94,10 @@ def test_settings_by_position_are_not_given_twice_nor_one_too_many(positional, n
 def test_a_misspelt_setting_is_named_with_the_nearest_right_one():
     with pytest.raises(SpecError, match=r"^hang_timeot is not a setting: .* mean hang_timeout\?$"):
         TFMesosScheduler(workers(1), hang_timeot=3)
+
+
+def test_the_help_of_cluster_lists_every_setting_with_its_type_and_default():
+    text = pydoc.plain(pydoc.render_doc(tfmesos.cluster))
+    for setting in SETTINGS:
+        default = f" (default: {setting.default_text})" if setting.default_text else ""
+        assert f"{setting.field}: {setting.type}{default}\n" in text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import logging
+import textwrap
 import threading
 from collections.abc import Iterator
 from concurrent import futures
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, overload
 from .config.job import Job
 from .config.launch import LaunchConfig
 from .config.secret import without_password
+from .config.settings_help import settings_help
 from .core.actions import ClusterSpec
 from .core.outcome import Outcome
 from .errors import Interrupted, TFMesosError
@@ -81,7 +83,8 @@ class TFMesosScheduler(OldNames):
     def __init__(self, task_spec: Asked, *positional: Any, **settings: Any) -> None:
         """*task_spec* is a Job, a dict, a list of either, or the path of a job file.
 
-        Give the settings by name; TFMesos took some by position: role, master, name, quiet ...
+        help(tfmesos.cluster) lists the settings. Give them by name; TFMesos took some by position:
+        role, master, name, quiet ...
         """
         given = by_name(positional, settings)
         self.config: LaunchConfig = config_of_call(task_spec, given)
@@ -374,3 +377,7 @@ def cluster(
         raise
     scheduler.stop()
     scheduler._raise_untold_failure()
+
+
+# Sphinx has a table instead: see docs/conf.py.
+cluster.__doc__ = f"{cluster.__doc__}\n{textwrap.indent(settings_help(), ' ' * 4)}\n"

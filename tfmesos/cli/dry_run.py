@@ -32,8 +32,16 @@ def shown(form: str, config: LaunchConfig, document: Document) -> str:
         return _written(document, form)
     from ..jobfiles.writing import yaml_of
 
-    words = "".join(f"# {line}\n" for line in description(config)) if form == "words" else ""
-    return words + yaml_of(_whole(document))
+    lines = _words(config) if form == "words" else ()
+    return "".join(f"# {line}\n" for line in lines) + yaml_of(_whole(document))
+
+
+def _words(config: LaunchConfig) -> Iterator[str]:
+    yield from description(config)
+    if config.ship is not None:
+        from .shipped_files import shipped_files  # which looks at every file
+
+        yield from shipped_files(config.ship)
 
 
 def _preview(engine: str, config: LaunchConfig) -> Json:
