@@ -77,12 +77,12 @@ def test_a_launcher_that_reaches_nothing_but_a_proxy_runs_its_tasks(kube, tmp_pa
             env = environment(**variables)
             return subprocess.run(command, env=env, capture_output=True, text=True, timeout=HANG)
 
-        alone = run("--start-timeout", 2)
+        alone = run("--start-timeout", 10)
         assert alone.returncode == 69 and "Network is unreachable" in alone.stderr
         done = run(HTTPS_PROXY=proxy.url)
         assert (done.returncode, done.stdout.count("up")) == (0, 2), done.stderr
         assert set(proxy.tunnels()) == {kube.user.address}
-        astray = run("--start-timeout", 2, HTTPS_PROXY=proxy.url, NO_PROXY=kube.user.address)
+        astray = run("--start-timeout", 10, HTTPS_PROXY=proxy.url, NO_PROXY=kube.user.address)
         assert astray.returncode == 69 and "NO_PROXY" in astray.stderr
 
 

@@ -7,7 +7,7 @@ import json
 import pytest
 import yaml
 
-from tests.commands import finish, read_until, running_tfrun, tfrun
+from tests.commands import finish, read_until, running_tfrun, tfrun, without_waits
 from tests.mesos.genuine.cluster import wait_until
 from tests.packs import write
 
@@ -40,7 +40,7 @@ def test_a_task_with_a_user_runs_where_pods_are_restricted(strict, tmp_path):
 def test_a_run_that_may_be_root_is_refused_in_one_line_with_the_way_out(strict):
     done = tfrun(*on_kubernetes("-w", 2, *SMALL), "--", "true")
     assert (done.returncode, done.stdout) == (2, ""), done.stderr
-    (line,) = done.stderr.splitlines()
+    (line,) = without_waits(done.stderr).splitlines()
     assert f"namespace {strict.name} enforces Pod Security restricted" in line
     assert "with a user, a number above 0" in line
 
