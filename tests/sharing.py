@@ -11,6 +11,7 @@ TOGETHER = (
     "tests/docker/",  # an engine
     "tests/kubernetes/genuine/",  # a cluster
     "tests/node/task/test_secrets.py",  # /dev/shm, where some look for what killed runners left
+    "tests/slurm/",  # a cluster
     "tests/whole/test_placement.py",  # a Mesos
 )
 GIVEN = "given"  # the master that TFMESOS_TEST_MASTER names, as a parameter

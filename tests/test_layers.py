@@ -47,6 +47,7 @@ FOLDERS = {
         "local": {"local", "api", "listening"},
         "mesos": {"mesos", "api", "listening", "own_address"},
         "kubernetes": {"kubernetes", "api", "listening", "own_address"},
+        "slurm": {"slurm", "api", "listening", "own_address"},
     },
     "engines/mesos": {"api": {"api"}},
     "engines/kubernetes": {"api": {"api"}, "pods": {"pods", "pod_status", "quota"}},
@@ -137,8 +138,11 @@ def test_a_pure_room_does_no_io(room):
 
 @pytest.mark.parametrize(
     "module",
-    [f"engines.{name}" for name in ("local.engine", "mesos.engine", "kubernetes.engine")]
-    + ["engines.kubernetes.objects"],
+    [
+        f"engines.{name}"
+        for name in ("local.engine", "mesos.engine", "kubernetes.engine", "slurm.engine")
+    ]
+    + ["engines.kubernetes.objects", "engines.slurm.request", "engines.slurm.script"],
 )
 def test_an_engine_decides_without_io(module):
     """All that it imports of ours, and what that imports, is pure."""
@@ -177,7 +181,7 @@ def test_the_embedded_mesos_shares_no_decision_with_the_launcher():
 
 
 def test_only_the_settings_and_one_table_ask_which_engine_a_run_has():
-    asking = re.compile(r"\.is_(local|kubernetes)\b")
+    asking = re.compile(r"\.is_(local|kubernetes|slurm)\b")
     rooms = ("launcher", "engines", "runs", "core")
     found = {dotted(p) for room in rooms for p in modules(room) if asking.search(p.read_text())}
     apart = {name for name in found if ".inputs." in name or name.startswith("tfmesos.core.")}

@@ -70,6 +70,12 @@ class MasterError(EngineError):
     """The Mesos master cannot be reached, refused us or went away."""
 
 
+class Refused(EngineError):
+    """What gives us nodes understood the request, and says that it is wrong."""
+
+    exit_code = 2
+
+
 class ResourcesError(TFMesosError):
     """The cluster did not offer what the jobs ask for."""
 

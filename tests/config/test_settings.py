@@ -64,6 +64,7 @@ OTHERS = {
     "queue": "training",
     "priority": "high",
     "cpu_limit": "request",
+    "slurm_options": ["--account=x"],  # on Slurm
     "ship": ".",
     "ship_files": [__file__],
     "ship_limit": 1,  # of what is shipped
@@ -94,6 +95,7 @@ COMPANIONS = {
         ),
         _KUBERNETES,
     ),
+    "slurm_options": {"master": "slurm://"},
     "context": {"entry": "train:main"},
     "log_dir": {"entry": "train:main"},
     "principal": {"secret_file": "FILE"},

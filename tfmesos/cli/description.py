@@ -14,13 +14,17 @@ from ..text import count
 
 
 def description(config: LaunchConfig) -> Iterator[str]:
-    master = without_password(config.master)
-    cluster = f"on Kubernetes at {master}" if config.is_kubernetes else f"on Mesos at {master}"
-    where = "on this machine" if config.is_local else cluster
-    yield f"{count(config.size, 'task')} {where}"
+    yield f"{count(config.size, 'task')} {_where(config)}"
     for job in config.jobs:
         if job.size:
             yield from map(_one_line, _of_job(config, job))
+
+
+def _where(config: LaunchConfig) -> str:
+    if config.is_local:
+        return "on this machine"
+    name = "Slurm" if config.is_slurm else "Kubernetes" if config.is_kubernetes else "Mesos"
+    return f"on {name} at {without_password(config.master)}"
 
 
 def _of_job(config: LaunchConfig, job: Job) -> Iterator[str]:

@@ -46,7 +46,7 @@ def _words(config: LaunchConfig) -> Iterator[str]:
 
 def _preview(engine: str, config: LaunchConfig) -> Json:
     """What the engine of the run would be sent."""
-    if (engine == "kubernetes") != config.is_kubernetes:
+    if config.is_slurm or (engine == "kubernetes") != config.is_kubernetes:
         problem = f"{engine!r} is for runs on a {engine.capitalize()}, and the master is"
         raise SpecError(None, "dry_run", f"{problem} {without_password(config.master)}")
     if engine == "mesos":

@@ -12,9 +12,12 @@ SCHEME = "k8s://"
 USUAL_GPU = "nvidia.com/gpu"
 USUAL_HOLD = 60.0  # seconds
 NO_LIMIT, LIMIT_OF_REQUEST = "none", "request"  # of the CPU that a task may use
+SLURM_GPU = re.compile(r"gpu:[\w.-]+", re.ASCII)  # on Slurm: with its type
 
 
 def resource_name(value: str) -> str:
+    if SLURM_GPU.fullmatch(value):
+        return ""
     is_good = value.isascii() and value.isprintable() and "/" in value.strip("/")
     return "" if is_good and " " not in value else f"must be a name as {USUAL_GPU}, got {value!r}"
 
@@ -80,7 +83,7 @@ class KubernetesSettings(TypedDict, total=False):
     gpu_resource: Annotated[
         Text,
         Setting(
-            "what the cluster calls its GPUs",
+            "what the cluster calls its GPUs; on Slurm gpu:TYPE",
             ("--gpu-resource",),
             KUBERNETES,
             "NAME",
@@ -147,9 +150,11 @@ class PodSettings(Record):
     priority: str | None = None  # the name of a class
     cpu_limit: str | float = NO_LIMIT
 
-    def check_unused(self, jobs: Iterable[Any]) -> None:
+    def check_unused(self, jobs: Iterable[Any], *, on_slurm: bool = False) -> None:
         problem = f"has a meaning on Kubernetes only (master {SCHEME})"
         for field, value in self._values().items():
+            if on_slurm and field == "gpu_resource":
+                continue
             if value != type(self)._defaults[field]:
                 raise SpecError(None, field, problem)
         for job in jobs:

@@ -21,6 +21,7 @@ from .restarts import USUAL_RESTARTS, RestartPolicy
 from .secret import Secret, TaskSecrets
 from .settings import DEFAULTS
 from .shipping import Ship
+from .slurm_settings import SLURM_SCHEME, SlurmRequest
 from .task_choice import EVERY_TASK, TaskChoice
 from .volumes import Volume
 
@@ -122,6 +123,7 @@ class LaunchConfig(Record):
     link_tls: bool = False  # between the launcher and the runners, wherever they are
     pods: PodSettings = PodSettings()  # of Kubernetes
     generation: int = 0  # of the run, that these jobs are of
+    slurm: SlurmRequest = SlurmRequest()
     remark: str = ""  # what the user should know about these settings
     warnings: tuple[str, ...] = ()  # what a job file says that has no meaning here
 
@@ -155,7 +157,9 @@ class LaunchConfig(Record):
         if self.is_local:
             self._check_ports()
         if not self.is_kubernetes:
-            self.pods.check_unused(self.jobs)
+            self.pods.check_unused(self.jobs, on_slurm=self.is_slurm)
+        if not self.is_slurm:
+            self.slurm.check_unused()
 
     def _check_volumes(self) -> None:
         plain = [job.name for job in self.jobs if self.image_of(job) is None]
@@ -295,6 +299,10 @@ class LaunchConfig(Record):
     @property
     def is_kubernetes(self) -> bool:
         return self.master.startswith(SCHEME)
+
+    @property
+    def is_slurm(self) -> bool:
+        return self.master.startswith(SLURM_SCHEME)
 
 
 def _is_loopback(host: str) -> bool:

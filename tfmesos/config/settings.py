@@ -35,6 +35,7 @@ from .setting import (
     role_name,
 )
 from .shipping import ShipSettings
+from .slurm_settings import SlurmSettings
 from .tensorboard import BoardSettings
 
 
@@ -45,6 +46,7 @@ class Settings(
     KubernetesSettings,
     SecretSettings,
     ShipSettings,
+    SlurmSettings,
     total=False,
 ):
     """The keywords of ``cluster()`` and ``TFMesosScheduler()``. None is as good as not given."""
@@ -62,8 +64,8 @@ class Settings(
         Text,
         Setting(
             "Mesos master: HOST, HOST:PORT, http(s)://HOST:PORT, a comma-separated list, "
-            "zk://HOSTS/PATH; k8s://[CONTEXT][/NAMESPACE]: Kubernetes; or local: this "
-            "machine",
+            "zk://HOSTS/PATH; k8s://[CONTEXT][/NAMESPACE]: Kubernetes; slurm://[PARTITION]: Slurm; "
+            "or local: this machine",
             ("-m", "--master"),
             PLACE,
             variable="MESOS_MASTER",

@@ -117,6 +117,7 @@ class TaskRegistered(Event):
     address: str  # host:port
     port: int
     directory: str = ""  # of the task, if it is not the one that its engine gave it
+    node: str = ""  # what its engine calls it, if the runner knows
 
 
 class TaskReady(Event):

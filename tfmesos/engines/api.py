@@ -8,7 +8,8 @@ smallest engine that is complete, and ``docs/design.rst`` walks through it.
 * the requests of the lifecycle (``core.actions.Request``): ``Place`` (find places for all of
   these tasks and start them; it replaces the request before), ``StopPlacing``, and ``Kill``;
 * the events of its own driver, which are records that are *not* ``core.events.Event``;
-* ``core.events.Ticked`` when its ``deadline`` has come.
+* ``core.events.Ticked`` when its ``deadline`` has come;
+* those events of the runners that it ``hears``, before the lifecycle takes them in.
 
 and returns, in the order in which they are to be done,
 
@@ -38,6 +39,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from ..core.events import Event
 from ..core.outcome import Ending
 from ..record import Record
 
@@ -100,6 +102,14 @@ class Decider(Protocol):
 
     def handle(self, event: Any, now: float) -> Sequence[Any]:
         """Take in what happened; return what is to be done, in this order."""
+
+
+class EngineDecider(Decider, Protocol):
+    """The decider of an engine."""
+
+    # What runners report that it is given as well, before the lifecycle: an engine that watches
+    # its nodes itself needs none of it.
+    hears: tuple[type[Event], ...]
 
 
 class Driver(Protocol):

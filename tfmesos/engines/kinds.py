@@ -6,7 +6,7 @@ from ..config.launch import LaunchConfig
 from ..record import Record
 from ..shared import timings
 
-LOCAL, MESOS, KUBERNETES = "local", "mesos", "kubernetes"
+LOCAL, MESOS, KUBERNETES, SLURM = "local", "mesos", "kubernetes", "slurm"
 
 
 class Kind(Record):
@@ -14,6 +14,7 @@ class Kind(Record):
     reconnect_within: float  # seconds that runner and launcher look for each other
     is_here: bool = False  # do the tasks share this machine with the launcher?
     leaves_grace: bool = False  # has a task all of its stop grace, whoever ends it?
+    gives_directory: bool = True  # has a task one of its own, from the engine?
     gpus_in_images: str = ""  # what brings them there; empty: it depends on the containerizer
 
 
@@ -33,6 +34,12 @@ KINDS = {
             leaves_grace=True,
             gpus_in_images="its image lacks libraries, or its node the NVIDIA Container Toolkit",
         ),
+        Kind(
+            SLURM,
+            timings.RECONNECT_TIMEOUT,
+            gives_directory=False,
+            gpus_in_images="its image lacks libraries, or its node the hook of enroot for NVIDIA",
+        ),
     )
 }
 
@@ -41,4 +48,6 @@ def kind_of(config: LaunchConfig) -> Kind:
     """The engine of a run: its master tells."""
     if config.is_local:
         return KINDS[LOCAL]
+    if config.is_slurm:
+        return KINDS[SLURM]
     return KINDS[KUBERNETES if config.is_kubernetes else MESOS]

@@ -20,6 +20,7 @@ from ..config.restarts import RestartPolicy, parse_codes, parse_limit
 from ..config.secret import without_password, without_values
 from ..config.settings import merge
 from ..config.shipping import parse_bring
+from ..config.slurm_settings import SLURM_SCHEME, SlurmRequest, parse_options, partition_of
 from ..config.task_choice import TaskChoice
 from ..config.tensorboard import log_dir_of, with_board
 from ..config.volumes import parse_volumes
@@ -43,6 +44,11 @@ Given = dict[str, Any]  # a value for every setting
 
 # What a plain process on another node needs of ours; Mesos itself gives it a fixed PATH.
 _SHARED_WITH_NODES = ("PATH", "PYTHONPATH")
+# What Slurm, or the login node, sets for its own processes.
+_OF_THIS_HOST = (
+    *("SLURM", "SBATCH_", "SALLOC_", "SRUN_", "CUDA_VISIBLE_DEVICES", "HOSTNAME", "TMPDIR", "SSH_"),
+    *("XDG_RUNTIME_DIR", "XDG_SESSION", "DISPLAY", "TMUX", "PWD", "OLDPWD"),
+)
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"  # as Mesos, if we have none
 
 # What TFMesosScheduler takes by position after the jobs, as TFMesos did.
@@ -77,8 +83,9 @@ def make_config(jobs: Jobs, **settings: Unpack[Settings]) -> LaunchConfig:
 def _translated(given: Given, jobs: tuple[Job, ...]) -> Given:
     """The fields of LaunchConfig that are more than the value of one setting."""
     is_local = given["master"] == "local"
-    if not is_local and not given["master"].startswith(SCHEME):
+    if not is_local and not given["master"].startswith((SCHEME, SLURM_SCHEME)):
         parse_master(given["master"])
+    is_slurm = given["master"].startswith(SLURM_SCHEME)
     image, remark = _image(given["image"] or None, is_local=is_local)
     ship = ship_of(given)
     cwd, python, advertise = given["cwd"], given["python"] or None, given["advertise"]
@@ -97,8 +104,9 @@ def _translated(given: Given, jobs: tuple[Job, ...]) -> Given:
         containerizer=given["containerizer_type"] and given["containerizer_type"].upper(),
         volumes=parse_volumes(given["volumes"]),
         pods=_pods(given),
+        slurm=_slurm(given) if is_slurm else SlurmRequest(parse_options(given["slurm_options"])),
         env=_variables(given),
-        inherited_env=_inherited(python, is_local=is_local, hidden=variables_of(given)),
+        inherited_env=_inherited(python, _names(is_local, is_slurm) - {*variables_of(given)}),
         secrets=secrets,
         warnings=warnings,
         ship=ship,
@@ -159,6 +167,12 @@ def _pods(given: Given) -> PodSettings:
         priority=given["priority"] or None,
         cpu_limit=given["cpu_limit"],
     )
+
+
+def _slurm(given: Given) -> SlurmRequest:
+    """Within an allocation its nodes are used, unless a partition is named."""
+    around = "" if partition_of(given["master"]) else os.environ.get("SLURM_JOB_ID", "")
+    return SlurmRequest(parse_options(given["slurm_options"]), around)
 
 
 def _access(given: Given) -> Access:
@@ -266,14 +280,21 @@ def _checked_env(env: Mapping[str, str]) -> dict[str, str]:
     return dict(env)
 
 
-def _inherited(python: str | None, *, is_local: bool, hidden: Collection[str]) -> dict[str, str]:
-    """On this machine a task sees our whole environment, as from a shell.
+def _names(is_local: bool, is_slurm: bool) -> set[str]:
+    """The variables that a task inherits: on this machine all of them, as from a shell.
 
-    But it does not see those that hold secrets.
+    On Slurm, too, as with sbatch, but for those of this host and of the allocation around us.
     """
-    names = set(os.environ if is_local else _SHARED_WITH_NODES) - set(hidden)
+    if is_slurm:
+        return {name for name in os.environ if not name.startswith(_OF_THIS_HOST)}
+    return {*os.environ} if is_local else {*_SHARED_WITH_NODES}
+
+
+def _inherited(python: str | None, names: Collection[str]) -> dict[str, str]:
+    """*names* do not hold those of secrets."""
     env = {name: os.environ[name] for name in names if _is_text(os.environ.get(name, "\udcff"))}
-    return env if "PATH" in hidden else {**env, "PATH": _path(env.get("PATH") or _PATH, python)}
+    hides_path = "PATH" in os.environ and "PATH" not in names
+    return env if hides_path else {**env, "PATH": _path(env.get("PATH") or _PATH, python)}
 
 
 def _path(path: str, given: str | None) -> str:

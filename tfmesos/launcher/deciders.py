@@ -12,7 +12,7 @@ from ..core.actions import BeginGeneration, Request
 from ..core.events import Event, Ticked
 from ..core.lifecycle import Lifecycle
 from ..core.rules import Rules
-from ..engines.api import Decider
+from ..engines.api import Decider, EngineDecider
 from ..engines.kinds import MESOS, kind_of
 from ..record import Record
 from .engine_choice import new_decider, rules_of
@@ -57,7 +57,7 @@ class Beginning(Record):
         tasks = tuple(task for job in self.jobs for task in job.tasks)
         return Lifecycle(tasks, self.run_id, self.at, self.rules)
 
-    def engine(self) -> Decider:
+    def engine(self) -> EngineDecider:
         return new_decider(self.kind, random.Random(self.seed).random, dict(self.engine_rules))
 
 
@@ -70,7 +70,7 @@ class Deciders:
     def __init__(
         self,
         lifecycle: Decider,
-        engine: Decider,
+        engine: EngineDecider,
         overhear: Callable[[Event | BeginGeneration, float], object] = lambda event, now: None,
     ) -> None:
         self._lifecycle = lifecycle
@@ -86,8 +86,14 @@ class Deciders:
         if isinstance(event, Ticked):
             both = (self._engine, self._lifecycle)
             return [todo for one in both for todo in self._pass_on(one.handle(event, now), now)]
-        decider = self._lifecycle if isinstance(event, Event) else self._engine
-        return list(self._pass_on(decider.handle(event, now), now))
+        if not isinstance(event, Event):
+            return list(self._pass_on(self._engine.handle(event, now), now))
+        todo = self._heard_by_engine(event, now) if isinstance(event, self._engine.hears) else []
+        return [*todo, *self._pass_on(self._lifecycle.handle(event, now), now)]
+
+    def _heard_by_engine(self, event: Event, now: float) -> list[Any]:
+        """Before the lifecycle takes it in: the engine may know a place only from it."""
+        return list(self._pass_on(self._engine.handle(event, now), now))
 
     def _pass_on(self, outputs: Iterable[Any], now: float) -> Iterable[Any]:
         """What one tells the other goes there; the rest is to be done."""

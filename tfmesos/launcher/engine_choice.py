@@ -6,13 +6,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..config.launch import LaunchConfig
-from ..engines.api import Context, Decider, Setup
-from ..engines.kinds import KUBERNETES, LOCAL, MESOS, kind_of
+from ..engines.api import Context, EngineDecider, Setup
+from ..engines.kinds import KUBERNETES, LOCAL, MESOS, SLURM, kind_of
 from .links import payload
 
 
 def rules_of(config: LaunchConfig) -> dict[str, Any]:
     """What the decider of the engine is told besides the jobs."""
+    if kind_of(config).name == SLURM:
+        return {"allocation": config.slurm.allocation}
     if kind_of(config).name != KUBERNETES:
         return {}
     images = tuple((job.name, config.image_of(job) or "") for job in config.jobs)
@@ -35,9 +37,13 @@ def check(config: LaunchConfig) -> None:
         from ..engines.kubernetes.refusals import check  # is needed by no other run
 
         check(config)
+    elif kind_of(config).name == SLURM:
+        from ..engines.slurm.refusals import check as check_slurm
+
+        check_slurm(config)
 
 
-def new_decider(kind: str, jitter: Callable[[], float], rules: Mapping[str, Any]) -> Decider:
+def new_decider(kind: str, jitter: Callable[[], float], rules: Mapping[str, Any]) -> EngineDecider:
     if kind == LOCAL:
         from ..engines.local.engine import LocalEngine
 
@@ -50,6 +56,10 @@ def new_decider(kind: str, jitter: Callable[[], float], rules: Mapping[str, Any]
         from ..engines.kubernetes.engine import KubernetesEngine
 
         return KubernetesEngine(jitter, **rules)
+    if kind == SLURM:
+        from ..engines.slurm.engine import SlurmEngine
+
+        return SlurmEngine(jitter, **rules)
     raise ValueError(f"no engine is called {kind!r}")
 
 
@@ -64,6 +74,10 @@ def new_setup(context: Context) -> Setup:
         from ..engines.kubernetes.setup import KubernetesSetup
 
         return KubernetesSetup(context)
+    if kind == SLURM:
+        from ..engines.slurm.setup import SlurmSetup
+
+        return SlurmSetup(context)
     from ..engines.mesos.setup import MesosSetup
 
     return MesosSetup(context)

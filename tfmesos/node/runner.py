@@ -88,7 +88,8 @@ class Runner:
                 self._server.close()
             if self._guard is not None:
                 self._guard.close()
-        if not self._dismissed and not self._settings.same_machine:
+        is_fetched = self._settings.has_directory and not self._settings.same_machine
+        if not self._dismissed and is_fetched:
             from ..shared import undelivered  # is rarely needed
 
             frames = self._outbox.undelivered()
@@ -137,7 +138,7 @@ class Runner:
 
     def _register(self, port: int) -> None:
         python = ".".join(map(str, sys.version_info[:3]))
-        where = {"host": self._link.host, "port": port, **self._workspace.remark}
+        where = {"host": self._link.host, "port": port, **self._workspace.remark, **host.node()}
         self._outbox.add({"type": "register", "pid": os.getpid(), "python": python, **where})
 
     def _run_command(self) -> Ending:

@@ -50,6 +50,8 @@ class Settings:
         # Is the launcher on this machine? Then it is waited for while it is stopped, however long,
         # and so is whoever reads its output.
         self.same_machine = bool(values.get("same_machine"))
+        # Has the engine given the task a directory of its own?
+        self.has_directory = bool(values.get("has_directory", True))
         self.grace = float(values.get("grace", timings.RECONNECT_TIMEOUT))
         self.stop_grace = float(values.get("stop_grace") or timings.STOP_GRACE)
         self.stop_signal = str(values.get("stop_signal") or "TERM")

@@ -44,6 +44,8 @@ Output = KubernetesAction | Event | Say
 
 
 class KubernetesEngine:
+    hears: tuple[type[Event], ...] = ()
+
     def __init__(
         self,
         jitter: Callable[[], float] = lambda: 0.5,

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...config.job import TENSORBOARD
+from ...config.kubernetes_settings import SLURM_GPU
 from ...config.launch import LaunchConfig
 from ...config.settings import DEFAULTS
 from ...errors import SpecError
@@ -70,6 +71,9 @@ def _wrong(config: LaunchConfig) -> Iterator[tuple[str, str]]:
             yield field, _BY_KUBECONFIG
     if access.token:
         yield "token_file", _BY_KUBECONFIG
+    if SLURM_GPU.fullmatch(config.pods.gpu_resource):
+        problem = f"{config.pods.gpu_resource!r} is a resource of Slurm, not of Kubernetes"
+        yield "gpu_resource", problem
     if config.restarts.after_start == "task":
         yield "restart_policy", _OWN_ADDRESS
     if config.task_user is not None and not _are_ids(config.task_user):

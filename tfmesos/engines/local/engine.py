@@ -25,6 +25,8 @@ Output = LocalAction | Event | Say
 
 
 class LocalEngine:
+    hears: tuple[type[Event], ...] = ()
+
     def __init__(self, jitter: Callable[[], float] = lambda: 0.5) -> None:
         self._jitter = jitter
         self._hostname = ""

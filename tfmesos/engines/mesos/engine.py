@@ -47,6 +47,8 @@ class Launched(Record):
 
 
 class MesosEngine:
+    hears: tuple[type[Event], ...] = ()
+
     def __init__(self, jitter: Callable[[], float] = lambda: 0.5) -> None:
         self._gang = Gang(jitter)
         self._wanted: tuple[Wanted, ...] = ()

@@ -69,6 +69,7 @@ def runner_settings(
         "stop_grace": config.kill_grace if kind_of(config).leaves_grace else config.stop_grace,
         "stop_signal": config.stop_signal,
         "same_machine": kind_of(config).is_here,
+        "has_directory": kind_of(config).gives_directory,
         "secrets": config.secrets,
         "bring": [] if task.is_auxiliary else list(config.bring),
         "bring_limit": config.bring_limit,

@@ -38,3 +38,10 @@ def lines(message: Mapping[str, Any], name: str) -> list[str]:
     if not all(isinstance(line, str) for line in value):
         raise FrameError(f"{message.get('type')!r} with {name!r} that are not text")
     return value
+
+
+def node(message: Mapping[str, Any]) -> str:
+    """``node`` of *message*; empty if it has none, or one that no engine would give."""
+    name = wire.field(message, "node", str) if "node" in message else ""
+    is_good = len(name) < 256 and all(c.isascii() and (c.isalnum() or c in "-._") for c in name)
+    return name if is_good and not name.startswith("-") else ""

@@ -7,7 +7,7 @@ from ...shared import wire
 from ...shared.address import join_address
 from .brought import KINDS
 from .exchange import Sinks
-from .report_fields import address, directory, ending, lines
+from .report_fields import address, directory, ending, lines, node
 from .runner_link import RunnerLink
 from .usage import usage_of
 
@@ -42,8 +42,8 @@ class RunnerReports:
         self._taken += is_numbered
         if kind == "register":
             host, port = address(message)
-            own = directory(message)
-            self._emit(TaskRegistered(link.task_id, join_address(host, port), port, own))
+            where = (join_address(host, port), port, directory(message), node(message))
+            self._emit(TaskRegistered(link.task_id, *where))
         elif kind == "ready":
             self._emit(TaskReady(link.task_id))
         elif kind == "heartbeat":

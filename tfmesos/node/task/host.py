@@ -5,6 +5,12 @@ from __future__ import annotations
 import os
 
 
+def node() -> dict[str, str]:
+    """What the engine calls it, where the engine learns that from us."""
+    name = os.environ.get("SLURMD_NODENAME")
+    return {"node": name} if name else {}
+
+
 def oom_kills() -> int:
     """How often the kernel killed for memory in our container; 0 where it does not tell."""
     for name in ("memory.events", "memory/memory.oom_control"):  # cgroups v2 and v1

@@ -38,7 +38,7 @@ class Workspace:
     def open(self) -> Ending | None:
         """Name it in the settings; if there is none, say what was tried."""
         given = _given()
-        refusal = _refusal(given)
+        refusal = _refusal(given) if self._settings.has_directory else "not its own"
         if not refusal:
             self._settings.env = {**self._settings.env, TASK_DIR: given}
             return None

@@ -1,0 +1,1 @@
+"""Tests of the Slurm engine that ask no Slurm."""

@@ -1,0 +1,270 @@
+"""What the Slurm engine decides: submit, look, start a step again, and say how tasks ended."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfmesos.config.job import Job
+from tfmesos.core import events as tell
+from tfmesos.core.actions import Kill, Near, Place, StopPlacing, Wanted
+from tfmesos.core.events import Ticked
+from tfmesos.engines.slurm import actions as do
+from tfmesos.engines.slurm import events as happened
+from tfmesos.engines.slurm.engine import LOOK_EVERY, SlurmEngine
+from tfmesos.errors import EVICTED
+
+
+def wanted(*jobs, attempt=1, near=None):
+    return tuple(Wanted(f"{task.name}-{attempt}", task, near) for job in jobs for task in job.tasks)
+
+
+def of_type(outputs, kind):
+    return [one for one in outputs if isinstance(one, kind)]
+
+
+def a_job(state="RUNNING", reason="None", nodes=("n1",), **more):
+    return happened.Job("7", 0, state, reason, nodes, **more)
+
+
+WORKERS = Job("worker", 2)
+
+
+class Case:
+    """An engine that has found Slurm, and short words for what can happen."""
+
+    def __init__(self, *jobs, **rules):
+        self.engine = SlurmEngine(**rules)
+        self.now = 0.0
+        self.jobs = jobs or (WORKERS,)
+        found = happened.SlurmFound(("n1", "n2"), 4) if rules else happened.SlurmFound()
+        assert self(found) == [tell.EngineReady()]
+
+    def __call__(self, event):
+        return list(self.engine.handle(event, self.now))
+
+    def place(self):
+        return self(Place(wanted(*self.jobs)))
+
+    def submitted(self):
+        self.place()
+        return self(happened.Submitted("1", "7"))
+
+    def registered(self, *names, node="n1"):
+        return [o for name in names for o in self(tell.TaskRegistered(name, "h:1", 1, node=node))]
+
+    def running(self):
+        """Both tasks are in touch, and the job has been looked at."""
+        self.submitted()
+        self.registered("worker:0-1", "worker:1-1")
+        self(happened.JobsSeen((a_job(),)))
+
+    def tick(self):
+        self.now = max(self.now, self.engine.deadline)
+        return self(Ticked())
+
+    def seen(self, *jobs, gone=()):
+        return self(happened.JobsSeen(jobs, gone))
+
+
+@pytest.fixture
+def case():
+    return Case()
+
+
+def test_jobs_of_one_shape_share_a_component_and_others_have_their_own():
+    case = Case(Job("ps", 1), Job("worker", 2), Job("chief", 1, cpus=4))
+    (submit,) = of_type(case.place(), do.Submit)
+    names = [[seat.task.name for seat in step.seats] for step in submit.steps]
+    assert names == [["ps:0", "worker:0", "worker:1"], ["chief:0"]]
+    assert [step.group for step in submit.steps] == [0, 1]
+
+
+def test_each_task_with_a_gpu_has_a_step_of_its_own_in_one_component():
+    (submit,) = of_type(Case(Job("worker", 2, gpus=1)).place(), do.Submit)
+    assert [(len(step.seats), step.group) for step in submit.steps] == [(1, 0), (1, 0)]
+
+
+def test_the_same_request_again_submits_nothing(case):
+    case.submitted()
+    assert of_type(case.place(), do.Submit) == []
+
+
+def test_a_waiting_job_is_looked_at_every_two_seconds_and_its_reason_is_told(case):
+    case.submitted()
+    assert case.engine.deadline == LOOK_EVERY
+    assert case.tick() == [do.Look(("7",), True)]
+    assert case.engine.deadline is None
+    (told,) = case.seen(a_job("PENDING", "Priority", (), place=3, starts_in=90.0))
+    assert isinstance(told, tell.Waiting)
+    for part in ("job 7", "number 3", "Priority", "0:01:30"):
+        assert part in told.reason
+    assert case.engine.deadline == 2 * LOOK_EVERY
+
+
+@pytest.mark.parametrize("reason", ["PartitionConfig", "PartitionNodeLimit", "InvalidAccount"])
+def test_what_can_never_run_is_impossible_at_once(case, reason):
+    case.submitted()
+    (told,) = case.seen(a_job("PENDING", reason, ()))
+    assert isinstance(told, tell.Impossible) and reason in told.reason
+
+
+def test_a_runner_that_registers_has_the_place_that_it_names(case):
+    case.submitted()
+    placed = tell.TasksPlaced((tell.Placed("worker:0-1", "n2", "n2"),))
+    assert case.registered("worker:0-1", node="n2") == [placed]
+
+
+def test_nobody_looks_while_all_links_live(case):
+    case.running()
+    assert case.engine.deadline is None
+
+
+def test_a_runner_out_of_touch_has_its_job_looked_at(case):
+    case.running()
+    assert case(tell.RunnerOutOfTouch("worker:0-1")) == []
+    assert case.tick() == [do.Look(("7",), False)]
+    case.seen(a_job())
+    assert case.engine.deadline is not None
+    case(tell.RunnerBack("worker:0-1"))
+    case.tick()
+    case.seen(a_job())
+    assert case.engine.deadline is None
+
+
+@pytest.mark.parametrize(
+    "state, reason, words, is_lost",
+    [
+        ("NODE_FAIL", "NodeDown", "a node of its Slurm job failed", True),
+        ("TIMEOUT", "TimeLimit", "time limit", True),
+        ("COMPLETING", "TimeLimit", "time limit", True),
+        ("PREEMPTED", "None", "preempted", True),
+        ("CANCELLED", "None", "cancelled", False),
+        ("OUT_OF_MEMORY", "OutOfMemory", "ran out of memory", False),
+        ("DEADLINE", "DeadLine", "deadline", False),
+    ],
+)
+def test_an_end_by_slurm_is_told_of_each_task_with_its_restart_rule(
+    case, state, reason, words, is_lost
+):
+    case.running()
+    case(tell.TaskExited("worker:0-1", 143, f"{EVICTED}: it was killed"))
+    case.tick()
+    ends = of_type(case.seen(a_job(state, reason)), tell.TaskEnded)
+    assert [end.task_id for end in ends] == ["worker:0-1", "worker:1-1"]
+    assert all(words in end.reason and end.is_lost is is_lost for end in ends)
+
+
+def test_a_job_that_completes_without_a_reason_is_looked_at_again(case):
+    case.running()
+    case(tell.RunnerOutOfTouch("worker:0-1"))
+    case.tick()
+    assert case.seen(a_job("COMPLETING")) == []
+    assert case.engine.deadline is not None
+
+
+def test_a_job_that_slurm_has_forgotten_is_gone_with_its_tasks(case):
+    case.running()
+    case(tell.RunnerLost("worker:0-1", "silent"))
+    case.tick()
+    ends = of_type(case.seen(gone=("7",)), tell.TaskEnded)
+    assert [end.is_lost for end in ends] == [True, True]
+
+
+def test_a_job_that_is_back_in_the_queue_is_cancelled_and_its_tasks_are_lost(case):
+    case.running()
+    case(tell.RunnerOutOfTouch("worker:0-1"))
+    case.tick()
+    outputs = case.seen(a_job("PENDING", "BeginTime", ()))
+    assert of_type(outputs, do.CancelJob)[0].job_id == "7"
+    assert all(end.is_lost for end in of_type(outputs, tell.TaskEnded))
+
+
+def test_a_step_that_ended_badly_before_its_tasks_reported_ends_them(case):
+    case.submitted()
+    note = ("worker:0-1", 127, "python: not found")
+    outputs = case.seen(a_job(ended_steps=(note,)))
+    ends = of_type(outputs, tell.TaskEnded)
+    assert [(end.task_id, end.code) for end in ends] == [("worker:0-1", 127), ("worker:1-1", 127)]
+    assert of_type(outputs, tell.TasksPlaced)
+
+
+def test_a_task_that_is_started_again_has_a_step_at_its_old_place(case):
+    case.running()
+    case(tell.TaskExited("worker:1-1", 3, "exited with 3"))
+    again = Wanted("worker:1-2", WORKERS.tasks[1], Near("n1", 4711, 60.0))
+    placed, start = case(Place((again,), others_run=True))
+    assert placed == tell.TasksPlaced((tell.Placed("worker:1-2", "n1", "n1"),))
+    assert (start.job_id, start.step.node) == ("7", "n1")
+    assert [seat.port for seat in start.step.seats] == [4711]
+
+
+def test_a_task_that_must_leave_the_only_node_of_its_job_has_a_new_job(case):
+    case.running()
+    case(tell.TaskExited("worker:1-1", 3, "exited with 3"))
+    again = Wanted("worker:1-2", WORKERS.tasks[1])
+    (submit,) = of_type(case(Place((again,), {"n1": 99.0}, True)), do.Submit)
+    assert [step.avoid for step in submit.steps] == [("n1",)]
+
+
+def test_a_job_in_which_nobody_is_left_is_released_when_another_is_needed():
+    case = Case(Job("worker", 1))
+    case.submitted()
+    case.registered("worker:0-1")
+    case(tell.TaskExited("worker:0-1", 3, "exited with 3"))
+    again = Wanted("worker:0-2", case.jobs[0].tasks[0])
+    outputs = case(Place((again,), {"n1": 99.0}))
+    assert of_type(outputs, do.ReleaseJob) == [do.ReleaseJob("7")]
+
+
+def test_a_killed_task_is_ended_and_its_step_when_nobody_is_left_in_it(case):
+    case.running()
+    (killed,) = case(Kill("worker:0-1"))
+    assert killed.was_killed
+    cancel, _ = case(Kill("worker:1-1"))
+    assert cancel == do.CancelStep("7", "worker:0-1")
+
+
+def test_a_job_that_waits_for_nobody_is_cancelled_also_if_it_has_no_number_yet(case):
+    case.place()
+    assert case(StopPlacing("the run ends")) == []
+    (cancel,) = case(happened.Submitted("1", "7"))
+    assert cancel.job_id == "7"
+
+
+def test_a_refused_job_is_impossible(case):
+    case.place()
+    (told,) = case(happened.NotSubmitted("1", "Slurm refuses the job"))
+    assert told == tell.Impossible("Slurm refuses the job")
+
+
+def test_a_controller_that_does_not_answer_is_told_and_asked_again(case):
+    case.submitted()
+    case.tick()
+    (told,) = case(happened.JobsUnseen("Slurm: Connection refused"))
+    assert "Connection refused" in told.reason and case.engine.deadline is not None
+
+
+# Within an allocation
+
+
+def test_within_an_allocation_tasks_become_steps_of_it():
+    case = Case(Job("worker", 2, cpus=2), allocation="9")
+    outputs = case.place()
+    assert of_type(outputs, do.Submit) == []
+    (start,) = of_type(outputs, do.StartStep)
+    assert start.job_id == "9" and len(start.step.seats) == 2
+
+
+def test_what_does_not_fit_into_the_allocation_is_refused_with_numbers():
+    (told,) = Case(Job("worker", 3, cpus=1.5), allocation="9").place()
+    assert isinstance(told, tell.Impossible)
+    for part in ("6 CPUs", "job 9", "has 4"):
+        assert part in told.reason
+
+
+def test_a_job_is_over_when_its_last_task_has_ended(case):
+    case.running()
+    assert not case.engine.is_over("7")
+    case(tell.TaskExited("worker:0-1", 0, "exited with 0"))
+    case(tell.TaskExited("worker:1-1", 0, "exited with 0"))
+    assert case.engine.is_over("7")

@@ -1,0 +1,160 @@
+"""What Slurm is asked for: options of sbatch and srun, and the script."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from tfmesos.config.job import Job
+from tfmesos.config.secret import Secret
+from tfmesos.engines.slurm import request
+from tfmesos.engines.slurm.actions import Seat, Step, step_name
+from tfmesos.engines.slurm.answers import KnownNode
+from tfmesos.engines.slurm.script import script, starter, table
+from tfmesos.errors import SpecError
+from tfmesos.inputs.launch_config import make_config
+
+NODES = (
+    KnownNode("n1", "n1", ("rack1",)),
+    KnownNode("n2", "n2", ("rack2",)),
+    KnownNode("n3", "n3", ("rack2", "fast")),
+)
+
+
+@pytest.fixture(autouse=True)
+def outside_of_an_allocation(monkeypatch):
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+
+
+def job(**more):
+    return Job("worker", 2, cmd="true", **more)
+
+
+def asked(one, master="slurm://", **settings):
+    """The words for a batch job of this job alone."""
+    config = make_config([one], master=master, **settings)
+    step = Step(tuple(Seat(f"run-worker-{i}-1", task) for i, task in enumerate(one.tasks)))
+    return request.submission(config, "run", "1", [step], NODES)
+
+
+@pytest.mark.parametrize(
+    "more, settings, words",
+    [
+        ({"cpus": 2, "mem": 4096}, {}, ["--cpus-per-task=2", "--mem-per-cpu=2048M"]),
+        ({"cpus": 0.5, "mem": 100}, {}, ["--cpus-per-task=1", "--mem-per-cpu=100M"]),
+        ({"gpus": 2}, {}, ["--gpus-per-task=2"]),
+        ({"gpus": 2}, {"gpu_resource": "gpu:a100"}, ["--gpus-per-task=a100:2"]),
+        ({"disk": 500}, {}, ["--tmp=500M"]),
+        ({}, {"master": "slurm://gpu"}, ["--partition=gpu"]),
+        ({}, {"name": "mine"}, ["--job-name=mine"]),
+        ({}, {"run_timeout": "1h"}, ["--time=62"]),
+        ({}, {"slurm_options": ["--account=x", "--exclusive"]}, ["--account=x", "--exclusive"]),
+        ({"constraints": ["hostname:UNIQUE"]}, {}, ["--ntasks-per-node=1"]),
+        ({"constraints": ["hostname:MAX_PER:2"]}, {}, ["--ntasks-per-node=2"]),
+        ({"constraints": ["hostname:CLUSTER"]}, {}, ["--nodes=1-1"]),
+        ({"constraints": ["hostname:GROUP_BY"]}, {}, ["--spread-job"]),
+        ({"constraints": ["hostname:IS:n2"]}, {}, ["--exclude=n1,n3"]),
+        ({"constraints": ["hostname:UNLIKE:n[12]"]}, {}, ["--exclude=n1,n2"]),
+        ({"constraints": ["feature:IS:rack2"]}, {}, ["--exclude=n1"]),
+        ({"constraints": ["feature:UNLIKE:fast"]}, {}, ["--exclude=n3"]),
+    ],
+)
+def test_a_setting_becomes_an_option_of_sbatch(more, settings, words):
+    found = asked(job(**more), **settings)
+    assert [word for word in words if word not in found] == []
+
+
+def test_a_job_is_never_requeued_and_writes_nothing():
+    words = asked(job())
+    for word in ("--no-requeue", "--output=/dev/null", "--ntasks=2", "--parsable"):
+        assert word in words
+
+
+@pytest.mark.parametrize(
+    "settings, parts",
+    [
+        ({"slurm_options": ["--ntasks=3"]}, ("slurm_options", "--ntasks=3", "-w")),
+        ({"slurm_options": ["--requeue"]}, ("slurm_options", "--requeue")),
+        ({"slurm_options": ["-A x"]}, ("slurm_options", "-A x", "--account=research")),
+        ({"slurm_options": "--account=x"}, ("slurm_options", "list")),
+        ({"slurm_options": ["--time=5"], "run_timeout": 60}, ("slurm_options", "--time")),
+        ({"user": "nobody"}, ("user", "nobody")),
+        ({"role": "ml"}, ("role", "--account")),
+        ({"containerizer_type": "DOCKER"}, ("containerizer_type", "pyxis")),
+        ({"master": "slurm://a b"}, ("master", "a b")),
+        ({"constraints": ["rack:IS:r1"]}, ("constraints", "rack:IS:r1", "feature")),
+        ({"constraints": ["feature:UNIQUE"]}, ("constraints", "feature:UNIQUE")),
+    ],
+)
+def test_what_slurm_cannot_be_asked_for_is_refused_by_name(settings, parts):
+    with pytest.raises(SpecError) as caught:
+        make_config([job()], **{"master": "slurm://", **settings})
+    assert [part for part in parts if part not in str(caught.value)] == []
+
+
+def test_an_option_for_slurm_has_no_meaning_elsewhere():
+    with pytest.raises(SpecError, match="slurm_options has a meaning on Slurm only"):
+        make_config([job()], master="local", slurm_options=["--account=x"])
+
+
+def test_within_an_allocation_its_nodes_are_used_unless_a_partition_is_named(monkeypatch):
+    monkeypatch.setenv("SLURM_JOB_ID", "12")
+    assert make_config([job()], master="slurm://").slurm.allocation == "12"
+    assert make_config([job()], master="slurm://gpu").slurm.allocation == ""
+
+
+def test_tasks_inherit_the_environment_but_not_that_of_slurm_or_this_host(monkeypatch):
+    for name in ("MINE", "SLURM_NTASKS", "CUDA_VISIBLE_DEVICES", "TMPDIR"):
+        monkeypatch.setenv(name, "1")
+    inherited = make_config([job()], master="slurm://").inherited_env
+    assert "MINE" in inherited and "PATH" in inherited
+    assert not {"SLURM_NTASKS", "CUDA_VISIBLE_DEVICES", "TMPDIR"} & set(inherited)
+
+
+# The script
+
+
+def a_step(number=2):
+    seats = tuple(Seat(f"run-worker-{i}-1", task) for i, task in enumerate(job().tasks[:number]))
+    return Step(seats)
+
+
+TOLD = {f"run-worker-{i}-1": (f"host:1 run worker-{i}", Secret(f"hush{i}")) for i in range(2)}
+
+
+def written():
+    step = a_step()
+    name = step_name(step)
+    return script([step], {name: ["--ntasks=2"]}, {name: "exec true"}, TOLD, "tfmesos run 1")
+
+
+def test_secrets_stand_in_a_here_document_and_in_no_command():
+    text = written()
+    head, body, _ = text.split("TFMESOS_TABLE'", 1)[0], *text.split("TFMESOS_TABLE", 2)[1:]
+    assert "hush" not in head and "0 hush0 host:1 run worker-0" in body
+
+
+def test_the_script_is_one_that_every_shell_reads():
+    done = subprocess.run(["sh", "-n"], input=written(), text=True, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_task_finds_its_own_line_by_its_number():
+    command = starter('echo "$TFMESOS_SECRET|$TFMESOS_RUNNER"')
+    done = subprocess.run(
+        ["sh", "-c", command],
+        input=table(a_step(), TOLD),
+        env={"SLURM_PROCID": "1", "PATH": "/usr/bin:/bin"},
+        text=True,
+        capture_output=True,
+    )
+    assert done.stdout == "hush1|host:1 run worker-1\n"
+
+
+def test_a_later_step_shares_processors_and_memory_and_names_its_node():
+    config = make_config([job()], master="slurm://")
+    step = a_step(1).replace(node="n2")
+    words = request.later_step_arguments("7", step, 1, config, is_given=False)
+    assert {"--jobid=7", "--overlap", "--mem=0", "--nodelist=n2"} <= set(words)
+    assert not any(word.startswith("--cpus-per-task") for word in words)

@@ -1,0 +1,1 @@
+"""Tests of the Slurm engine on a genuine Slurm."""

@@ -1,0 +1,57 @@
+"""tfrun within an allocation: its tasks become steps of that, and nothing else is touched."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+import pytest
+
+from tests.commands import finish, read_until, running_tfrun
+
+from .test_runs import SMALL
+
+TFRUN = (sys.executable, "-m", "tfmesos", "-m", "slurm://")
+
+
+def within(slurm, size, *words):
+    """tfrun with these words, in an allocation of this size."""
+    command = ("salloc", *size, *TFRUN, *map(str, words))
+    return slurm.run(*command)
+
+
+def test_the_tasks_become_steps_of_the_allocation(slurm):
+    script = "echo in $SLURM_JOB_ID on $SLURMD_NODENAME"
+    done = within(slurm, ("-n4", "-N2"), "-w", 3, "-s", 1, *SMALL, "--", "sh", "-c", script)
+    assert done.returncode == 0, done.stderr
+    (number,) = re.findall(r"Granted job allocation (\d+)", done.stderr)
+    assert re.findall(r"in (\d+) on", done.stdout) == [number] * 4
+
+
+def test_what_does_not_fit_is_refused_with_numbers(slurm):
+    done = within(slurm, ("-n2",), "-w", 3, *SMALL, "--", "true")
+    assert done.returncode == 75, done.stderr
+    assert "the tasks need 3 CPUs" in done.stderr and "has 2" in done.stderr
+
+
+def test_the_allocation_outlives_a_run_that_fails_in_it(slurm):
+    run = " ".join(map(str, (*TFRUN, "-w", 2, *SMALL, "--", "'exit 3'")))
+    done = slurm.run("salloc", "-n2", "sh", "-c", f"{run}; echo code $?; srun -n2 echo still here")
+    assert "code 3" in done.stdout and done.stdout.count("still here") == 2, done.stderr
+
+
+@pytest.mark.parametrize("number", [2, 15])
+def test_an_interrupted_run_ends_its_steps_and_leaves_the_allocation(slurm, number, monkeypatch):
+    held = slurm.run("salloc", "--no-shell", "-n2")
+    (job,) = re.findall(r"Granted job allocation (\d+)", held.stderr)
+    monkeypatch.setenv("SLURM_JOB_ID", job)
+    script = 'trap "echo cleaning; exit 0" TERM; echo up; while :; do sleep 0.05; done'
+    with running_tfrun("-m", "slurm://", "-w", 2, *SMALL, "--", "sh", "-c", script) as run:
+        read_until(run.stdout, "[worker:0] up", "[worker:1] up")
+        run.send_signal(number)
+        out, err = finish(run)
+    assert run.returncode == 128 + number, err
+    assert out.count("cleaning") == 2
+    assert slurm.jobs() == [f"{job} RUNNING"]
+    assert slurm.output("squeue", "-h", "-s", "-j", job, "-o", "%i").count(f"{job}.0") == 0
+    slurm.run("scancel", job)

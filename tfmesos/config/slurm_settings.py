@@ -1,0 +1,93 @@
+"""The rows of the table of settings that have a meaning on Slurm only."""
+
+import re
+from collections.abc import Iterable
+from typing import Annotated, Any, TypedDict
+
+from ..errors import SpecError
+from ..record import Record
+from .setting import PLACE, Setting
+
+SLURM_SCHEME = "slurm://"
+
+_OPTION = re.compile(r"--[a-z][a-z0-9-]*(=\S.*)?")
+_PARTITION = re.compile(r"[\w.-]*(,[\w.-]+)*", re.ASCII)
+_OURS = "is set by tfmesos itself"
+# What an option of sbatch may not be, and the way to say it.
+_TAKEN = {
+    **dict.fromkeys(("ntasks", "ntasks-per-node", "nodes", "distribution"), "-w, -s, --constraint"),
+    **dict.fromkeys(("cpus-per-task", "cpus-per-gpu"), "-Cw, -Cs"),
+    **dict.fromkeys(("mem", "mem-per-cpu", "mem-per-gpu"), "-Mw, -Ms"),
+    **dict.fromkeys(("gpus", "gpus-per-task", "gpus-per-node", "gres"), "-Gw, --gpu-resource"),
+    **dict.fromkeys(("nodelist", "exclude", "constraint", "spread-job"), "--constraint"),
+    "tmp": "--worker-disk",
+    "partition": f"-m {SLURM_SCHEME}PARTITION",
+    "job-name": "-n",
+    **dict.fromkeys(("output", "error", "input", "export", "export-file", "wrap"), ""),
+    **dict.fromkeys(("array", "requeue", "no-requeue", "parsable", "wait", "test-only"), ""),
+    **dict.fromkeys(("chdir", "comment", "hold", "no-kill", "quiet", "open-mode", "signal"), ""),
+}
+
+
+class SlurmSettings(TypedDict, total=False):
+    """A part of ``Settings``."""
+
+    slurm_options: Annotated[
+        Iterable[str] | None,
+        Setting(
+            "an option for sbatch on Slurm that no other flag covers, as in --account=research",
+            ("--slurm-option",),
+            PLACE,
+            "OPTION",
+            default=(),
+            is_repeatable=True,
+        ),
+    ]
+
+
+class SlurmRequest(Record):
+    """What only a run on Slurm is asked for with."""
+
+    options: tuple[str, ...] = ()  # for sbatch
+    allocation: str = ""  # the job that the launcher runs in, whose nodes are to be used
+
+    @property
+    def time_limit(self) -> bool:
+        """Do the options set one?"""
+        return any(name_of(option) == "time" for option in self.options)
+
+    def check_unused(self) -> None:
+        if self.options:
+            problem = f"has a meaning on Slurm only (master {SLURM_SCHEME})"
+            raise SpecError(None, "slurm_options", problem)
+
+
+def name_of(option: str) -> str:
+    return option.removeprefix("--").partition("=")[0]
+
+
+def partition_of(master: str) -> str:
+    """The partition that *master* names; empty for the default one."""
+    partition = master.removeprefix(SLURM_SCHEME)
+    if not _PARTITION.fullmatch(partition):
+        problem = f"must be {SLURM_SCHEME}[PARTITION], got {master!r}"
+        raise SpecError(None, "master", problem)
+    return partition
+
+
+def parse_options(given: Any) -> tuple[str, ...]:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        problem = f"must be a list of options such as --account=research, got {given!r}"
+        raise SpecError(None, "slurm_options", problem)
+    return tuple(map(_option, given))
+
+
+def _option(text: Any) -> str:
+    if not isinstance(text, str) or not _OPTION.fullmatch(text):
+        problem = f"must be a long option of sbatch such as --account=research, got {text!r}"
+        raise SpecError(None, "slurm_options", problem)
+    instead = _TAKEN.get(name_of(text))
+    if instead is not None:
+        way_out = f": use {instead}" if instead else ""
+        raise SpecError(None, "slurm_options", f"{text!r} {_OURS}{way_out}")
+    return text

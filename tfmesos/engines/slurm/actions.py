@@ -1,0 +1,71 @@
+"""What the decider wants done on Slurm (imperative)."""
+
+from __future__ import annotations
+
+from ...config.job import Task
+from ...record import Record
+
+
+class Seat(Record):
+    """What an attempt at a task is given."""
+
+    task_id: str
+    task: Task
+    port: int | None = None  # the one that the others look for it at, if there is one
+
+
+class Step(Record):
+    """Tasks of one shape that one srun starts: its tasks are numbered as they stand here."""
+
+    seats: tuple[Seat, ...]
+    group: int = 0  # the component of the batch job that it runs in
+    node: str = ""  # where it must run; empty: anywhere in its component
+    avoid: tuple[str, ...] = ()  # nodes that are left alone
+
+
+class Submit(Record):
+    """Submit one batch job for these steps; each has a component of its own or shares one."""
+
+    key: str  # ours, until Slurm has given the job a number
+    steps: tuple[Step, ...]
+
+
+class StartStep(Record):
+    """Start one more step in a job that runs."""
+
+    job_id: str
+    step: Step
+    groups: int  # components of that job
+
+
+class CancelJob(Record):
+    job_id: str
+    reason: str
+
+
+class ReleaseJob(Record):
+    """Let a job end in which no task of ours is left."""
+
+    job_id: str
+
+
+class CancelStep(Record):
+    """End one step of a job; its tasks have all been given up."""
+
+    job_id: str
+    name: str
+
+
+class Look(Record):
+    """See what became of these jobs; *pending* ones are looked at for their place, too."""
+
+    job_ids: tuple[str, ...]
+    pending: bool = False
+
+
+SlurmAction = Submit | StartStep | CancelJob | ReleaseJob | CancelStep | Look
+
+
+def step_name(step: Step) -> str:
+    """The name of a step in Slurm: that of its first attempt, which no other step has."""
+    return step.seats[0].task_id

@@ -1,0 +1,109 @@
+"""The jobs of a run on Slurm, and who sits where in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from ...config.job import Job, Task
+from .actions import Seat, Step, step_name
+
+
+class Phase(IntEnum):
+    SUBMITTING = 1
+    PENDING = 2
+    RUNNING = 3
+
+
+@dataclass(slots=True, eq=False)
+class Sitting:
+    """An attempt at a task that has not ended, as far as we know."""
+
+    seat: Seat
+    step: str  # its name
+    group: int
+    node: str = ""  # as far as we know
+    is_placed: bool = False  # does the lifecycle know of its place?
+    is_heard: bool = False  # has its runner registered, and is it in touch?
+    has_registered: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Allocation:
+    """One batch job of ours, or the job that we run in ourselves."""
+
+    key: str
+    steps: tuple[Step, ...] = ()
+    job_id: str = ""
+    phase: Phase = Phase.SUBMITTING
+    is_given: bool = False  # is it the one that we run in?
+    sitting: dict[str, Sitting] = field(default_factory=dict)  # by task id
+    nodes: dict[int, tuple[str, ...]] = field(default_factory=dict)  # by component
+    gave_up: set[str] = field(default_factory=set)  # steps that were told to end
+    limit_at: float | None = None  # when its time limit ends it
+
+    @property
+    def groups(self) -> int:
+        return 1 + max((step.group for step in self.steps), default=0)
+
+    def seat(self, step: Step) -> None:
+        name = step_name(step)
+        for seat in step.seats:
+            self.sitting[seat.task_id] = Sitting(seat, name, step.group, step.node)
+
+    def group_for(self, task: Task) -> int | None:
+        """The component whose tasks have the shape of this one."""
+        for step in self.steps:
+            if shape(step.seats[0].task.job) == shape(task.job):
+                return step.group
+        return None
+
+    def room(self, group: int) -> int:
+        """How many seats of a component are free."""
+        seats = sum(len(step.seats) for step in self.steps if step.group == group)
+        return seats - sum(one.group == group for one in self.sitting.values())
+
+    def of_step(self, name: str) -> list[Sitting]:
+        return [one for one in self.sitting.values() if one.step == name]
+
+    def place_all(self, group: int, nodes: Sequence[str]) -> Sequence[Sitting]:
+        """Guess where the tasks are that have not said it: Slurm fills node after node."""
+        self.nodes[group] = tuple(nodes)
+        here = [one for one in self.sitting.values() if one.group == group]
+        return guess([one for one in here if not one.is_placed], nodes)
+
+    @property
+    def is_quiet(self) -> bool:
+        """Is every task in touch, so that nobody need look at the job?"""
+        return all(one.is_heard for one in self.sitting.values())
+
+
+def guess(sitting: Sequence[Sitting], nodes: Sequence[str]) -> Sequence[Sitting]:
+    """Where each is, until its runner says it."""
+    for number, one in enumerate(sitting):
+        one.node = one.node or (nodes[number * len(nodes) // len(sitting)] if nodes else "")
+        one.is_placed = True
+    return sitting
+
+
+def shape(job: Job) -> tuple[object, ...]:
+    """What decides about the component of a task: tasks that are alike share one."""
+    return (job.needs, job.constraints, job.image)
+
+
+def steps_of(seats: Iterable[Seat], avoid: Sequence[str] = ()) -> tuple[Step, ...]:
+    """One step for all tasks of a shape; those with GPUs have one each.
+
+    A step keeps its GPUs until its last task has ended, so a task that is started again could not
+    have its own back. Processors and memory can be shared with a step that has not ended.
+    """
+    shapes: dict[tuple[object, ...], list[Seat]] = {}
+    for seat in seats:
+        shapes.setdefault(shape(seat.task.job), []).append(seat)
+    steps = []
+    for group, alike in enumerate(shapes.values()):
+        each = bool(alike[0].task.job.gpus)
+        for some in [[seat] for seat in alike] if each else [alike]:
+            steps.append(Step(tuple(some), group, avoid=tuple(avoid)))
+    return tuple(steps)

@@ -1,0 +1,142 @@
+"""What Slurm's commands answer, as values. Nothing here does I/O."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from ...record import Record
+from ...text import shortened
+from .events import Job
+from .hostlist import expand
+
+NODE_FORMAT = "%N|%o|%f"
+JOB_FORMAT = "%i|%T|%N|%S|%e|%k|%r"
+QUEUE_FORMAT = "%i|%Q|%P"
+STEP_FORMAT = "%i|%j"
+MARK = "tfmesos"  # begins the comment of our jobs; what steps ended with follows
+
+_AWAY = re.compile(
+    r"Unable to contact slurm controller|Connection refused|[Ss]ocket timed out|Zero Bytes|"
+    r"Transport endpoint|Connection timed out|slurm_receive_msg|backup controller|"
+    r"No route to host|Resource temporarily unavailable|Slurm temporarily"
+)
+_MUNGE = re.compile(r"[Mm]unge|authentication|credential", re.IGNORECASE)
+_TOO_MUCH = re.compile(
+    r"not available|violates|More processors|Node count|Memory required|emory specification|"
+    r"can ?not be satisfied|Requested nodes are busy|Job size|[Ll]imit"
+)
+_HEAD = re.compile(r"^(?:\S*/)?(sbatch|srun|squeue|sinfo|scontrol|scancel): (error: |fatal: )?")
+
+
+class KnownNode(Record):
+    name: str
+    address: str = ""
+    features: tuple[str, ...] = ()
+
+
+def nodes(text: str) -> tuple[KnownNode, ...]:
+    """What ``sinfo -N`` lists; a node of several partitions stands there once for each."""
+    found = {}
+    for line in text.splitlines():
+        name, address, features = [*line.split("|"), "", ""][:3]
+        listed = tuple(features.split(",")) if features not in ("", "(null)") else ()
+        found[name] = KnownNode(name, address or name, listed)
+    return tuple(found.values())
+
+
+def jobs(text: str, wall: float, places: Mapping[str, int]) -> tuple[Job, ...]:
+    """What squeue lists in the form JOB_FORMAT; *wall* is the time now."""
+    return tuple(_job(line, wall, places) for line in text.splitlines() if line.count("|") >= 6)
+
+
+def _job(line: str, wall: float, places: Mapping[str, int]) -> Job:
+    number, state, hosts, start, end, comment, reason = line.split("|", 6)
+    job_id, _, group = number.partition("+")
+    return Job(
+        job_id,
+        int(group or 0),
+        state,
+        reason,
+        expand(hosts),
+        _seconds(start, wall),
+        _seconds(end, wall),
+        places.get(number, 0),
+        ended_steps(comment),
+    )
+
+
+def _seconds(time: str, wall: float) -> float | None:
+    return float(time) - wall if time.isdigit() else None
+
+
+def places(text: str) -> dict[str, int]:
+    """The place of each waiting job among those of its partition, by priority."""
+    rows = [line.split("|") for line in text.splitlines() if line.count("|") == 2]
+    rows = [row for row in rows if row[1].isdigit()]
+    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
+    for number, _, partition in sorted(rows, key=lambda row: -int(row[1])):
+        counts[partition] = found[number] = counts.get(partition, 0) + 1
+    return found
+
+
+def ended_steps(comment: str) -> tuple[tuple[str, int, str], ...]:
+    """What the script has noted of steps that ended badly: name, code and last words."""
+    if not comment.startswith(MARK):
+        return ()
+    notes = [note.split(" ", 2) for note in comment.split(";")[1:]]
+    return tuple(
+        (name, int(code), " ".join(words).strip())
+        for name, code, *words in (note for note in notes if len(note) > 1)
+        if code.isdigit()
+    )
+
+
+def step_id(text: str, name: str) -> str:
+    """The id of the step of this name, in what ``squeue --steps`` lists."""
+    rows = (line.split("|", 1) for line in text.splitlines() if "|" in line)
+    return next((number for number, called in rows if called == name), "")
+
+
+def fields(text: str) -> dict[str, str]:
+    """The fields of ``scontrol --oneliner show job``."""
+    return dict(word.split("=", 1) for word in text.split() if "=" in word)
+
+
+# Complaints
+
+
+def is_away(error: str) -> bool:
+    """Does the controller not answer? It may in a moment."""
+    return bool(_AWAY.search(error))
+
+
+def is_unknown_job(error: str) -> bool:
+    return "Invalid job id specified" in error
+
+
+def is_too_much(error: str) -> bool:
+    """Does Slurm refuse the size of a job, and not the words in which it was asked for?"""
+    return bool(_TOO_MUCH.search(error))
+
+
+def complaint(error: str) -> str:
+    """The last line of an error, without the name of the command."""
+    lines = [line for line in error.splitlines() if line.strip()]
+    lines = [line for line in lines if 'Try "' not in line] or lines
+    last = lines[-1] if lines else "it says nothing"
+    text = _HEAD.sub("", last).removeprefix("Batch job submission failed: ")
+    if _MUNGE.search(error):
+        return f"munge refuses: {shortened(text)}"
+    return shortened(text)
+
+
+def first_line(text: str) -> str:
+    return shortened(text.partition("\n")[0])
+
+
+def job_number(out: str) -> str:
+    """What ``sbatch --parsable`` prints: the number, and perhaps the cluster behind it."""
+    number = out.strip().partition(";")[0]
+    return number if number.isdigit() else ""

@@ -1,0 +1,76 @@
+"""Slurm's commands: they are run one at a time each, with a bound, and not by a shell."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+
+from ...errors import EngineError
+from ...record import Record
+
+COMMANDS = ("sbatch", "squeue", "scontrol", "scancel", "srun", "sinfo")
+TIMEOUT = 30.0  # seconds for one command
+_KEPT = ("PATH", "HOME", "USER", "LOGNAME", "LD_LIBRARY_PATH", "KRB5CCNAME")
+_OF_SLURM = ("SLURM_CONF", "SLURM_JWT", "SLURM_CLUSTERS", "SLURM_WORKING_CLUSTER", "SBATCH_")
+
+
+class Answer(Record):
+    code: int
+    out: str
+    err: str
+
+
+class Commands:
+    """Raises EngineError if there are none on this host."""
+
+    def __init__(self) -> None:
+        self._paths = {name: _found(name) for name in COMMANDS}
+        # Nothing else of our environment: sbatch gives the job what it is given.
+        self._environment = {
+            name: value
+            for name, value in os.environ.items()
+            if name in _KEPT or name.startswith(_OF_SLURM)
+        } | {"SLURM_TIME_FORMAT": "%s", "LC_ALL": "C"}
+
+    async def run(
+        self, name: str, *arguments: str, given: str = "", within: float = TIMEOUT
+    ) -> Answer:
+        """*given* is its standard input. A command that takes longer has not answered."""
+        process = await self.start(name, arguments)
+        try:
+            async with asyncio.timeout(within):
+                out, err = await process.communicate(given.encode())
+        except TimeoutError:
+            return Answer(1, "", f"{name}: error: Socket timed out after {within:g} s")
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        return Answer(process.returncode or 0, _text(out), _text(err))
+
+    async def start(self, name: str, arguments: Sequence[str]) -> asyncio.subprocess.Process:
+        return await asyncio.create_subprocess_exec(
+            self._paths[name],
+            *arguments,
+            env=self._environment,
+            cwd="/",
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,  # a Ctrl-C is not for it
+        )
+
+
+def _found(name: str) -> str:
+    path = shutil.which(name)
+    if path is None:
+        problem = f"there is no Slurm here: no {name} on the PATH"
+        raise EngineError(f"{problem}; run tfmesos where sbatch works, as on a login node")
+    return path
+
+
+def _text(data: bytes) -> str:
+    return data.decode(errors="replace")

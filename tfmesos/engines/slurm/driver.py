@@ -1,0 +1,293 @@
+"""Does on Slurm what the decider wants done, by its commands."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
+from typing import Any
+
+from ...config.job import Job
+from ...config.launch import LaunchConfig
+from ...config.secret import Secret
+from ...core.outcome import Ending
+from ...errors import EngineError, Refused
+from ..api import Context, Emit, Expect
+from . import actions as do
+from . import answers, request
+from . import events as happened
+from .actions import SlurmAction, Step, step_name
+from .answers import KnownNode
+from .commands import TIMEOUT, Answer, Commands
+from .engine import SlurmEngine
+from .node_choice import obstacle
+from .script import script, starter, table
+
+log = logging.getLogger(__name__)
+
+SUBMIT_WITHIN = 60.0  # seconds for a controller that does not answer to take a job
+RETRY_EVERY = 1.0  # seconds
+
+
+class Surroundings:
+    """What the setup has found of Slurm."""
+
+    def __init__(
+        self,
+        commands: Commands,
+        nodes: Sequence[KnownNode],
+        command_of: Callable[[Job], str],
+        allocated: happened.SlurmFound,
+    ) -> None:
+        """*command_of* tells the shell command that becomes the runner of a job's tasks."""
+        self.commands = commands
+        self.nodes = nodes
+        self.command_of = command_of
+        self.allocated = allocated
+
+
+class SlurmDriver:
+    def __init__(
+        self,
+        context: Context,
+        around: Surroundings,
+        engine: SlurmEngine,
+        emit: Emit,
+        expect: Expect,
+    ) -> None:
+        self._config = context.config
+        self._run_id = context.run_id
+        self._say = context.say
+        self._around = around
+        self._commands = around.commands
+        self._engine = engine
+        self._emit = emit
+        self._expect = expect
+        self._work: set[asyncio.Task[None]] = set()
+        self._jobs: dict[str, None] = {}  # ours that may run
+        self._steps: dict[str, asyncio.subprocess.Process] = {}  # that we started, by their names
+        self._last_words: dict[str, str] = {}  # of steps, by their names
+        self._step_of: dict[str, str] = {}  # by task id
+
+    async def run(self) -> None:
+        self._emit(self._around.allocated)
+        await asyncio.Event().wait()
+
+    async def look(self, config: LaunchConfig) -> None:
+        """Slurm itself says what it cannot give, when it is asked for it."""
+
+    def change(self, config: LaunchConfig) -> None:
+        """The next generation begins: what is launched from now on is launched so."""
+        self._config = config
+
+    def carry_out(self, action: SlurmAction) -> None:
+        match action:
+            case do.Submit():
+                self._do(self._submit(action))
+            case do.StartStep():
+                self._do(self._start_step(action))
+            case do.Look(job_ids, pending):
+                self._do(self._look(job_ids, pending))
+            case do.CancelJob(job_id, reason):
+                log.debug("cancelling job %s: %s", job_id, reason)
+                self._do(self._cancel(job_id))
+            case do.ReleaseJob(job_id):
+                self._do(self._release(job_id))
+            case do.CancelStep(job_id, name):
+                self._do(self._cancel_step(job_id, name))
+
+    def _do(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._work.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._work.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            trouble = EngineError(f"cannot use Slurm's commands: {error}")
+            self._emit(happened.SlurmGaveUp(trouble))
+
+    # Submitting
+
+    async def _submit(self, submit: do.Submit) -> None:
+        for step in submit.steps:
+            if reason := obstacle(step.seats[0].task.job, self._around.nodes):
+                return self._emit(happened.NotSubmitted(submit.key, reason))
+        config, groups = self._config, 1 + max(step.group for step in submit.steps)
+        told = self._told(submit.steps)
+        text = script(
+            submit.steps,
+            {step_name(s): request.step_arguments(s, groups, config) for s in submit.steps},
+            {step_name(s): self._command(s) for s in submit.steps},
+            told,
+            request.comment(self._run_id, submit.key),
+        )
+        nodes = self._around.nodes
+        words = request.submission(config, self._run_id, submit.key, submit.steps, nodes)
+        answer = await self._submitted(words, text, request.comment(self._run_id, submit.key))
+        if number := answers.job_number(answer.out):
+            self._jobs[number] = None
+            self._emit(happened.Submitted(submit.key, number))
+        else:
+            self._refused(submit.key, answer.err)
+
+    async def _submitted(self, words: Sequence[str], text: str, mark: str) -> Answer:
+        """A controller that does not answer may have taken the job all the same."""
+        end = time.monotonic() + SUBMIT_WITHIN
+        while True:
+            answer = await self._commands.run("sbatch", *words, given=text)
+            if not answer.code or not answers.is_away(answer.err) or time.monotonic() > end:
+                return answer
+            self._emit(happened.SlurmSought(f"Slurm: {answers.complaint(answer.err)}"))
+            await asyncio.sleep(RETRY_EVERY)
+            if number := await self._job_with(mark):
+                return Answer(0, number, "")
+
+    async def _job_with(self, mark: str) -> str:
+        answer = await self._commands.run("squeue", "--noheader", "--me", "--format=%i|%k")
+        found = (line.split("|", 1) for line in answer.out.splitlines() if "|" in line)
+        return next((number for number, text in found if text == mark), "").partition("+")[0]
+
+    def _refused(self, key: str, error: str) -> None:
+        text = f"Slurm refuses the job: {answers.complaint(error)}"
+        if answers.is_too_much(error):
+            return self._emit(happened.NotSubmitted(key, text))
+        is_away = answers.is_away(error) or "unge" in error
+        self._emit(happened.SlurmGaveUp(EngineError(text) if is_away else Refused(text)))
+
+    def _told(self, steps: Sequence[Step]) -> dict[str, tuple[str, Secret]]:
+        told = {}
+        for step in steps:
+            for seat in step.seats:
+                self._step_of[seat.task_id] = step_name(step)
+                told[seat.task_id] = self._expect(seat.task_id, seat.task, seat.port)
+        return told
+
+    def _command(self, step: Step) -> str:
+        return self._around.command_of(step.seats[0].task.job)
+
+    # Steps in a job that runs
+
+    async def _start_step(self, start: do.StartStep) -> None:
+        step, name = start.step, step_name(start.step)
+        told = self._told([step])
+        given = bool(self._config.slurm.allocation)
+        job = (start.job_id, step, start.groups, self._config)
+        words = request.later_step_arguments(*job, is_given=given)
+        process = await self._commands.start(
+            "srun", [*words, "sh", "-c", starter(self._command(step))]
+        )
+        self._steps[name] = process
+        try:
+            _, err = await process.communicate(table(step, told).encode())
+        finally:
+            del self._steps[name]
+        text = self._last_words[name] = _last_words(err.decode(errors="replace"))
+        self._emit(happened.StepEnded(start.job_id, name, process.returncode or 0, text))
+
+    async def _cancel_step(self, job_id: str, name: str) -> None:
+        if not job_id:
+            return
+        words = ("--noheader", "--steps", f"--jobs={job_id}", f"--format={answers.STEP_FORMAT}")
+        listed = await self._commands.run("squeue", *words)
+        if found := answers.step_id(listed.out, name):
+            await self._commands.run("scancel", found)
+        elif process := self._steps.get(name):  # it waits for room
+            process.terminate()
+
+    # Looking
+
+    async def _look(self, job_ids: Sequence[str], pending: bool) -> None:
+        listed = [await self._listed(job_id) for job_id in job_ids]
+        away = [answer.err for answer in listed if answer.code and answers.is_away(answer.err)]
+        if away:
+            return self._emit(happened.JobsUnseen(f"Slurm: {answers.complaint(away[0])}"))
+        places = answers.places((await self._queue()).out) if pending else {}
+        found = answers.jobs("\n".join(one.out for one in listed), time.time(), places)
+        for job in found:
+            for name, _, text in job.ended_steps:
+                self._last_words[name] = text
+        known = {job.job_id for job in found}
+        self._emit(happened.JobsSeen(found, tuple(one for one in job_ids if one not in known)))
+
+    async def _listed(self, job_id: str) -> Answer:
+        words = ("--noheader", "--all", "--states=all", f"--jobs={job_id}")
+        return await self._commands.run("squeue", *words, f"--format={answers.JOB_FORMAT}")
+
+    async def _queue(self) -> Answer:
+        words = ("--noheader", "--states=PENDING", f"--format={answers.QUEUE_FORMAT}")
+        return await self._commands.run("squeue", *words)
+
+    # Leaving
+
+    async def explain(self, ending: Ending) -> Ending:
+        """*ending* with the last words of its step, if its runner reported nothing."""
+        words = self._last_words.get(self._step_of.get(ending.task_id, ""), "")
+        if not words or ending.is_reported:
+            return ending
+        return ending.replace(tail=(words,))
+
+    async def read(self, task_id: str, file: str) -> str:
+        """Tasks leave nothing behind on their nodes."""
+        return ""
+
+    async def leave(self, within: float) -> None:
+        """Let the jobs end whose tasks have all ended, and cancel the others."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + within
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                submitting = [task for task in self._work if not task.done()]
+                waited = [task for task in submitting if not self._steps]
+                await asyncio.gather(*waited, return_exceptions=True)
+        await self._end_steps(max(end - loop.time(), 1.0))
+        for job_id in list(self._jobs):
+            await self._leave_job(job_id, end)
+        for task in list(self._work):
+            task.cancel()
+
+    async def _leave_job(self, job_id: str, end: float) -> None:
+        is_over = self._engine.is_over(job_id)
+        clock = asyncio.get_running_loop().time
+        while (left := end - clock()) > 0:
+            tell = self._tell_to_end if is_over else self._told_cancel
+            answer = await tell(job_id, max(left, RETRY_EVERY))
+            if not answer.code or not answers.is_away(answer.err):
+                return
+            await asyncio.sleep(RETRY_EVERY / 4)
+        text = f"Slurm does not answer: job {job_id} may still be there (scancel {job_id})"
+        self._say(text, "warning")
+
+    async def _end_steps(self, within: float) -> None:
+        """Those that we started in a job that is not ours."""
+        if not self._config.slurm.allocation:
+            return
+        for process in self._steps.values():
+            with suppress(ProcessLookupError):
+                process.send_signal(signal.SIGTERM)
+        working = [task for task in self._work if not task.done()]
+        if working:
+            await asyncio.wait(working, timeout=within)
+
+    async def _cancel(self, job_id: str) -> None:
+        await self._told_cancel(job_id)
+
+    async def _release(self, job_id: str) -> None:
+        await self._tell_to_end(job_id)
+
+    async def _told_cancel(self, job_id: str, within: float = TIMEOUT) -> Answer:
+        return await self._commands.run("scancel", job_id, within=within)
+
+    async def _tell_to_end(self, job_id: str, within: float = TIMEOUT) -> Answer:
+        """Its script ends then, with the code of its steps."""
+        words = ("--batch", "--signal=USR1", job_id)
+        return await self._commands.run("scancel", *words, within=within)
+
+
+def _last_words(error: str) -> str:
+    lines = [line for line in error.splitlines() if line.strip()]
+    own = [line for line in lines if not line.startswith("srun: ")] or lines
+    return own[-1][:300] if own else ""

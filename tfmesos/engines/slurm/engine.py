@@ -1,0 +1,376 @@
+"""Where the tasks of a run go on Slurm: all into one batch job, which starts when all fit.
+
+Slurm is asked about a job only while that job waits, or while a task of it is not in touch with
+the launcher: the links tell all else, and sooner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from ...core import events as tell
+from ...core.actions import Kill, Place, Request, Say, StopPlacing, Wanted
+from ...core.events import Event, Ticked
+from ...errors import EVICTED
+from ...text import count
+from . import actions as do
+from . import events as happened
+from .actions import Seat, SlurmAction, Step, step_name
+from .allocation import Allocation, Phase, Sitting, guess, steps_of
+from .events import Job, SlurmEvent
+from .job_states import (
+    BACK_IN_QUEUE,
+    COMPLETING,
+    GONE,
+    RUNNING,
+    WAITING,
+    JobEnd,
+    end_of,
+    never,
+    why_waiting,
+)
+
+LOOK_EVERY = 2.0  # seconds between two questions to the controller
+KILLED = 137
+
+Output = SlurmAction | Event | Say
+
+
+class SlurmEngine:
+    hears: tuple[type[Event], ...] = (
+        tell.TaskRegistered,
+        tell.TaskExited,
+        tell.RunnerOutOfTouch,
+        tell.RunnerBack,
+        tell.RunnerLost,
+    )
+
+    def __init__(self, jitter: Callable[[], float] = lambda: 0.5, allocation: str = "") -> None:
+        """*allocation* is the job whose nodes are to be used; without one, jobs are submitted."""
+        self._given = allocation
+        self._is_found = False
+        self._cpus = 0  # of the given allocation
+        self._allocations: list[Allocation] = []
+        self._submitted = 0
+        self._is_looking = False
+        self._look_at: float | None = None
+
+    @property
+    def deadline(self) -> float | None:
+        return self._look_at
+
+    def is_over(self, job_id: str) -> bool:
+        """Has every task of this job ended, as far as we know?"""
+        found = [one for one in self._allocations if one.job_id == job_id]
+        return all(not one.sitting for one in found)
+
+    def handle(self, event: SlurmEvent | Request | Event | Ticked, now: float) -> Sequence[Output]:
+        match event:
+            case happened.SlurmFound():
+                return self._found(event)
+            case happened.SlurmSought(text):
+                return [tell.EngineTrouble(text)]
+            case happened.SlurmGaveUp(error):
+                return [tell.EngineGaveUp(error)]
+            case Place():
+                return self._place(event, now) if self._is_found else []
+            case StopPlacing():
+                return self._stop_placing()
+            case Kill(task_id):
+                return self._kill(task_id)
+            case happened.Submitted(key, job_id):
+                return self._was_submitted(key, job_id, now)
+            case happened.NotSubmitted(key, reason):
+                self._allocations = [one for one in self._allocations if one.key != key]
+                return [tell.Impossible(reason)]
+            case happened.JobsSeen():
+                return self._seen(event, now)
+            case happened.JobsUnseen(text):
+                return self._unseen(text, now)
+            case happened.StepEnded():
+                return self._step_ended(event, now)
+            case Ticked():
+                is_due = self._look_at is not None and now >= self._look_at
+                return self._look() if is_due else []
+            case tell.Event():
+                return self._heard(event, now)
+        return []
+
+    def _found(self, event: happened.SlurmFound) -> list[Output]:
+        self._is_found = True
+        if self._given and not self._allocations:
+            given = Allocation("given", (), self._given, Phase.RUNNING, is_given=True)
+            given.nodes[0] = event.nodes
+            self._cpus = event.cpus
+            self._allocations.append(given)
+        return [tell.EngineReady()]
+
+    # Places
+
+    def _place(self, place: Place, now: float) -> list[Output]:
+        todo = self._drop_unwanted({wanted.task_id for wanted in place.tasks})
+        sitting = {task_id for one in self._allocations for task_id in one.sitting}
+        fresh = [wanted for wanted in place.tasks if wanted.task_id not in sitting]
+        avoid = tuple(sorted(node for node, until in place.avoid.items() if until > now))
+        if not fresh:
+            return todo
+        if self._given:
+            return [*todo, *self._place_inside(fresh)]
+        rest = []
+        for wanted in fresh:
+            step = self._seat_in_running(wanted, avoid)
+            todo += step
+            rest += [] if step else [wanted]
+        return [*todo, *self._submit(rest, avoid), *self._release_empty()]
+
+    def _place_inside(self, fresh: Sequence[Wanted]) -> list[Output]:
+        """In the allocation that we run in."""
+        (given,) = self._allocations
+        needed = sum(_cpus(wanted) for wanted in fresh)
+        used = sum(_cpus(one.seat) for one in given.sitting.values())
+        if self._cpus and needed + used > self._cpus:
+            has = f"job {self._given}, in which tfmesos runs, has {self._cpus}"
+            return [tell.Impossible(f"the tasks need {count(needed + used, 'CPU')}, Slurm {has}")]
+        todo: list[Output] = []
+        for step in steps_of(map(_seat, fresh)):
+            todo += self._start(given, step.replace(group=0))
+        return todo
+
+    def _seat_in_running(self, wanted: Wanted, avoid: Sequence[str]) -> list[Output]:
+        """A step of its own in a job that runs and has room for it; nothing if there is none."""
+        for one in self._allocations:
+            group = one.group_for(wanted.task) if one.phase is Phase.RUNNING else None
+            if group is None or one.room(group) < 1:
+                continue
+            nodes = [node for node in one.nodes.get(group, ()) if node not in avoid]
+            near = wanted.near.node if wanted.near else ""
+            if near in nodes or nodes:
+                node = near if near in nodes else (nodes[0] if avoid else "")
+                return self._start(one, Step((_seat(wanted),), group, node))
+        return []
+
+    def _start(self, one: Allocation, step: Step) -> list[Output]:
+        one.seat(step)
+        nodes = one.nodes.get(step.group, ())
+        placed = _placed(guess(one.of_step(step_name(step)), nodes))
+        return [placed, do.StartStep(one.job_id, step, one.groups)]
+
+    def _submit(self, wanted: Sequence[Wanted], avoid: Sequence[str]) -> list[Output]:
+        if not wanted:
+            return []
+        self._submitted += 1
+        steps = steps_of(map(_seat, wanted), avoid)
+        one = Allocation(str(self._submitted), steps)
+        for step in steps:
+            one.seat(step)
+        self._allocations.append(one)
+        return [tell.Waiting(0, "the job is being submitted"), do.Submit(one.key, steps)]
+
+    def _drop_unwanted(self, wanted: set[str]) -> list[Output]:
+        """A job that waits for a task that nobody waits for any more has to be made anew."""
+        todo: list[Output] = []
+        for one in [one for one in self._allocations if one.phase < Phase.RUNNING]:
+            if not wanted.issuperset(one.sitting):
+                todo += self._drop(one, "its tasks are placed anew")
+        return todo
+
+    def _stop_placing(self) -> list[Output]:
+        todo: list[Output] = []
+        for one in [one for one in self._allocations if one.phase < Phase.RUNNING]:
+            todo += self._drop(one, "the run needs no more places")
+        return todo
+
+    def _drop(self, one: Allocation, reason: str) -> list[Output]:
+        """A job that has no number yet is cancelled when it has one."""
+        self._allocations.remove(one)
+        return [do.CancelJob(one.job_id, reason)] if one.job_id else []
+
+    def _release_empty(self) -> list[Output]:
+        empty = [one for one in self._allocations if one.phase is Phase.RUNNING]
+        empty = [one for one in empty if not one.sitting and not one.is_given]
+        self._allocations = [one for one in self._allocations if one not in empty]
+        return [do.ReleaseJob(one.job_id) for one in empty]
+
+    def _was_submitted(self, key: str, job_id: str, now: float) -> list[Output]:
+        for one in self._allocations:
+            if one.key == key:
+                one.job_id = job_id
+                one.phase = Phase.PENDING
+                self._look_later(now)
+                return [tell.Waiting(0, f"Slurm job {job_id} was submitted")]
+        return [do.CancelJob(job_id, "it was wanted no longer when it was submitted")]
+
+    # Looking
+
+    def _look_later(self, now: float, within: float = LOOK_EVERY) -> None:
+        """Unless nobody needs to."""
+        needed = any(_is_to_look_at(one) for one in self._allocations)
+        at = now + within
+        if not needed or self._is_looking:
+            self._look_at = None
+        elif self._look_at is None or at < self._look_at:
+            self._look_at = at
+
+    def _look(self) -> list[Output]:
+        self._look_at = None
+        ids = tuple(one.job_id for one in self._allocations if _is_to_look_at(one))
+        if not ids:
+            return []
+        self._is_looking = True
+        return [do.Look(ids, any(one.phase is Phase.PENDING for one in self._allocations))]
+
+    def _unseen(self, text: str, now: float) -> list[Output]:
+        self._is_looking = False
+        self._look_later(now)
+        is_waiting = any(one.phase is Phase.PENDING for one in self._allocations)
+        return [tell.Waiting(0, f"{text}; asking again")] if is_waiting else []
+
+    def _seen(self, seen: happened.JobsSeen, now: float) -> list[Output]:
+        self._is_looking = False
+        todo: list[Output] = []
+        for one in list(self._allocations):
+            jobs = [job for job in seen.jobs if job.job_id == one.job_id]
+            if jobs:
+                todo += self._take(one, jobs, now)
+            elif one.job_id in seen.gone:
+                todo += self._end(one, GONE)
+        self._look_later(now)
+        return todo
+
+    def _take(self, one: Allocation, jobs: Sequence[Job], now: float) -> list[Output]:
+        """What squeue says of a job; a heterogeneous one has a line for each component."""
+        todo: list[Output] = []
+        states = {job.state for job in jobs}
+        if states <= {*RUNNING}:
+            todo += self._runs(one, jobs, now)
+        for job in jobs:
+            for name, code, text in job.ended_steps:
+                todo += self._step_ended(happened.StepEnded(job.job_id, name, code, text), now)
+        if states <= {*RUNNING}:
+            return todo
+        if states & {*WAITING}:
+            return [*todo, *self._waits(one, [job for job in jobs if job.state in WAITING])]
+        if end := next(filter(None, map(end_of, jobs)), None):
+            return [*todo, *self._end(one, end)]
+        if COMPLETING in states:
+            return todo  # the reason follows
+        state = sorted(states)[0]
+        return [*todo, *self._end(one, JobEnd(f"ended with its Slurm job ({state})", False, 1))]
+
+    def _runs(self, one: Allocation, jobs: Sequence[Job], now: float) -> list[Output]:
+        one.phase = Phase.RUNNING
+        unplaced: list[Sitting] = []
+        for job in jobs:
+            unplaced += one.place_all(job.group, job.nodes)
+        ends = [job.ends_in for job in jobs if job.ends_in is not None]
+        one.limit_at = now + min(ends) if ends else float("inf")
+        return [_placed(unplaced)] if unplaced else []
+
+    def _waits(self, one: Allocation, jobs: Sequence[Job]) -> list[Output]:
+        if one.phase is Phase.RUNNING:
+            # What runs in it again has secrets that are used up.
+            return [
+                do.CancelJob(one.job_id, "it is back in the queue"),
+                *self._end(one, BACK_IN_QUEUE),
+            ]
+        for job in jobs:
+            if reason := never(job):
+                return [tell.Impossible(f"Slurm job {job.job_id}: {reason}")]
+        told = next((job for job in jobs if job.reason != "None"), jobs[0])
+        return [tell.Waiting(0, why_waiting(told))]
+
+    # Ends
+
+    def _end(self, one: Allocation, end: JobEnd) -> list[Output]:
+        """Of a job, and of all tasks in it."""
+        self._allocations.remove(one)
+        todo: list[Output] = []
+        unplaced = [sitting for sitting in one.sitting.values() if not sitting.is_placed]
+        if unplaced:
+            todo.append(_placed(guess(unplaced, ())))
+        for task_id in one.sitting:
+            if end.reason.startswith(EVICTED):
+                todo.append(tell.NodeDrained(task_id, end.reason, end.is_lost))
+            todo.append(tell.TaskEnded(task_id, end.code, end.reason, is_lost=end.is_lost))
+        return todo
+
+    def _step_ended(self, ended: happened.StepEnded, now: float) -> list[Output]:
+        """Its tasks have ended with it: those that reported that are not there any more."""
+        todo: list[Output] = []
+        for one in self._allocations:
+            left = one.of_step(ended.name) if one.job_id == ended.job_id else []
+            unplaced = [sitting for sitting in left if not sitting.is_placed]
+            todo += [_placed(guess(unplaced, one.nodes.get(0, ())))] if unplaced else []
+            for sitting in left:
+                if ended.code == 0 and sitting.has_registered:
+                    continue  # its report is on its way
+                del one.sitting[sitting.seat.task_id]
+                code = ended.code or 1
+                reason = f"exited with {code}"
+                todo.append(tell.TaskEnded(sitting.seat.task_id, code, reason))
+        self._look_later(now)
+        return todo
+
+    def _kill(self, task_id: str) -> list[Output]:
+        """Slurm can end a step, not one task of it; a runner alone ends when nobody answers."""
+        for one in self._allocations:
+            if sitting := one.sitting.pop(task_id, None):
+                killed = tell.TaskEnded(task_id, KILLED, "was killed", was_killed=True)
+                if one.of_step(sitting.step):
+                    return [killed]
+                return [do.CancelStep(one.job_id, sitting.step), killed]
+        return []
+
+    # What runners report
+
+    def _heard(self, event: Event, now: float) -> list[Output]:
+        task_id = getattr(event, "task_id", "")
+        found = [one for one in self._allocations if task_id in one.sitting]
+        if not found:
+            return []
+        (one,) = found
+        sitting = one.sitting[task_id]
+        match event:
+            case tell.TaskRegistered(node=node):
+                return self._registered(one, sitting, node, now)
+            case tell.TaskExited(reason=reason) if not reason.startswith(EVICTED):
+                del one.sitting[task_id]
+            case tell.RunnerBack():
+                sitting.is_heard = True
+            case _:  # it was ended by its node, or is out of touch: Slurm may know why
+                sitting.is_heard = False
+                self._look_later(now, 0.0)
+        return []
+
+    def _registered(self, one: Allocation, sitting: Sitting, node: str, now: float) -> list[Output]:
+        """It says where it is: Slurm has told its job's nodes at most."""
+        is_news = not sitting.is_placed or (node and node != sitting.node)
+        one.phase = Phase.RUNNING
+        sitting.node = node or sitting.node
+        sitting.is_placed = sitting.is_heard = sitting.has_registered = True
+        known = one.nodes.get(sitting.group, ())
+        if sitting.node and sitting.node not in known:
+            one.nodes[sitting.group] = (*known, sitting.node)
+        self._look_later(now)
+        return [_placed([sitting])] if is_news else []
+
+
+def _is_to_look_at(one: Allocation) -> bool:
+    """A job that runs is looked at once for its time limit, and when a task is out of touch."""
+    if one.phase is not Phase.RUNNING:
+        return one.phase is Phase.PENDING
+    return bool(one.sitting) and (one.limit_at is None or not one.is_quiet)
+
+
+def _seat(wanted: Wanted) -> Seat:
+    return Seat(wanted.task_id, wanted.task, wanted.near.port if wanted.near else None)
+
+
+def _cpus(one: Wanted | Seat) -> int:
+    return -int(-one.task.job.cpus // 1)
+
+
+def _placed(sitting: Iterable[Sitting]) -> tell.TasksPlaced:
+    return tell.TasksPlaced(
+        tuple(tell.Placed(one.seat.task_id, one.node, one.node or "its node") for one in sitting)
+    )

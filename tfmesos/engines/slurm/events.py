@@ -1,0 +1,75 @@
+"""What can happen on Slurm (past tense), told by the driver to the decider."""
+
+from __future__ import annotations
+
+from ...errors import TFMesosError
+from ...record import Record
+
+
+class SlurmEvent(Record):
+    """Goes to the decider of this engine, and to no other."""
+
+
+class SlurmFound(SlurmEvent):
+    """Its commands answer; *cpus* and *nodes* are those of the allocation that we run in."""
+
+    nodes: tuple[str, ...] = ()
+    cpus: int = 0
+
+
+class SlurmSought(SlurmEvent):
+    """Its controller does not answer yet."""
+
+    text: str
+
+
+class SlurmGaveUp(SlurmEvent):
+    error: TFMesosError
+
+
+class Submitted(SlurmEvent):
+    key: str
+    job_id: str
+
+
+class NotSubmitted(SlurmEvent):
+    """Slurm refused the job: there never will be places for its tasks."""
+
+    key: str
+    reason: str
+
+
+class Job(Record):
+    """A batch job, or a component of one, as squeue tells of it."""
+
+    job_id: str
+    group: int
+    state: str
+    reason: str
+    nodes: tuple[str, ...] = ()
+    starts_in: float | None = None  # seconds, as Slurm expects
+    ends_in: float | None = None  # seconds, by its time limit
+    place: int = 0  # among the jobs that wait in its partition; 0: unknown
+    ended_steps: tuple[tuple[str, int, str], ...] = ()  # name, code and last words
+
+
+class JobsSeen(SlurmEvent):
+    """What squeue says; *gone* are those that Slurm does not know any more."""
+
+    jobs: tuple[Job, ...]
+    gone: tuple[str, ...] = ()
+
+
+class JobsUnseen(SlurmEvent):
+    """The controller did not answer."""
+
+    text: str
+
+
+class StepEnded(SlurmEvent):
+    """An srun of ours has ended, and all tasks of its step with it."""
+
+    job_id: str
+    name: str
+    code: int
+    text: str = ""  # its last words

@@ -1,0 +1,106 @@
+"""Why jobs of Slurm wait and end, in words, and what an end means for the tasks."""
+
+from __future__ import annotations
+
+from ...errors import EVICTED
+from ...record import Record
+from ...text import duration
+from .events import Job
+
+WAITING = ("PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT")
+RUNNING = ("RUNNING", "SUSPENDED", "STOPPED", "SIGNALING", "STAGE_OUT", "RESIZING")
+COMPLETING = "COMPLETING"
+
+# Reasons of a waiting job that no waiting will change.
+NEVER = {
+    "BadConstraints": "no node has what is asked for",
+    "InvalidAccount": "the account is not valid",
+    "InvalidQOS": "the QOS is not valid",
+    "PartitionNodeLimit": "the partition does not give that many nodes to one job",
+    "PartitionTimeLimit": "the time limit is above that of the partition",
+    "DependencyNeverSatisfied": "what it depends on can never happen",
+    "AccountNotAllowed": "the account may not use this partition",
+    "QOSNotAllowed": "the QOS may not be used in this partition",
+    "PartitionConfig": "no node of the partition has what a task asks for",
+}
+PASSING = {
+    "None": "Slurm has not looked at it yet",
+    "Resources": "it is next, and waits for nodes that others use",
+    "Priority": "jobs with a higher priority come first",
+    "JobHeldUser": "it is held: scontrol release {job} lets it go",
+    "JobHeldAdmin": "an operator holds it",
+    "BeginTime": "its begin time has not come",
+    "Dependency": "another job has to end first",
+    "Licenses": "it waits for a license",
+    "Reservation": "it waits for its reservation",
+    "ReqNodeNotAvail": "a node that it needs is down, drained or reserved",
+    "PartitionDown": "the partition is down",
+    "PartitionInactive": "the partition is inactive",
+    "NodeDown": "a node that it needs is down",
+    "Prolog": "the prolog of its nodes runs",
+}
+_UNKNOWN_START = 360 * 24 * 3600.0  # seconds: Slurm says a year if it does not know
+_LIMIT_PREFIXES = ("QOS", "Assoc", "Max")
+
+
+class JobEnd(Record):
+    """How a job ended: the rest of a sentence about each of its tasks."""
+
+    reason: str
+    is_lost: bool  # is it worth another attempt, whatever the tasks did?
+    code: int = 143
+
+
+_ENDS = {
+    "NODE_FAIL": JobEnd(f"{EVICTED}: a node of its Slurm job failed", True),
+    "BOOT_FAIL": JobEnd("was not started: its node did not boot", True, 1),
+    "TIMEOUT": JobEnd(f"{EVICTED}: its Slurm job reached its time limit", True),
+    "DEADLINE": JobEnd(f"{EVICTED}: its Slurm job reached its deadline", False),
+    "PREEMPTED": JobEnd(f"{EVICTED}: its Slurm job was preempted", True),
+    "CANCELLED": JobEnd(f"{EVICTED}: its Slurm job was cancelled", False),
+    "OUT_OF_MEMORY": JobEnd("ran out of memory: Slurm ended it", False, 137),
+    "REVOKED": JobEnd(f"{EVICTED}: another cluster has its Slurm job", True),
+}
+# What the reason tells of a job that is completing: its state does not say why.
+_BY_REASON = {
+    "TimeLimit": "TIMEOUT",
+    "NodeDown": "NODE_FAIL",
+    "SystemFailure": "NODE_FAIL",
+    "JobLaunchFailure": "BOOT_FAIL",
+    "OutOfMemory": "OUT_OF_MEMORY",
+    "Preempted": "PREEMPTED",
+}
+GONE = JobEnd("is gone: Slurm does not know its job any more", True, 1)
+BACK_IN_QUEUE = JobEnd(f"{EVICTED}: Slurm put its job back into the queue", True)
+
+
+def why_waiting(job: Job) -> str:
+    """What the run waits for, in words."""
+    head = f"Slurm job {job.job_id}"
+    place = f" is number {job.place} in its partition" if job.place else " waits"
+    words = f"{head}{place}: {_reason(job)}"
+    if job.starts_in is not None and 0 < job.starts_in < _UNKNOWN_START:
+        words += f"; expected to start in {duration(job.starts_in)}"
+    return words
+
+
+def _reason(job: Job) -> str:
+    name = job.reason.partition(",")[0].strip("()") or "None"
+    if name in PASSING:
+        words = PASSING[name].format(job=job.job_id)
+        return words if name == "None" else f"{words} ({job.reason})"
+    if name.startswith(_LIMIT_PREFIXES):
+        return f"a limit of your account or QOS is reached ({name})"
+    return name
+
+
+def never(job: Job) -> str:
+    """Why a waiting job can never start; empty if it can."""
+    words = NEVER.get(job.reason.partition(",")[0].strip("()"))
+    return f"{words} (Slurm says {job.reason})" if words else ""
+
+
+def end_of(job: Job) -> JobEnd | None:
+    """Why Slurm ended the job; None if its own tasks did, or it is not known yet."""
+    name = _BY_REASON.get(job.reason) if job.state in (COMPLETING, "FAILED") else job.state
+    return _ENDS.get(name or "")

@@ -1,0 +1,109 @@
+"""The script of a batch job: it starts the steps, notes which ended badly, and ends after them.
+
+Nothing here does I/O. The first secrets of the tasks come to each step by its standard input, from
+here-documents: Slurm shows a script to its owner and to root only, and no argument or environment
+of a process that others see holds them.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+
+from ...config.secret import Secret
+from ...errors import CANNOT_REACH_LAUNCHER, HANDSHAKE_FAILED, LAUNCHER_LOST
+from .actions import Step, step_name
+
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+LINGER = 60  # seconds that a job without steps waits for the launcher to start one more
+_LOOK_EVERY = 2  # seconds
+_TABLE = "TFMESOS_TABLE"
+_NOBODY_THERE = "|".join(
+    str(code) for code in (CANNOT_REACH_LAUNCHER, HANDSHAKE_FAILED, LAUNCHER_LOST)
+)
+
+Told = Mapping[str, tuple[str, Secret]]  # by task id: the settings of its stub, and its secret
+
+_BEGIN = """\
+#!/bin/sh
+PATH={path}; export PATH
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+released=
+trap 'released=1' USR1
+run() {{ # the name of a step, and what starts it
+    name=$1; shift
+    "$@" >/dev/null 2>"$work/$name"
+    code=$?
+    [ "$code" = 0 ] && return
+    words=$(grep -v '^srun: ' "$work/$name" | tail -n 1 | tr ';|' ',/' | cut -c 1-300)
+    [ -n "$words" ] || words=$(tail -n 1 "$work/$name" | tr ';|' ',/' | cut -c 1-300)
+    printf ';%s %s %s' "$name" "$code" "$words" >>"$work/notes"
+    case $code in {nobody_there}) ;; *)
+        scontrol update JobId="$SLURM_JOB_ID" Comment="{comment}$(head -c 4000 "$work/notes")" ;;
+    esac
+    return "$code"
+}}
+"""
+_END = """\
+worst=0
+for pid in $pids; do
+    while :; do
+        wait "$pid"
+        code=$?
+        [ "$code" = 138 ] && kill -0 "$pid" 2>/dev/null || break
+    done
+    [ "$code" -gt "$worst" ] && worst=$code
+    case $code in {nobody_there}) released=1 ;; esac
+done
+empty=0
+while [ -z "$released" ] && [ "$empty" -lt {linger} ]; do
+    sleep {every} & wait $!
+    empty=$((empty + {every}))
+    steps=$(squeue --noheader --steps --jobs="$SLURM_JOB_ID" --format=%i 2>/dev/null) || continue
+    echo "$steps" | grep -q '[.][0-9]' && empty=0
+done
+exit "$worst"
+"""
+
+
+def script(
+    steps: Sequence[Step],
+    arguments: Mapping[str, Sequence[str]],  # of srun, by the name of the step
+    commands: Mapping[str, str],  # of the shell, likewise: what becomes the runner
+    told: Told,
+    comment: str,
+) -> str:
+    begin = _BEGIN.format(path=PATH, nobody_there=_NOBODY_THERE, comment=comment)
+    end = _END.format(nobody_there=_NOBODY_THERE, linger=LINGER, every=_LOOK_EVERY)
+    return begin + "".join(_step(step, arguments, commands, told) for step in steps) + end
+
+
+def _step(
+    step: Step,
+    arguments: Mapping[str, Sequence[str]],
+    commands: Mapping[str, str],
+    told: Told,
+) -> str:
+    name = step_name(step)
+    words = ["run", name, "srun", *arguments[name], "sh", "-c", starter(commands[name])]
+    line = f"{shlex.join(words)} <<'{_TABLE}' &\n{table(step, told)}{_TABLE}\n"
+    return line + 'pids="$pids $!"\n'
+
+
+def table(step: Step, told: Told) -> str:
+    """What the tasks of a step are told: each finds its line by its number."""
+    lines = []
+    for number, seat in enumerate(step.seats):
+        settings, secret = told[seat.task_id]
+        lines.append(f"{number} {secret.reveal()} {settings}\n")
+    return "".join(lines)
+
+
+def starter(command: str) -> str:
+    """The shell command of each task: it takes its line of the table and becomes the runner."""
+    return (
+        'line=$(sed -n "s/^$SLURM_PROCID //p") && [ -n "$line" ] || exit 214; '
+        "TFMESOS_SECRET=${line%% *} TFMESOS_RUNNER=${line#* }; line=; "
+        "export TFMESOS_SECRET TFMESOS_RUNNER; exec </dev/null; " + command
+    )

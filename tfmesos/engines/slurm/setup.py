@@ -1,0 +1,142 @@
+"""What a run on Slurm stands on: its commands, its nodes, and an address that they reach."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+
+from ...config.slurm_settings import partition_of
+from ...errors import EngineError, MasterError, SpecError
+from ...launcher.links import payload
+from ...launcher.links.listener import Listener
+from ...shared.address import join_address
+from ...text import join_names
+from ..api import Context, Emit, EngineStory, Expect
+from ..listening import link_tls, listen_for_all
+from ..own_address import local_address_towards
+from . import answers
+from .answers import KnownNode
+from .commands import Answer, Commands
+from .driver import SlurmDriver, Surroundings
+from .engine import SlurmEngine
+from .events import SlurmFound
+from .hostlist import expand
+from .story import SlurmStory
+
+FIND_WITHIN = 8.0  # seconds for the controller to answer at first
+RETRY_EVERY = 0.5  # seconds
+_ANY_PORT = 6818  # of a node: only its route is asked for
+
+
+class SlurmSetup:
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._config = context.config
+        self._say = context.say
+        self._commands: Commands
+        self._nodes: tuple[KnownNode, ...] = ()
+        self._allocated = SlurmFound()
+        self.scratch: str | None = None
+        self.certificate = ""
+        self.story: EngineStory = SlurmStory()
+
+    @property
+    def remark(self) -> str:
+        allocation = self._config.slurm.allocation
+        return self._config.remark or (f"using Slurm job {allocation}" if allocation else "")
+
+    @property
+    def kept(self) -> str:
+        return ""
+
+    async def open(
+        self, stack: AsyncExitStack, began_at: float, is_hurried: Callable[[], bool]
+    ) -> None:
+        self._commands = Commands()
+        await self._context.unless_stopped(self._find(began_at))
+
+    async def _find(self, began_at: float) -> None:
+        partition = partition_of(self._config.master)
+        named = (f"--partition={partition}",) if partition else ()
+        words = ("--noheader", "--Node", *named, f"--format={answers.NODE_FORMAT}")
+        await self._await_controller(began_at)
+        listed = await self._ask("sinfo", *words)
+        self._nodes = answers.nodes(listed.out)
+        if not self._nodes:
+            await self._refuse_partition(partition)
+        if self._config.images:
+            await self._check_images()
+        if self._config.slurm.allocation:
+            self._allocated = await self._look_around(self._config.slurm.allocation)
+
+    async def _await_controller(self, began_at: float) -> None:
+        """For a while. A ping is answered at once, other commands wait for a lost controller."""
+        clock = asyncio.get_running_loop().time
+        timeout = self._config.start_timeout
+        end = began_at + (FIND_WITHIN if timeout is None else 0.9 * timeout)
+        said = ""
+        while (answer := await self._commands.run("scontrol", "ping")).code:
+            words = answers.first_line(answer.out) or answers.complaint(answer.err)
+            if clock() + RETRY_EVERY > end:
+                raise EngineError(f"Slurm does not answer: {words}")
+            if words != said:
+                self._say(f"no answer from Slurm yet: {words}", "notice")
+            said = words
+            await asyncio.sleep(RETRY_EVERY)
+
+    async def _ask(self, name: str, *arguments: str) -> Answer:
+        answer = await self._commands.run(name, *arguments)
+        if answer.code:
+            raise EngineError(f"Slurm does not answer: {answers.complaint(answer.err)}")
+        return answer
+
+    async def _refuse_partition(self, partition: str) -> None:
+        if not partition:
+            raise EngineError("Slurm has no nodes")
+        known = await self._ask("sinfo", "--noheader", "--format=%R")
+        names = join_names(sorted(set(known.out.split())))
+        problem = f"names no partition of Slurm, {partition!r}: there are {names}"
+        raise SpecError(None, "master", problem)
+
+    async def _check_images(self) -> None:
+        """Only srun can tell whether pyxis, a plugin of it, is installed."""
+        helped = await self._ask("srun", "--help")
+        if "--container-image" not in helped.out + helped.err:
+            problem = "needs the plugin pyxis on Slurm, and srun here has no --container-image"
+            raise SpecError(None, "image", problem)
+
+    async def _look_around(self, job_id: str) -> SlurmFound:
+        """The allocation that we run in."""
+        shown = await self._ask("scontrol", "--oneliner", "show", "job", job_id)
+        known = answers.fields(shown.out.partition("\n")[0])
+        cpus = known.get("NumCPUs", "")
+        return SlurmFound(expand(known.get("NodeList", "")), int(cpus) if cpus.isdigit() else 0)
+
+    async def listen(self, listener: Listener) -> str:
+        config = self._config
+        host, port = config.advertise or (await self._own_host(), 0)
+        tls, self.certificate = link_tls(config, host, self._context.run_id)
+        if config.advertise is None:
+            return join_address(*await listener.listen(host, 0, tls))
+        return await listen_for_all(listener, host, port, tls)
+
+    async def _own_host(self) -> str:
+        """Our address on the way to the first node."""
+        address = self._nodes[0].address
+        find = asyncio.to_thread(local_address_towards, address, _ANY_PORT)
+        try:
+            return await self._context.unless_stopped(find)
+        except MasterError as error:
+            way_out = f"say where the nodes find this host with {self._context.named('advertise')}"
+            raise EngineError(f"{error}; {way_out}") from None
+
+    def driver(self, decider: SlurmEngine, emit: Emit, expect: Expect) -> SlurmDriver:
+        config = self._config
+        around = Surroundings(
+            self._commands,
+            self._nodes,
+            lambda job: payload.command(config.python_of(job)),
+            self._allocated,
+        )
+        return SlurmDriver(self._context, around, decider, emit, expect)
