@@ -77,7 +77,7 @@ class SlurmSetup:
         end = began_at + (FIND_WITHIN if timeout is None else 0.9 * timeout)
         said = ""
         while (answer := await self._commands.run("scontrol", "ping")).code:
-            words = answers.first_line(answer.out) or answers.complaint(answer.err)
+            words = answers.complaint(answer.err) if answer.err else answers.first_line(answer.out)
             if clock() + RETRY_EVERY > end:
                 raise EngineError(f"Slurm does not answer: {words}")
             if words != said:
