@@ -80,7 +80,7 @@ def test_a_job_is_never_requeued_and_writes_nothing():
         ({"slurm_options": "--account=x"}, ("slurm_options", "list")),
         ({"slurm_options": ["--time=5"], "run_timeout": 60}, ("slurm_options", "--time")),
         ({"user": "nobody"}, ("user", "nobody")),
-        ({"role": "ml"}, ("role", "--account")),
+        ({"role": "ml"}, ("role", "account")),
         ({"containerizer_type": "DOCKER"}, ("containerizer_type", "pyxis")),
         ({"master": "slurm://a b"}, ("master", "a b")),
         ({"constraints": ["rack:IS:r1"]}, ("constraints", "rack:IS:r1", "feature")),

@@ -21,6 +21,7 @@ from tfmesos.node.task.workspace import NO_WORKSPACE, SHIP_DIR, TASK_DIR, Worksp
 class Settings:
     def __init__(self):
         self.env = {}
+        self.has_directory = True
 
 
 class Guard:
@@ -42,7 +43,8 @@ def opened(monkeypatch, guard):
     settings = Settings()
     made = Workspace(settings, lambda: guard)
 
-    def opened(sandbox, tmpdir=None, others=()):
+    def opened(sandbox, tmpdir=None, others=(), is_own=True):
+        settings.has_directory = is_own
         monkeypatch.setenv("MESOS_SANDBOX", str(sandbox))
         monkeypatch.delenv("TMPDIR", raising=False)
         if tmpdir is not None:
@@ -69,6 +71,12 @@ def test_else_it_is_a_private_one_under_the_first_directory_that_takes_it(opened
     assert problem is None and Path(path).parent == tmp_path / "good"
     assert os.stat(path).st_mode & 0o777 == 0o700
     assert path in guard.directories and found.remark == {"directory": path}
+
+
+def test_a_directory_that_is_not_the_task_s_own_is_not_used_although_it_can_be(opened, tmp_path):
+    (tmp_path / "good").mkdir()
+    _, problem, path = opened(tmp_path, tmp_path / "good", is_own=False)
+    assert problem is None and Path(path).parent == tmp_path / "good"
 
 
 def test_a_private_one_is_removed_with_all_that_is_in_it(opened, tmp_path):

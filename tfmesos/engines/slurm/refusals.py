@@ -28,7 +28,7 @@ def _wrong(config: LaunchConfig) -> Iterator[tuple[str, str]]:
     if config.force_pull_image:
         yield "force_pull_image", f"{_NO_MEANING}: pyxis keeps no images"
     if config.role != DEFAULTS["role"]:
-        yield "role", f"{_NO_MEANING}: use --slurm-option=--account=NAME"
+        yield "role", f"{_NO_MEANING}: an account is an option of Slurm"
     access = config.access
     for field in ("principal", "ca_file", "cert_file", "key_file"):
         if getattr(access, field):
