@@ -150,6 +150,7 @@ class Endings:
 
     def _take(self, members: list[Member]) -> list[End]:
         ends = [self._unconfirmed.pop(member).end for member in members]
+        ends = [self._explained(end, end) for end in ends]
         return sorted((end for end in ends if end.member.is_live), key=lambda end: end.at)
 
     def forget(self, member: Member) -> None:

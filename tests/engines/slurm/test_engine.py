@@ -6,12 +6,14 @@ import pytest
 
 from tfmesos.config.job import Job
 from tfmesos.core import events as tell
-from tfmesos.core.actions import Kill, Near, Place, StopPlacing, Wanted
+from tfmesos.core.actions import Finish, Kill, Near, Place, StopPlacing, Wanted
 from tfmesos.core.events import Ticked
+from tfmesos.core.lifecycle import Lifecycle
 from tfmesos.engines.slurm import actions as do
 from tfmesos.engines.slurm import events as happened
 from tfmesos.engines.slurm.engine import LOOK_EVERY, SlurmEngine
 from tfmesos.errors import EVICTED
+from tfmesos.launcher.deciders import Deciders
 
 
 def wanted(*jobs, attempt=1, near=None):
@@ -152,6 +154,24 @@ def test_an_end_by_slurm_is_told_of_each_task_with_its_restart_rule(
     ends = of_type(case.seen(a_job(state, reason)), tell.TaskEnded)
     assert [end.task_id for end in ends] == ["worker:0-1", "worker:1-1"]
     assert all(words in end.reason and end.is_lost is is_lost for end in ends)
+
+
+def test_the_first_task_that_ended_is_reported_with_the_reason_of_slurm():
+    tasks = WORKERS.replace(cmd="train").tasks
+    engine, run = SlurmEngine(), Lifecycle(tasks, "run", 0.0)
+    deciders = Deciders(run, engine)
+    first, second = "run-worker-0-1", "run-worker-1-1"
+    for event in (
+        happened.SlurmFound(),
+        happened.Submitted("1", "7"),
+        *(tell.TaskRegistered(one, "h:1", 1, node="n1") for one in (first, second)),
+        *(tell.TaskReady(one) for one in (first, second)),
+        *(tell.TaskExited(one, 143, f"{EVICTED}: it was killed") for one in (second, first)),
+        happened.JobsSeen((a_job("CANCELLED"),)),
+    ):
+        todo = deciders.handle(event, 1.0)
+    (finish,) = of_type(todo, Finish)
+    assert "worker:1" in str(finish.outcome.error) and "cancelled" in str(finish.outcome.error)
 
 
 def test_a_job_that_completes_without_a_reason_is_looked_at_again(case):

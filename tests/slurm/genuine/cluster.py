@@ -40,8 +40,9 @@ def check_machine() -> None:
 class Slurm:
     """Use it as a context; ``environment`` is what Slurm's commands need to find it."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, *, cpus: int = CPUS, memory: int = MEMORY) -> None:
         self.home = home
+        self._size = f"CPUs={cpus} RealMemory={memory}"
         self.conf = home / "slurm.conf"
         self.environment = {"SLURM_CONF": str(self.conf)}
         self._init: subprocess.Popen[str]
@@ -116,6 +117,16 @@ class Slurm:
     def kill(self, daemon: str, number: int = signal.SIGKILL) -> None:
         self._ask("kill", daemon, number)
 
+    def kill_node(self, node: str) -> None:
+        """All that runs there, as if it had lost its power; Slurm learns it from its operator."""
+        self._ask("kill_node", node)
+        self.run("scontrol", "update", f"NodeName={node}", "State=DOWN", "Reason=dead")
+
+    def revive_node(self, node: str) -> None:
+        self.start_slurmd(node)
+        self.run("scontrol", "update", f"NodeName={node}", "State=RESUME")
+        self.wait_for_nodes()
+
     def wait_for_nodes(self, *nodes: str) -> None:
         """Until these, or all, can be given to jobs."""
 
@@ -152,6 +163,9 @@ class Slurm:
 
     def is_idle(self) -> bool:
         return not self.jobs() and not self.processes()
+
+    def wait_until_idle(self) -> None:
+        wait_until("no job and no process is left", self.is_idle)
 
     def clear(self) -> None:
         """End all jobs, whoever they belong to, and have all nodes back."""
@@ -203,7 +217,7 @@ class Slurm:
             "SlurmdParameters=config_overrides",
             "JobRequeue=1",
             "KillWait=5",
-            "SlurmdTimeout=10",
+            "SlurmdTimeout=120",
             "MpiDefault=none",
             "AccountingStorageType=accounting_storage/none",
             "JobAcctGatherType=jobacct_gather/none",
@@ -211,7 +225,7 @@ class Slurm:
             "MessageTimeout=10",
             *(
                 f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} "
-                f"CPUs={CPUS} RealMemory={MEMORY} Gres=gpu:a100:{GPUS} Feature={FEATURES[name]} "
+                f"{self._size} Gres=gpu:a100:{GPUS} Feature={FEATURES[name]} "
                 "State=UNKNOWN"
                 for name, port in zip(NODES, ports[1:], strict=True)
             ),

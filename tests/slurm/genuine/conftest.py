@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.mesos.genuine.cluster import wait_until
 from tests.mesos.genuine.conftest import unavailable
 
 from .cluster import CannotRun, Slurm, check_machine
@@ -32,9 +31,10 @@ def slurm(cluster, monkeypatch):
     """
     for name, value in cluster.environment.items():
         monkeypatch.setenv(name, value)
+    cluster.wait_for_nodes()  # a controller that was restarted has them down at first
     yield cluster
     try:
-        wait_until("no job and no process is left", cluster.is_idle)
+        cluster.wait_until_idle()
     finally:
         if not cluster.is_idle():
             cluster.clear()

@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 DAEMONS: dict[str, subprocess.Popen[bytes]] = {}
@@ -69,6 +70,34 @@ def signal_others(text: str, number: int) -> int:
     return count
 
 
+def kill_node(name: str) -> int:
+    """Kill all that runs on a node, as if it had lost its power; the number of processes."""
+    (daemon := DAEMONS[name]).kill()
+    daemon.wait()
+    mark = f"\0SLURMD_NODENAME={name}\0".encode()
+    doomed = set()
+    for directory in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark in b"\0" + (directory / "environ").read_bytes() + b"\0":
+                doomed |= {int(directory.name), stepd_of(int(directory.name))}
+        except OSError:
+            continue
+    for pid in doomed - {0}:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    return len(doomed)
+
+
+def stepd_of(pid: int) -> int:
+    """The slurmstepd above a process; 0 if there is none."""
+    while pid > 1:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+        pid = int(fields[1])
+        if pid > 1 and "slurmstepd" in Path(f"/proc/{pid}/cmdline").read_text():
+            return pid
+    return 0
+
+
 def reap() -> None:
     """Orphans become our children; those that a Popen waits for are left to it."""
     ours = {daemon.pid for daemon in DAEMONS.values()}
@@ -82,7 +111,7 @@ def reap() -> None:
             os.waitpid(pid, os.WNOHANG)
 
 
-REQUESTS = {one.__name__: one for one in (start, kill, check, others, signal_others)}
+REQUESTS = {one.__name__: one for one in (start, kill, kill_node, check, others, signal_others)}
 
 
 def main() -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import signal
+import subprocess
+import sys
 
 import pytest
 
 from tests.bounds import HANG
-from tests.commands import finish, read_until, running_tfrun, tfrun
+from tests.commands import environment, finish, read_until, running_tfrun, tfrun
 from tests.mesos.genuine.cluster import wait_until
 
 from .test_runs import ON_SLURM, SMALL
@@ -115,7 +117,7 @@ def test_a_job_that_somebody_cancels_ends_the_run_with_these_words(slurm, tasks)
         slurm.run("scancel", the_job(slurm))
         _, err = finish(run)
     assert run.returncode == 143, err
-    assert re.search(r"tfrun: worker:\d was ended by its node: its Slurm job was cancelled", err)
+    assert re.search(r"worker:\d was ended by its node: its Slurm job was cancelled", err), err
 
 
 def test_a_preempted_job_is_followed_by_another(slurm, tasks, tmp_path):
@@ -132,12 +134,23 @@ def test_a_preempted_job_is_followed_by_another(slurm, tasks, tmp_path):
         assert_success(run)
 
 
+IMPATIENT = (
+    "import sys, tfmesos.shared.timings\n"
+    "tfmesos.shared.timings.RECONNECT_TIMEOUT = 1.0\n"
+    "from tfmesos.tfrun import main\n"
+    "sys.exit(main())"
+)
+
+
 def test_a_launcher_that_is_killed_leaves_no_task_and_no_job(slurm, tasks):
     """That nothing is left is what the fixture sees to; the runners end when nobody answers."""
-    with run_of_two(tasks) as run:
+    words = [*ON_SLURM, "-w", "2", *map(str, SMALL), "--", "sh", "-c", tasks.script]
+    command = [sys.executable, "-c", IMPATIENT, *words]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env=environment(), **pipes) as run:
         read_up(run)
         run.kill()
-    wait_until("nothing is left", slurm.is_idle, 90)
+    slurm.wait_until_idle()
 
 
 def test_a_task_that_fails_is_started_again_in_the_same_job(slurm, tmp_path):

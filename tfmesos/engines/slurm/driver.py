@@ -14,12 +14,13 @@ from ...config.job import Job
 from ...config.launch import LaunchConfig
 from ...config.secret import Secret
 from ...core.outcome import Ending
-from ...errors import EngineError, Refused
+from ...errors import EngineError, Refused, ResourcesError
 from ..api import Context, Emit, Expect
 from . import actions as do
 from . import answers, request
 from . import events as happened
-from .actions import SlurmAction, Step, step_name
+from .actions import Seat, SlurmAction, Step, step_name
+from .allocation import steps_of
 from .answers import KnownNode
 from .commands import TIMEOUT, Answer, Commands
 from .engine import SlurmEngine
@@ -77,7 +78,15 @@ class SlurmDriver:
         await asyncio.Event().wait()
 
     async def look(self, config: LaunchConfig) -> None:
-        """Slurm itself says what it cannot give, when it is asked for it."""
+        """Slurm itself says whether it could ever start such a job."""
+        if config.slurm.allocation:
+            return
+        steps = steps_of(Seat(task.name, task) for task in config.tasks)
+        words = request.submission(config, self._run_id, "0", steps, self._around.nodes)
+        tested = await self._commands.run("sbatch", "--test-only", *words, given="#!/bin/sh\n")
+        if tested.code and not answers.is_away(tested.err):
+            problem = answers.complaint(tested.err)
+            raise ResourcesError(f"this cannot be placed: Slurm refuses the job: {problem}")
 
     def change(self, config: LaunchConfig) -> None:
         """The next generation begins: what is launched from now on is launched so."""

@@ -288,11 +288,10 @@ class SlurmEngine:
         unplaced = [sitting for sitting in one.sitting.values() if not sitting.is_placed]
         if unplaced:
             todo.append(_placed(guess(unplaced, ())))
-        for task_id in one.sitting:
-            if end.reason.startswith(EVICTED):
-                todo.append(tell.NodeDrained(task_id, end.reason, end.is_lost))
-            todo.append(tell.TaskEnded(task_id, end.code, end.reason, is_lost=end.is_lost))
-        return todo
+        if end.reason.startswith(EVICTED):  # each is known before the first is acted on
+            todo += [tell.NodeDrained(task_id, end.reason, end.is_lost) for task_id in one.sitting]
+        ended = (end.code, end.reason, end.is_lost)
+        return [*todo, *(tell.TaskEnded(task_id, *ended) for task_id in one.sitting)]
 
     def _step_ended(self, ended: happened.StepEnded, now: float) -> list[Output]:
         """Its tasks have ended with it: those that reported that are not there any more."""
