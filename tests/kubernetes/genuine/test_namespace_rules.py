@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 import pytest
 import yaml
@@ -11,6 +12,7 @@ from tests.commands import finish, read_until, running_tfrun, tfrun, without_wai
 from tests.mesos.genuine.cluster import wait_until
 from tests.packs import write
 
+from .conftest import IMAGE
 from .namespace import documented
 from .pod_security import restricted
 from .pods import SMALL, on_kubernetes
@@ -21,6 +23,15 @@ def strict(kube, tmp_path):
     """A namespace that takes only what Pod Security calls restricted."""
     with restricted(kube, tmp_path):
         yield kube
+
+
+def test_the_documented_command_runs_where_pods_are_restricted(strict, tmp_path):
+    (line,) = documented("security").replace("me/train", IMAGE).splitlines()
+    place = write(tmp_path / "project", train_py="import os\nprint('trained as', os.getuid())")
+    program, *words = shlex.split(line.replace("python train.py", "python3 train.py"))
+    done = tfrun(*SMALL, "--ship", *words, cwd=place)
+    assert (program, done.returncode) == ("tfrun", 0), done.stderr
+    assert sorted(done.stdout.splitlines()) == [f"[worker:{i}] trained as 1000" for i in range(2)]
 
 
 def test_a_task_with_a_user_runs_where_pods_are_restricted(strict, tmp_path):

@@ -10,6 +10,8 @@ from tests.mesos.genuine.cluster import wait_until
 
 from .api import Refused
 
+pytestmark = pytest.mark.rig("it defines TFJobs for the whole cluster, and removes them")
+
 GROUP = "kubeflow.org"
 REPLICAS = {
     "type": "object",

@@ -36,7 +36,7 @@ from .pod_status import PodSeen
 EXPLAIN_AFTER = 0.5  # seconds after news: an explanation looks at every pod
 COUNT_EVERY = 30.0  # seconds between two looks at the nodes
 ASK_QUEUE_AFTER = 2.0  # seconds: a queue looks at pods when all of them are made
-ASK_QUEUE_EVERY = 15.0  # seconds
+ASK_QUEUE_EVERY = 5.0  # seconds
 POD_REASON = 5.0  # seconds for a pod to say why its container was killed
 GIVE_UP_GRACE = 5.0  # seconds for the runner of a pod that is given up; no command runs there yet
 
