@@ -24,6 +24,7 @@ TEST = [
     "vermin",
 ]
 
+STACKS = ["py-spy>=0.4"]
 TLS = ["cryptography>=42"]
 
 BENCH = ["matplotlib"]
@@ -51,11 +52,12 @@ setup(
         "tf": ["tensorflow>=2.16", "tensorboard"],
         "tls": TLS,
         "zk": ["kazoo>=2.9"],
+        "stacks": STACKS,
         "bench": BENCH,
         "release": ["build", "twine"],
         "mutants": ["mutmut>=3.8"],
         "docs": DOCS,
-        "test": [*TEST, *TLS, *BENCH, *DOCS],
+        "test": [*TEST, *TLS, *STACKS, *BENCH, *DOCS],
     },
     entry_points={"console_scripts": ["tfrun = tfmesos.tfrun:script"]},
     classifiers=[

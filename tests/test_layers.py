@@ -55,6 +55,7 @@ FOLDERS = {
         "link": {"link", "loop", "settings"},
         "process": {"process", "link", "loop", "settings"},
         "task": {"task", "process", "link", "loop", "settings", "own_modules"},
+        "inside": {"inside", "task", "process", "link", "loop", "settings"},
     },
 }
 PURE = {"config", "jobfiles", "core"}

@@ -132,6 +132,7 @@ RUNNER_BROKEN = 216
 NODE_REFUSED = 217
 CANNOT_UNPACK = 218
 OLD_PYTHON = 219
+NODE_UNFIT = 220
 
 EVICTED = "was ended by its node"  # what the runner reports of itself then
 DRAINED = EVICTED + ", which the operator is draining"
@@ -145,5 +146,6 @@ RUNNER_EXITS = {
     RUNNER_BROKEN: "was ended by a fault in the tfmesos runner; its stderr has the traceback",
     NODE_REFUSED: "was refused by its node what its runner needs; its stderr says what",
     CANNOT_UNPACK: "could not unpack the files that were sent to it",
+    NODE_UNFIT: "failed the check of its node",
     OLD_PYTHON: "was given a Python older than 3.8",
 }

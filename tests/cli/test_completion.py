@@ -26,7 +26,7 @@ def texts(line):
 
 def test_the_first_word_is_a_command_or_a_flag():
     assert {*NAMES, *TAKING_FLAGS} == set(texts(""))
-    assert texts("sta") == ["status"]
+    assert texts("stat") == ["status"]
     long = {one for flag in FLAGS for one in flag.flags if "--" in one and "_" not in one}
     assert set(texts("--")) == {*long, "--help", "--version"}
     assert texts("--rest") == ["--restarts", "--restart-policy"]

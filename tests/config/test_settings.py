@@ -79,6 +79,8 @@ OTHERS = {
     "stop_grace": 60,
     "stop_signal": "INT",
     "record": False,
+    "allow_exec": False,
+    "check": "nvidia-smi",
     "output_dir": "logs",
     "metrics_file": "run.prom",
     "on_end": "notify-send done",

@@ -35,7 +35,7 @@ from tfmesos.sanitize import columns_of, plain, tidy
 from tfmesos.shared import json_reader, wire
 from tfmesos.shared.handshake import RunnerHandshake
 
-from . import http, kubernetes, packs
+from . import channels, http, kubernetes, packs
 from .strategies import JSON, nearly, pieces
 
 EVENTS = [
@@ -323,6 +323,9 @@ TARGETS = {
     "recordio": Target(pieces(_STREAM), check_recordio),
     "wire": Target(pieces(_FRAMES), check_wire),
     "packs": Target(nearly(packs.MANIFESTS), packs.check_manifest),
+    "channels-runner": Target(channels.SAID, channels.check_runner),
+    "channels-launcher": Target(channels.REPORTED, channels.check_launcher),
+    "channels-owner": Target(channels.SAID, channels.check_owner),
     "offers": Target(_OFFERS, check_offers),
     "records": Target(_RAW, check_records),
     "events": Target(st.lists(nearly(EVENTS), max_size=6), check_events),

@@ -140,6 +140,16 @@ class FailureSettings(TypedDict, total=False):
             check=hang_time,
         ),
     ]
+    check: Annotated[
+        Text,
+        Setting(
+            "run this command on the node of each task before any task starts; a node where it "
+            "fails is left out for a while, and its last line is shown",
+            ("--check",),
+            FAILURES,
+            "COMMAND",
+        ),
+    ]
     evaluator_grace: Annotated[
         Seconds,
         Setting(

@@ -113,6 +113,8 @@ class LaunchConfig(Record):
         "tf_config"
     ]  # for every task of a run of several; "always": of one task, too
     record: bool = True  # keep what it does and says
+    check: str | None = None  # a command that says whether a node is fit
+    allow_exec: bool = True  # may its owner do something inside its tasks?
     bring: tuple[str, ...] = ()  # which files of each task are collected at the end
     bring_limit: int = 1024**3  # bytes of a task
     output_dir: str | None = None  # where the output of each task goes, too

@@ -342,6 +342,16 @@ class Settings(
             negation="do not keep a record of this run, for tfrun list, status and logs",
         ),
     ]
+    allow_exec: Annotated[
+        bool,
+        Setting(
+            "let the owner of the run use tfrun exec, cp and forward inside its tasks",
+            ("--no-exec",),
+            SCREEN,
+            default=True,
+            negation="do not let tfrun exec, cp and forward into the tasks of this run",
+        ),
+    ]
     quiet: Annotated[
         bool,
         Setting("show warnings only, and no output of tasks unless logs names them", default=False),

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from ..config.job import Task
 from ..config.jobs import tasks_of
-from ..errors import Interrupted, ResourcesError, TFMesosError
+from ..errors import NODE_UNFIT, Interrupted, ResourcesError, TFMesosError
 from . import actions as do
 from . import auxiliary
 from . import events as happened
@@ -300,7 +300,8 @@ class Lifecycle:
             self._generations.restart(words)
             return [said, *self._restart_all("all tasks are started again", restart.pause, now)]
         if restart.elsewhere or ((not had_started or end.is_lost) and not end.is_transient):
-            self._avoided_nodes.failed(member.node, now, at_once=restart.elsewhere)
+            at_once = restart.elsewhere or end.code == NODE_UNFIT
+            self._avoided_nodes.failed(member.node, now, at_once=at_once)
         member.near = restart.near(end, had_started, now)
         self.members.move(member, Stage.PAUSING)
         self._restarts.schedule(member, now + restart.pause)

@@ -159,6 +159,16 @@ class Tasks:
         problem = self.why_not_restart(member.task_id)
         return member.task_id, f"{name} {problem}" if problem else ""
 
+    def to_enter(self, name: str) -> tuple[str, str]:
+        """The id of a task by its name, and why nobody can do anything inside it, if so."""
+        member = self.by_name(name)
+        if member is None:
+            return "", f"there is no task {name!r}"
+        if member.is_local:
+            return "", f"{name} runs beside the launcher, in its terminal"
+        is_there = member.stage in (Stage.STARTED, Stage.READY)
+        return member.task_id, "" if is_there else f"{name} is not running"
+
     def why_not_restart(self, task_id: str) -> str:
         """What keeps the owner of the run from having it started again; empty if nothing does."""
         member = self.live(task_id)

@@ -24,10 +24,12 @@ from ..core.outcome import Outcome
 from ..core.phases import Phase
 from ..engines.api import Context, Decider, Driver, Setup
 from ..errors import Interrupted, SpecError, TFMesosError
+from ..json_types import Json
 from ..record import Record
 from ..shared.address import split_address
 from .deciders import Beginning, Deciders
 from .engine_choice import new_setup
+from .inside import Inside
 from .interrupt import StopRequests
 from .links import payload
 from .links.brought import Brought
@@ -98,6 +100,7 @@ class Run:
         self._listener: Listener
         self._starts: Starts
         self._lifecycle: Lifecycle | None = None
+        self._inside: Inside | None = None
         self._deciders: Deciders
         self._launcher = ""  # where the runners find us
         self._has_left = False
@@ -156,6 +159,16 @@ class Run:
             raise NotUpdated("it is being set up")
         if problem := self._lifecycle.why_not_update():
             raise NotUpdated(problem)
+
+    def refusal_inside(self, asked: Json) -> str:
+        """What is wrong with what its owner wants to do inside a task, if anything is."""
+        return self._inside.refusal(asked) if self._inside else "it is being set up"
+
+    async def serve_inside(
+        self, asked: Json, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        assert self._inside is not None
+        await self._inside.serve(asked, reader, writer)
 
     @property
     def is_stopped(self) -> bool:
@@ -229,6 +242,8 @@ class Run:
         beginning = Beginning.of(self.config, self.id, began_at, self._chief, seed)
         self._observer.begun(beginning)
         self._lifecycle = beginning.lifecycle()
+        lifecycle = self._lifecycle
+        self._inside = Inside(self.config, lambda: lifecycle.members, self._listener, console)
         engine = beginning.engine()
         self._deciders = Deciders(self._lifecycle, engine, self._observer.told)
         self._open_engine(setup, engine)

@@ -22,7 +22,7 @@ else:  # what importlib is made of; its own import is not cheap
 TOO_OLD = "Python 3.8 or newer is needed"
 PACKAGES = (
     *("tfmesos", "tfmesos.shared", "tfmesos.node"),
-    *("tfmesos.node.link", "tfmesos.node.process", "tfmesos.node.task"),
+    *("tfmesos.node.link", "tfmesos.node.process", "tfmesos.node.task", "tfmesos.node.inside"),
 )
 
 

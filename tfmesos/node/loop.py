@@ -41,6 +41,7 @@ class Loop:
         self._watched: dict[int, tuple[int, Callback]] = {}
         self._timers: list[Timer] = []
         self._signals: dict[int, Callback] = {}
+        self._of_children: list[Callback] = []
         self._before_wait: Callback = lambda: None
         self._wakeup_reader, self._wakeup_writer = socket.socketpair()
 
@@ -69,6 +70,15 @@ class Loop:
         """Call *callback* after signal *number*. Children get its default, not our handling."""
         self._signals[number] = callback
         signal.signal(number, lambda _number, _frame: None)
+
+    def on_child(self, callback: Callback) -> None:
+        """Call *callback* whenever a child may have ended, until ``forget_child``."""
+        self._of_children.append(callback)
+        self.on_signal(signal.SIGCHLD, lambda: [one() for one in list(self._of_children)])
+
+    def forget_child(self, callback: Callback) -> None:
+        if callback in self._of_children:
+            self._of_children.remove(callback)
 
     def watch(self, fd: int, events: int, callback: Callback) -> None:
         """Call *callback* whenever *fd* is ready for *events*; this replaces what was set."""

@@ -11,7 +11,7 @@ import sys
 import time
 
 from ..errors import EVICTED
-from ..shared import process, scratch
+from ..shared import process, scratch, wire
 from ..shared.stdlib import signal
 from ..shared.timings import DEAD_SERVER_TIMEOUT, GOODBYE_TIMEOUT, OUTPUT_PAUSE
 from .link.connection import Link
@@ -32,11 +32,12 @@ from .task.steps import STOPPED, Steps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ..shared.process import Ending
     from ..shared.stdlib import socket
     from ..shared.wire import Message
+    from .inside.channels import Channels
     from .settings import Settings
     from .task.start_tf_server import ServerProcess
 
@@ -71,6 +72,8 @@ class Runner:
         self._was_stopped = False  # by the launcher, when it ended
         self._dismissed = False  # does the launcher know of our end?
         self._gave_up = False  # waiting for that
+        self._channels: Channels | None = None  # once somebody wanted to look inside
+        self._place: tuple[Mapping[str, str], str] | None = None  # variables and directory
         self._held: int | None = None  # our hold on the directory of the embedded Mesos
 
     def run(self) -> int:
@@ -110,7 +113,8 @@ class Runner:
         if self._settings.scratch:
             self._held = scratch.hold(self._settings.scratch)
         problem = self._workspace.open() or self._secrets.bring(lambda: self._stopping)
-        if problem := problem or self._files.fetch(lambda: self._stopping):
+        problem = problem or self._files.fetch(lambda: self._stopping)
+        if problem := problem or self._check():
             return self._report(problem, [])
         try:
             port = Port(self._link.family, self._settings.port, self._settings.port_is_wish)
@@ -118,6 +122,17 @@ class Runner:
             return self._report(refusal(self._settings.port, error), [])
         with port:
             return self._run_at(port)
+
+    def _check(self) -> Ending | None:
+        """Why this node is not fit, if it is not."""
+        if not self._settings.check or self._stopping:
+            return None
+        from .task.check import check  # most runs have none
+
+        env = {**os.environ, **self._settings.env, **self._settings.mark}
+        return check(
+            self._loop, self._get_guard(), self._settings.check, env, lambda: self._stopping
+        )
 
     def _run_at(self, port: Port) -> Ending:
         """Register with this port, wait for the start, and run the command or the server."""
@@ -151,6 +166,7 @@ class Runner:
         steps = Steps(self._start, self._settings.type, self._settings.number)
         mark = {**self._settings.mark, **self._secrets.environment}
         env = steps.environment({**os.environ, **self._settings.env}, mark)
+        self._place = ({**env, **self._secrets.of_command}, cwd)
         tail: list[str] = []
         while name := steps.next(self._stop_grace):
             own = self._secrets.of_command if name == "command" else {}
@@ -208,6 +224,7 @@ class Runner:
         if self._start:
             server.serve(self._start)
             self._loop.run_until(lambda: server.is_ready or server.child.ended)
+        self._place = (server.env, server.cwd)
         if server.is_ready:
             self._outbox.add({"type": "ready"})
         self._usage.began(server.child.pid, server.env, self._get_guard())
@@ -263,6 +280,9 @@ class Runner:
 
     def _report(self, ending: Ending, tail: list[str], timeout: float = GOODBYE_TIMEOUT) -> Ending:
         """Tell the launcher how it ended, and wait until it knows."""
+        self._place = None
+        if self._channels is not None:
+            self._channels.cut()
         if self._guard is not None:
             self._guard.kill_orphans()  # daemons that left the session
         self._files.remove()
@@ -305,6 +325,21 @@ class Runner:
             self._stop(float(message["grace"]))
         elif kind == "bye":
             self._dismissed = True
+        elif kind in wire.OF_CHANNELS:
+            self._let_in(message)
+
+    def _let_in(self, message: Message) -> None:
+        """Over a channel the owner of the run does something inside the task."""
+        from .inside.channels import Channels  # is rarely needed
+        from .inside.surroundings import Surroundings
+
+        if self._channels is None:
+            self._channels = Channels()
+            self._link.beside = self._channels
+        surroundings = None
+        if self._place is not None:
+            surroundings = Surroundings(self._loop, self._settings, self._get_guard, *self._place)
+        self._channels.receive(message, surroundings)
 
     def _evict(self) -> None:
         self._evicted = self._evicted or not self._stopping

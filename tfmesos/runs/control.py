@@ -1,6 +1,7 @@
 """The socket in the run directory through which the owner of a run controls it.
 
-One line of JSON asks, one answers: ``{"problem": ""}`` and more, or what is wrong.
+One line of JSON asks, one answers: ``{"problem": ""}`` and more, or what is wrong. For some
+requests a conversation follows the answer: frames of a channel into a task (``shared.channel``).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Self
 
 from ..errors import EngineError, SpecError, TFMesosError
 from ..json_types import Json
+from ..record import NOTHING
 from ..shared import json_reader
 from .directory import RunDirectory
 
@@ -24,8 +26,12 @@ LONGEST_PATH = 107  # bytes that Linux has for the path of a socket
 LONGEST_LINE = 64 * 1024
 ANSWER_WITHIN = 30.0  # seconds, of a launcher that is alive
 
+END_WITHIN = 1.0  # seconds for conversations when the run has ended
+
 # Gets the rest of the request; returns what is wrong or nothing, or a whole answer; perhaps later.
 Command = Callable[[Json], str | Awaitable[Json]]
+# What follows the answer, if nothing is wrong; gets the request, too.
+Conversation = Callable[[Json, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 class NoAnswer(EngineError):
@@ -46,9 +52,13 @@ class Control:
         run: RunDirectory,
         commands: Mapping[str, Command],
         complain: Callable[[str], object],
+        conversations: Mapping[str, Conversation] = NOTHING,
     ) -> None:
+        """The *conversations* are named as the commands that they follow."""
         self._run = run
         self._commands = commands
+        self._conversations = conversations
+        self._talking: set[asyncio.Task[None] | None] = set()
         self._complain = complain
         self._server: asyncio.Server | None = None
         self._closing = ExitStack()
@@ -68,29 +78,49 @@ class Control:
     async def __aexit__(self, *_: object) -> None:
         if self._server is not None:
             self._server.close()
+        if talking := [task for task in self._talking if task is not None]:
+            await asyncio.wait(talking, timeout=END_WITHIN)
         self._run.socket_file.unlink(missing_ok=True)
         self._closing.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError, ValueError, asyncio.IncompleteReadError):
             answer: Json = {"problem": "this is the run of another user"}
+            request: Json = {}
             if _user_of(writer.get_extra_info("socket")) in (0, os.geteuid()):
                 line = await asyncio.wait_for(reader.readline(), ANSWER_WITHIN)
-                answer = await self._answer(line)
+                answer = await self._answer(line, request)
             writer.write(json.dumps(answer).encode() + b"\n")
             await writer.drain()
+            if not answer.get("problem"):
+                await self._converse(request, reader, writer)
         writer.close()
 
-    async def _answer(self, line: bytes) -> Json:
+    async def _answer(self, line: bytes, request: Json) -> Json:
+        """*request* is filled with what was asked."""
         try:
-            request = json_reader.read(line)
+            asked = json_reader.read(line)
         except ValueError as error:
             return {"problem": f"this is not a request: {error}"}
-        command = self._commands.get(str(request.get("do"))) if isinstance(request, dict) else None
+        command = self._commands.get(str(asked.get("do"))) if isinstance(asked, dict) else None
         if command is None:
             return {"problem": f"knows only {', '.join(self._commands)}"}
-        answer = command(request)
+        request.update(asked)
+        answer = command(asked)
         return {"problem": answer} if isinstance(answer, str) else await answer
+
+    async def _converse(
+        self, request: Json, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        conversation = self._conversations.get(str(request.get("do")))
+        if conversation is None:
+            return
+        task = asyncio.current_task()
+        self._talking.add(task)
+        try:
+            await conversation(request, reader, writer)
+        finally:
+            self._talking.discard(task)
 
 
 def _user_of(connection: socket.socket) -> int:
@@ -103,22 +133,33 @@ def _user_of(connection: socket.socket) -> int:
 
 def ask(run: RunDirectory, do: str, *, within: float = ANSWER_WITHIN, **more: object) -> Json:
     """Have the launcher of *run* do something. Raises NoAnswer, or TFMesosError if it refuses."""
+    link, answer = converse(run, do, within=within, **more)
+    link.close()
+    return answer
+
+
+def converse(
+    run: RunDirectory, do: str, *, within: float = ANSWER_WITHIN, **more: object
+) -> tuple[socket.socket, Json]:
+    """As ``ask``; returns also the socket, at which a conversation may follow."""
     if run.is_over:
         raise NoAnswer(f"run {run.id} is over")
     if not run.launcher.is_of_this_machine:
         raise NoAnswer(f"the launcher of run {run.id} is on {run.launcher.host}: ask it there")
-    with socket.socket(socket.AF_UNIX) as link:
+    with ExitStack() as unless_good:
+        link = unless_good.enter_context(socket.socket(socket.AF_UNIX))
         link.settimeout(within)
         try:
             with _short_path(run.socket_file) as path:
                 link.connect(path)
             link.sendall(json.dumps({"do": do, **more}).encode() + b"\n")
-            answer: Json = json_reader.read(link.makefile("rb").readline(LONGEST_LINE))
+            answer: Json = json_reader.read(_line_of(link))
         except (OSError, ValueError) as error:
             raise NoAnswer(f"the launcher of run {run.id} does not answer: {error}") from None
-    if problem := answer.get("problem"):
-        raise _refusal(answer) or Refused(f"{run.id}: {problem}")
-    return answer
+        if problem := answer.get("problem"):
+            raise _refusal(answer) or Refused(f"{run.id}: {problem}")
+        unless_good.pop_all()
+    return link, answer
 
 
 def _refusal(answer: Json) -> TFMesosError | None:
@@ -131,6 +172,16 @@ def _refusal(answer: Json) -> TFMesosError | None:
             refused.exit_code = code
             return refused
     return None
+
+
+def _line_of(link: socket.socket) -> bytes:
+    """Up to its end and no further: what follows is for others."""
+    line = b""
+    while not line.endswith(b"\n") and len(line) < LONGEST_LINE:
+        if not (byte := link.recv(1)):
+            break
+        line += byte
+    return line
 
 
 @contextmanager

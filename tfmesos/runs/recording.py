@@ -145,8 +145,10 @@ class Recording:
             "stop": partial(_stop, run),
             "restart": partial(_restart, run),
             "update": partial(_update, run),
+            "inside": run.refusal_inside,
         }
-        return Control(self._recorder.directory, commands, self._warn)
+        conversations = {"inside": run.serve_inside}
+        return Control(self._recorder.directory, commands, self._warn, conversations)
 
     def ended(self, outcome: Outcome) -> None:
         self._outcome = outcome

@@ -4,7 +4,8 @@ A frame is four bytes of length (big-endian) and that many bytes of JSON, one ob
 begins with a zero instead holds a piece of a pack: files on their way to a task (``unpack``). One
 that begins with a one is an ``output``: its stream, a byte; how many lines were dropped, eight;
 and its text, in UTF-8. As JSON it would take both sides more time than all the rest. One that
-begins with a two is a part of a file that is collected from a task.
+begins with a two is a part of a file that is collected from a task. One that begins with a three is
+data of a channel (``channel``): its channel, four bytes; its stream, one byte; and the data.
 
 The connection opens with a handshake (``handshake``). After it both sides count the messages
 that must not get lost. ``received`` says how many of the other side's have arrived, so that after
@@ -22,6 +23,14 @@ a broken connection exactly the missing ones are sent again.
     launcher -> runner, numbered     start {...}, stop {grace, reason, examine}
     launcher -> runner               ack {received} (its heartbeat too), bye {} after the exit,
                                      the pieces of the pack that was asked for last
+
+Channels lead into a running task and end with the connection. None of their messages is counted:
+
+    launcher -> runner               open {channel, request}, resize {channel, rows, columns},
+                                     close {channel}: whoever asked has left
+    runner -> launcher               done {channel, code, problem}: it is over
+    both                             data, eof {channel}: no more data from this side,
+                                     credit {channel, bytes}: so many more may be sent
 """
 
 from __future__ import annotations
@@ -39,11 +48,14 @@ if TYPE_CHECKING:
 
 MAX_GREETING = 4096  # bytes of a frame from somebody who has not proved anything yet
 MAX_FRAME = 16 * 1024 * 1024
-_PIECE, _OUTPUT, _PART = b"\0", b"\1", b"\2"  # what the bodies of these begin with; no JSON does
+# What the bodies of these begin with; no JSON does:
+_PIECE, _OUTPUT, _PART, _DATA = b"\0", b"\1", b"\2", b"\3"
+_DATA_HEAD = 6  # bytes of data of a channel before the data itself
 _STREAMS = ("stdout", "stderr")
 _HEAD = 10  # bytes of an output before its text
 _OF_RUNNER = ("register", "ready", "output", "file", "part", "file_end", "exit")
 NUMBERED = frozenset([*_OF_RUNNER, "prepare", "start", "stop"])
+OF_CHANNELS = frozenset(["open", "data", "eof", "credit", "resize", "close", "done"])
 
 
 def encode(message: Mapping[str, Any]) -> bytes:
@@ -62,6 +74,12 @@ def encode_piece(data: bytes) -> bytes:
 def encode_part(data: bytes) -> bytes:
     """The frame of a part of a file."""
     return (1 + len(data)).to_bytes(4, "big") + _PART + data
+
+
+def encode_data(channel: int, stream: int, data: bytes) -> bytes:
+    """The frame of data of a channel."""
+    head = _DATA + channel.to_bytes(4, "big") + bytes([stream])
+    return b"".join([(_DATA_HEAD + len(data)).to_bytes(4, "big"), head, data])
 
 
 def encode_output(stream: str, text: str, dropped: int) -> bytes:
@@ -108,6 +126,8 @@ def decode(body: bytes) -> Message:
         return {"type": "part", "data": body[1:]}
     if body[:1] == _OUTPUT:
         return _decode_output(body)
+    if body[:1] == _DATA:
+        return _decode_data(body)
     try:
         message = json_reader.read(body)
     except ValueError as error:
@@ -117,6 +137,13 @@ def decode(body: bytes) -> Message:
     if not isinstance(message.get("type"), str):
         raise FrameError("a frame that does not say what it is")
     return message
+
+
+def _decode_data(body: bytes) -> Message:
+    if len(body) < _DATA_HEAD:
+        raise FrameError("data of no channel")
+    channel = int.from_bytes(body[1:5], "big")
+    return {"type": "data", "channel": channel, "stream": body[5], "data": body[_DATA_HEAD:]}
 
 
 def _decode_output(body: bytes) -> Message:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ...errors import TFMesosError
 from ...runs.directory import RunDirectory
@@ -65,6 +65,16 @@ def task_of(run: RunDirectory, name: str) -> str:
     if name not in [*there, *run.logged()]:
         raise NoSuchTask(f"run {run.id} has no task {name!r}: it has {join_names(there, 8)}")
     return name
+
+
+def task_and_rest(words: Sequence[str]) -> tuple[str | None, str, list[str]]:
+    """The id of the run, if it is given; the name of the task; and what stands behind it."""
+    given = list(words)
+    prefix = given.pop(0) if given and ":" not in given[0] else None
+    if not given or ":" not in given[0]:
+        raise NoSuchTask("name a task of the run, such as worker:0")
+    name = given.pop(0)
+    return prefix, name, given[1:] if given[:1] == ["--"] else given
 
 
 def until(condition: Callable[[], bool], within: float | None = None) -> bool:

@@ -11,7 +11,7 @@ from ...command_line import CommandLine
 # Each is a module of this folder with HELP, ARGUMENTS and run().
 NAMES = (
     *("list", "status", "logs", "attach", "wait", "stop", "restart", "replace", "rm", "prune"),
-    *("ui", "open", "update", "completion"),
+    *("ui", "open", "update", "completion", "exec", "forward", "stacks", "cp"),
 )
 OTHER_NAMES = {
     "ps": "list",
@@ -34,7 +34,12 @@ def module_of(name: str) -> ModuleType:
 
 def parser_of(name: str) -> CommandLine:
     module = module_of(name)
-    parser = CommandLine(prog=f"tfrun {name}", description=module.HELP, allow_abbrev=False)
+    parser = CommandLine(
+        prog=f"tfrun {name}",
+        usage=getattr(module, "USAGE", None),
+        description=module.HELP,
+        allow_abbrev=False,
+    )
     for flags, options in module.ARGUMENTS:
         parser.add_argument(*flags, **options)
     return parser

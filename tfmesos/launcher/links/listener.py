@@ -21,6 +21,7 @@ from ...errors import FrameError, HandshakeError
 from ...shared import wire
 from ...shared.address import join_address
 from .authentication import Authentication, LauncherHandshake
+from .channels import Channels
 from .draining import drain
 from .exchange import Limits, Sinks, Supplies
 from .pack_sender import PackSender
@@ -55,6 +56,7 @@ class Listener:
         self._authentication = Authentication(run_id, self._secret_of, supplies.runners)
         self.sender = PackSender(supplies.packs, limits.silence, self._spawn, supplies.on_sent)
         self._reports = RunnerReports(sinks, limits.silent_after, dismisses)
+        self._channels = Channels()
         self._links: dict[str, RunnerLink] = {}  # by task id
         self._awaited: set[str] = set()  # those of them without a connection
         self._complaints = Complaints()
@@ -176,6 +178,17 @@ class Listener:
         if link := self._links.get(task_id):
             link.dismiss()
 
+    async def serve_owner(
+        self,
+        task_id: str,
+        request: Mapping[str, Any],
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> None:
+        """Let the owner of the run, who is at this stream, do something inside a task."""
+        link = self._links.get(task_id)
+        await self._channels.serve(link, request, reader, writer)
+
     @property
     def is_busy(self) -> bool:
         """Does output wait to be shown, or has anything been taken since this was asked last?"""
@@ -292,6 +305,7 @@ class Listener:
         except (OSError, FrameError) as error:
             reason = str(error)
         self.sender.stop(writer)
+        self._channels.lost(writer)
         if link.disconnect(writer):
             self._awaited.add(link.task_id)
             self._connection_ended(link, reason)
@@ -306,6 +320,9 @@ class Listener:
         data = b""  # there may be something behind the handshake already
         while True:
             for message in decoder.feed(data):
+                if message["type"] in wire.OF_CHANNELS:
+                    self._channels.take(writer, message)
+                    continue
                 async with link.order:
                     if link.writer is not writer:
                         return

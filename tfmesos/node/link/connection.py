@@ -33,6 +33,17 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0  # seconds between two attempts
 READ_SIZE = 64 * 1024  # bytes
 
 
+class Beside:
+    """What is sent beside the counted messages, and is lost with a connection. Here: nothing."""
+
+    def next(self) -> bytes | None:
+        """The next frame to send."""
+        return None
+
+    def lost(self) -> None:
+        """The connection is over."""
+
+
 class Link:
     """One TCP connection at a time; numbered messages survive the change to the next one.
 
@@ -75,6 +86,7 @@ class Link:
         self._request: Callable[[], wire.Message] | None = None
         self._callers: Callers | None = None  # where the launcher dials
         self._news = b""
+        self.beside = Beside()
 
     def open(self, connection: socket.socket | TlsSocket | None) -> None:
         """Go on where the stub has proved the secret; the launcher's welcome comes next.
@@ -131,6 +143,7 @@ class Link:
             self._socket.close()
         self._socket = None
         self.connected = False
+        self.beside.lost()
 
     def flush(self) -> None:
         """Send as much as the connection takes now."""
@@ -157,14 +170,16 @@ class Link:
         self._news = wire.encode(news)
 
     def _fill(self) -> bool:
+        """Counted messages and what goes beside them in turns: neither waits for the other."""
         while self.connected and len(self._writing) < READ_SIZE:
-            frame = self._outbox.next()
-            if frame is None:
-                frame = self._news
+            counted, beside = self._outbox.next(), self.beside.next()
+            if counted is None:
+                counted = self._news
                 self._news = b""
-            if not frame:
+            if not counted and not beside:
                 break
-            self._writing += frame
+            self._writing += counted
+            self._writing += beside or b""
         return bool(self._writing)
 
     def _dial(self) -> None:

@@ -6,7 +6,6 @@ import os
 import time
 
 from ...shared import process
-from ...shared.stdlib import signal
 from ..loop import READ, Loop, Timer
 from .spawn import spawn
 
@@ -42,6 +41,7 @@ class Child:
         stdin: int | None = None,
     ) -> None:
         self.ended = False
+        self.on_end: Callable[[], object] = lambda: None
         self._loop = loop
         self._guard = guard
         self._read = read
@@ -53,7 +53,7 @@ class Child:
         self._process = self._start(argv, env, cwd, stdin)
         self.pid = self._process.pid
         self._watch_all()
-        loop.on_signal(signal.SIGCHLD, self._reap)
+        loop.on_child(self._reap)
         self._reap()  # it may have ended before we listened
 
     def _start(
@@ -148,7 +148,9 @@ class Child:
                 timer.cancel()
         self._guard.ended(self.pid)  # before it is reaped: its number is still its own
         self._process.wait()
+        self._loop.forget_child(self._reap)
         self.ended = True
+        self.on_end()
 
     def _close(self, name: str) -> None:
         fd = self._open.pop(name)

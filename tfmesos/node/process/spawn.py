@@ -11,7 +11,7 @@ from ...shared.stdlib import prctl, signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import NoReturn
 
     from .guard import Guard
@@ -51,8 +51,12 @@ def spawn(
     cwd: str,
     streams: tuple[int, int, int],
     guard: Guard,
+    *,
+    at_terminal: bool = False,
 ) -> Spawned:
     """Start *argv* as the leader of a new session, with *streams* as its standard streams.
+
+    They are the terminal of its session if it is to be *at a terminal*.
 
     *guard* knows of it before the command begins. If we are killed before, it never begins; if we
     are killed later, it ends with us, where Linux sees to that.
@@ -60,6 +64,7 @@ def spawn(
     """
     if any("\0" in word for word in argv):
         raise ValueError("embedded null byte")
+    take_terminal = _terminal_taker() if at_terminal else lambda: None
     (errors, report), (permit, permission) = pipes = os.pipe(), os.pipe()
     try:
         pid = os.fork()
@@ -68,7 +73,7 @@ def spawn(
             os.close(fd)
         raise
     if pid == 0:
-        _exec(argv, env, cwd, streams, report, permit)
+        _exec(argv, env, cwd, streams, report, permit, take_terminal)
     os.close(report)
     os.close(permit)
     guard.began(pid)
@@ -79,6 +84,14 @@ def spawn(
         number, _, text = problem.partition(" ")
         raise OSError(int(number), text) if int(number) else ValueError(text)
     return Spawned(pid)
+
+
+def _terminal_taker() -> Callable[[], object]:
+    """What makes standard input the terminal of a session; imported before the fork."""
+    import fcntl  # is rarely needed
+    import termios
+
+    return lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 def _permit(pipe: int) -> None:
@@ -135,6 +148,7 @@ def _exec(
     streams: tuple[int, int, int],
     report: int,
     permit: int,
+    take_terminal: Callable[[], object],
 ) -> NoReturn:
     """In the child: execute the command once *permit* has a byte, or write to *report* why not.
 
@@ -146,6 +160,7 @@ def _exec(
         prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # of the command alone; and a guard may be killed
         for standard in _STANDARD:
             os.dup2(streams[standard], standard)
+        take_terminal()
         close_all_but(*_STANDARD, report, permit)
         if not os.read(permit, 1):
             os._exit(127)  # the parent is dead, and the guard may not know of us

@@ -60,8 +60,8 @@ class ServerProcess:
         code = source("tf_server").encode()
         with theirs:
             argv = [sys.executable, "-c", _CODE.format(len(code))]
-            cwd, _ = workspace.of_command(prepare, settings.env)
-            self.child = Child(loop, guard, argv, env, cwd, read, stdin=theirs.fileno())
+            self.cwd, _ = workspace.of_command(prepare, settings.env)
+            self.child = Child(loop, guard, argv, env, self.cwd, read, stdin=theirs.fileno())
         self._send(code)
         loop.watch(self._channel.fileno(), READ, self._receive)
 

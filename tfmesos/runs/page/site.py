@@ -19,6 +19,7 @@ from ..store import Store
 from ..task_log import LogReader
 from .access import Access
 from .run_list import RunList
+from .stacks import stacks_answer
 from .streams import Stream, gone, kept_alive, list_events, run_events
 from .views import has_log
 
@@ -61,6 +62,7 @@ _ORDERS: dict[str, tuple[str, Json]] = {
     "stop": ("stop", {}),
     "restart": ("restart", {"elsewhere": False}),
     "replace": ("restart", {"elsewhere": True}),
+    "stacks": ("stacks", {}),
 }
 
 
@@ -81,6 +83,7 @@ class Site:
         self._files = {file.name: file.read_bytes() for file in _STATIC.iterdir()}
         self._runs = RunList(store)
         self._lock = asyncio.Lock()
+        self._looking = asyncio.Lock()
         self._streams = 0
         self._routes: dict[tuple[str, str], Callable[[Request], Awaitable[Answer]]] = {
             ("GET", "events"): self._events,
@@ -167,6 +170,9 @@ class Site:
         except (ValueError, KeyError, TypeError):
             return text(400, "This is not an order.\n")
         run, task = await asyncio.to_thread(self._named, order)
+        if do == "stacks":
+            async with self._looking:  # one at a time is enough for the launchers
+                return await stacks_answer(run)
         if do != "stop" and task is None:
             raise NotFound("Which task?")
         about: Json = {"task": task} if task else {}

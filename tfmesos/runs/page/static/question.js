@@ -25,10 +25,13 @@ export async function order(what) {
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify(what),
     });
-    if (!answer.ok) notice(await answer.text());
+    const text = await answer.text();
+    if (answer.ok) return text;
+    notice(text);
   } catch {
     notice("The server does not answer: is tfrun ui still running?");
   }
+  return null;
 }
 
 export function notice(text) {

@@ -23,9 +23,10 @@ export class RunPage {
     this.#head();
     this.why = el("p", { class: "why", role: "status", hidden: true });
     this.report = el("section", { class: "report", "aria-labelledby": "report-title", hidden: true });
+    this.stacks = el("section", { class: "report", "aria-labelledby": "stacks-title", hidden: true });
     this.facts = el("dl", { class: "facts" });
     main.replaceChildren(el("p", { class: "quiet" }, "Loading the run…"));
-    this.show = () => main.replaceChildren(this.top, this.why, this.report, this.tasks.node, this.output.node,
+    this.show = () => main.replaceChildren(this.top, this.why, this.report, this.stacks, this.tasks.node, this.output.node,
       this.timeline.node, this.usage.node,
       el("section", { "aria-labelledby": "facts-title" },
         el("h2", { id: "facts-title" }, "How it was started"), this.facts));
@@ -40,10 +41,12 @@ export class RunPage {
       "TensorBoard ↗");
     this.stop = el("button", { type: "button", class: "danger", hidden: true }, "Stop the run");
     this.stop.onclick = () => this.#stop();
+    this.look = el("button", { type: "button", hidden: true }, "Show stacks");
+    this.look.onclick = () => this.#look();
     this.top = el("div", { class: "title" },
       el("div", { class: "line-one" },
         el("span", { class: "id" }, el("h1", {}, this.id), copyButton("the id", () => this.id)), this.state, this.time, this.began,
-        el("span", { class: "push" }), this.board, this.stop),
+        el("span", { class: "push" }), this.board, this.look, this.stop),
       el("div", { class: "line-two" }, this.command,
         copyButton("the command line", () => this.run.command_line)));
   }
@@ -83,6 +86,7 @@ export class RunPage {
     setText(this.began, `began ${moment(run.began)}`);
     this.began.setAttribute("title", exactly(run.began));
     this.stop.hidden = run.is_over || run.phase === "stopping";
+    this.look.hidden = this.stop.hidden;
     this.why.hidden = !run.why;
     setText(this.why, run.is_waiting ? `Waiting: ${run.why}` : run.why);
     this.#showReport(run);
@@ -120,6 +124,17 @@ export class RunPage {
       this.tasks.tick();
       this.timeline.draw();
     }
+  }
+
+  async #look() {
+    this.look.disabled = true;
+    const text = await order({ do: "stacks", run: this.id });
+    this.look.disabled = false;
+    if (text === null) return;
+    this.stacks.hidden = false;
+    this.stacks.replaceChildren(
+      el("h2", { id: "stacks-title" }, "What the tasks are doing"),
+      el("pre", { tabindex: 0 }, text));
   }
 
   async #stop() {

@@ -1,0 +1,59 @@
+"""What tasks are doing is shown by place: those at the same one together."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfmesos.runs.inside.stacks import grouped, named
+
+REDUCE = [["wait", "threading.py", 331, False], ["all_reduce", "train.py", 120, True]]
+READ = [["read_data", "train.py", 7, True], ["<module>", "train.py", 9, True]]
+
+
+def process(task, frames, *others):
+    threads = [{"name": "", "is_main": True, "frames": frames}]
+    more = [{"name": name, "is_main": False, "frames": READ} for name in others]
+    return {"task": task, "pid": 1, "command": "python", "threads": [*more, *threads]}
+
+
+def test_tasks_at_the_same_place_are_one_group_named_by_the_users_own_code():
+    answers = [process("worker:0", READ), *(process(f"worker:{n}", REDUCE) for n in range(1, 8))]
+    lines = grouped(answers, 8)
+    assert lines == [
+        "worker:1-7 of 8: all_reduce at train.py:120",
+        "    wait at threading.py:331",
+        "    all_reduce at train.py:120",
+        "",
+        "worker:0: read_data at train.py:7",
+        "    read_data at train.py:7",
+        "    <module> at train.py:9",
+    ]
+
+
+def test_other_threads_are_a_line_each():
+    assert "    thread prefetch: read_data at train.py:7" in grouped(
+        [process("worker:0", REDUCE, "prefetch")], 1
+    )
+
+
+def test_a_process_that_could_not_be_read_says_why_and_what_it_waits_for():
+    answer = {"task": "ps:0", "pid": 3, "problem": "why", "state": "D (disk)", "waits": "nfs_wait"}
+    assert grouped([answer], 1) == ["ps:0: why", "    D (disk), nfs_wait"]
+
+
+def test_what_a_task_says_cannot_move_a_cursor():
+    (line, *_) = grouped([process("worker:0", [["\x1b[2Jx", "a\rb.py", 1, True]])], 1)
+    assert "\x1b" not in line and "\r" not in line
+
+
+@pytest.mark.parametrize(
+    "tasks, words",
+    [
+        (["worker:0"], "worker:0"),
+        (["worker:0", "worker:0"], "worker:0 (2 processes)"),
+        (["worker:3", "worker:0", "worker:1"], "worker:0-1, worker:3 of 9"),
+        (["ps:0", "worker:1"], "ps:0, worker:1 of 9"),
+    ],
+)
+def test_tasks_are_named_by_their_ranges(tasks, words):
+    assert named(tasks, 9) == words

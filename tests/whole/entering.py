@@ -1,0 +1,83 @@
+"""A run whose tasks can be entered, for the tests of what its owner does inside them."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tests.bounds import HANG
+from tests.commands import environment, running_tfrun
+
+BEGUN = "begun"
+LASTING = ("sh", "-c", f"echo {BEGUN}; exec sleep 1000")
+
+
+@contextmanager
+def lasting_run(*flags, command=LASTING, tasks=1, **options) -> Iterator[subprocess.Popen]:
+    """The launcher of a run whose *tasks* have begun; it is stopped in good order."""
+    with running_tfrun("-w", tasks, *flags, "--", *command, **options) as launcher:
+        begun = 0
+        while begun < tasks:
+            line = launcher.stdout.readline()
+            assert line, launcher.stderr.read()
+            begun += BEGUN in line
+        yield launcher
+        launcher.terminate()
+        launcher.wait(HANG)
+
+
+def inside(*args, stdin=b"", **options) -> subprocess.CompletedProcess:
+    """A command about the inside of a task, in bytes."""
+    return subprocess.run(
+        [sys.executable, "-m", "tfmesos", *map(str, args)],
+        input=stdin,
+        capture_output=True,
+        env=environment(),
+        timeout=HANG,
+        **options,
+    )
+
+
+# Listens, says where in the directory of its task, and waits for ever.
+SERVING = """
+import os, socket, time
+listener = socket.create_server(("127.0.0.1", 0))
+with open("port.new", "w") as file:
+    file.write(str(listener.getsockname()[1]))
+os.rename("port.new", "port")
+print("begun", flush=True)
+def answer_for_ever():
+    while True:
+        connection, _ = listener.accept()
+        with connection:
+            connection.sendall(b"hello from inside")
+answer_for_ever()
+"""
+
+
+def check_inside(*flags, tmp_path, python="python3", has_stacks=True) -> None:
+    """On any engine: exec, cp, forward and stacks reach the tasks of a run with these *flags*."""
+    with lasting_run(*flags, command=(python, "-c", SERVING)):
+        done = inside(
+            "exec", "worker:0", "--", "sh", "-c", "cat; echo $TF_CONFIG >&2; exit 9", stdin=b"x"
+        )
+        assert (done.returncode, done.stdout) == (9, b"x"), done.stderr
+        data = os.urandom(1_000_000)
+        (tmp_path / "data").write_bytes(data)
+        assert inside("cp", tmp_path / "data", "worker:0:copied").returncode == 0
+        assert inside("cp", "worker:0:copied", "-").stdout == data
+        port = int(inside("cp", "worker:0:port", "-").stdout)
+        with running_tfrun("forward", f"worker:0:{port}") as forward:
+            while "leads to" not in (line := forward.stderr.readline()):
+                assert line, "tfrun forward has ended"
+            local = int(re.search(r"127\.0\.0\.1:(\d+) leads", line)[1])
+            with socket.create_connection(("127.0.0.1", local), HANG) as connection:
+                assert connection.makefile("rb").read() == b"hello from inside"
+        stacks = inside("stacks", "worker:0")
+        place = b"answer_for_ever" if has_stacks else b"worker:0: py-spy"
+        assert place in stacks.stdout, (stacks.stdout, stacks.stderr)

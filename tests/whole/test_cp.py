@@ -1,0 +1,90 @@
+"""Files are copied out of a running task and into it, whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import time
+
+import pytest
+
+from tests.bounds import HANG
+from tests.commands import running_tfrun, tfrun
+from tests.whole.entering import inside, lasting_run
+
+
+@pytest.fixture
+def task(tmp_path):
+    """The directory of a task that runs."""
+    place = tmp_path / "task"
+    place.mkdir()
+    with lasting_run(cwd=place):
+        yield place
+
+
+def test_files_and_directories_go_both_ways_with_their_modes(task, tmp_path):
+    data = os.urandom(5_000_000)
+    (task / "checkpoints").mkdir()
+    (task / "checkpoints" / "model").write_bytes(data)
+    (task / "checkpoints" / "model").chmod(0o640)
+    (task / "checkpoints" / "latest").symlink_to("model")
+    local = tmp_path / "local"
+    assert tfrun("cp", "worker:0:checkpoints", local).returncode == 0
+    assert hashlib.sha256((local / "model").read_bytes()).digest() == hashlib.sha256(data).digest()
+    assert (local / "model").stat().st_mode & 0o777 == 0o640
+    assert os.readlink(local / "latest") == "model"
+    assert tfrun("cp", local, "worker:0:.").returncode == 0
+    assert (task / "local" / "model").read_bytes() == data
+    assert tfrun("cp", local / "model", f"worker:0:{task}/again").returncode == 0
+    assert (task / "again").read_bytes() == data
+    assert inside("cp", "worker:0:again", "-").stdout == data
+    assert inside("cp", "-", "worker:0:piped", stdin=data).returncode == 0
+    assert (task / "piped").read_bytes() == data
+    assert sorted(os.listdir(task)) == ["again", "checkpoints", "local", "piped"]
+
+
+def test_what_cannot_be_copied_is_one_line_and_leaves_nothing(task, tmp_path):
+    (task / "there").mkdir()
+    for source, target, words in [
+        ("worker:0:missing", str(tmp_path / "x"), "missing: No such file"),
+        ("worker:0:there", "-", "is a directory"),
+        ("worker:0:there", str(tmp_path / "none" / "x"), "there is no directory"),
+        (str(tmp_path / "none"), "worker:0:x", "there is no"),
+        (str(tmp_path), "worker:0:there/none/x", "No such file"),
+        ("worker:0:/dev/null", str(tmp_path / "x"), "neither a file nor a directory"),
+    ]:
+        done = tfrun("cp", source, target)
+        assert (done.returncode, words in done.stderr) == (1, True), (source, done.stderr)
+        assert "Traceback" not in done.stderr
+    assert tfrun("cp", "a", "b").returncode == 2
+    assert tfrun("cp", "worker:0:a", "worker:0:b").returncode == 2
+    assert (os.listdir(task), os.listdir(tmp_path)) == (["there"], ["task"])
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full on this machine")
+def test_a_full_disk_at_the_end_of_a_pipe_is_said(task):
+    (task / "data").write_bytes(bytes(1_000_000))
+    with open("/dev/full", "wb") as full:
+        with running_tfrun("cp", "worker:0:data", "-", stdout=full) as copying:
+            assert copying.wait(HANG) == 1
+            assert "No space left" in copying.stderr.read()
+
+
+def test_a_copy_that_is_interrupted_leaves_no_half_file_at_either_end(task, tmp_path):
+    with open(task / "huge", "wb") as huge:
+        huge.truncate(100_000_000_000)
+    for words in (["worker:0:huge", tmp_path / "half"], [task / "huge", "worker:0:half"]):
+        with running_tfrun("cp", *words) as copying:
+            while not coming(tmp_path) + coming(task):
+                assert copying.poll() is None, copying.stderr.read()
+                time.sleep(0.05)
+            copying.send_signal(signal.SIGINT)
+            assert copying.wait(HANG) == 130
+        while coming(task):  # the runner hears of it when its link has taken what was sent before
+            time.sleep(0.05)
+        assert (os.listdir(task), os.listdir(tmp_path)) == (["huge"], ["task"])
+
+
+def coming(place):
+    return [name for name in os.listdir(place) if ".tfrun-" in name]

@@ -1,0 +1,104 @@
+"""A port of this machine leads to a port of a task, for many connections at once."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.bounds import HANG
+from tests.commands import running_tfrun, tfrun
+from tests.whole.entering import lasting_run
+
+# Echoes all that comes, and says so when that has ended.
+SERVER = """
+import socket, sys, threading
+listener = socket.create_server(("127.0.0.1", 0))
+open(sys.argv[1] + ".new", "w").write(str(listener.getsockname()[1]))
+__import__("os").rename(sys.argv[1] + ".new", sys.argv[1])
+print("begun", flush=True)
+def serve(connection):
+    with connection:
+        while data := connection.recv(65536):
+            connection.sendall(data)
+        connection.sendall(b"END")
+while True:
+    threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
+"""
+
+
+@pytest.fixture
+def port(tmp_path):
+    """Of an echo in the one task of a run."""
+    program = tmp_path / "server.py"
+    program.write_text(SERVER)
+    command = (sys.executable, str(program), str(tmp_path / "port"))
+    with lasting_run(command=command) as launcher:
+        yield int((tmp_path / "port").read_text()), launcher
+
+
+def local_port(forward):
+    line = forward.stderr.readline()
+    while "leads to" not in line:
+        assert line, "tfrun forward has ended"
+        line = forward.stderr.readline()
+    return int(re.search(r"127\.0\.0\.1:(\d+) leads", line)[1])
+
+
+def echoed(port, data):
+    """What comes back of *data*, which is sent to its end while it comes."""
+    with socket.create_connection(("127.0.0.1", port), HANG) as connection:
+
+        def send():
+            connection.sendall(data)
+            connection.shutdown(socket.SHUT_WR)
+
+        with ThreadPoolExecutor(1) as pool:
+            sent = pool.submit(send)
+            received = b"".join(iter(lambda: connection.recv(65536), b""))
+            sent.result()
+    return received
+
+
+def test_many_connections_pass_all_bytes_both_ways_and_end_one_way_at_a_time(port):
+    number, launcher = port
+    with running_tfrun("forward", f"worker:0:{number}") as forward:
+        local = local_port(forward)
+        data = [os.urandom(700_000 + n) for n in range(8)]
+        with ThreadPoolExecutor(8) as pool:
+            received = list(pool.map(lambda one: echoed(local, one), data))
+        assert [one == sent + b"END" for one, sent in zip(received, data, strict=True)] == [
+            True
+        ] * 8
+        taken = tfrun("forward", f"worker:0:{number}", "--to", local)
+        assert taken.returncode == 71 and str(local) in taken.stderr
+        forward.send_signal(signal.SIGINT)
+        assert forward.wait(HANG) == 0
+    with running_tfrun("forward", f"worker:0:{number}") as forward:
+        local_port(forward)
+        launcher.terminate()
+        assert forward.wait(HANG) == 0
+        assert "worker:0: its task has ended" in forward.stderr.read()
+
+
+def test_a_port_that_nobody_listens_at_is_said_and_the_connection_ends(port):
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        closed = unused.getsockname()[1]
+    with running_tfrun("forward", f"worker:0:{closed}") as forward:
+        assert echoed_or_reset(local_port(forward)) == b""
+        assert f"nobody listens at port {closed}" in forward.stderr.readline()
+    assert tfrun("forward", "worker:9:1").returncode == 2
+    assert tfrun("forward", "worker:0:nonsense").returncode == 2
+
+
+def echoed_or_reset(port):
+    with socket.create_connection(("127.0.0.1", port), HANG) as connection:
+        try:
+            return connection.recv(1)
+        except ConnectionError:
+            return b""

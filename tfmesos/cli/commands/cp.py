@@ -1,0 +1,226 @@
+"""``tfrun cp``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from ...errors import TFMesosError
+from ...node.loop import READ, Loop
+from ...runs.directory import RunDirectory
+from ...runs.inside.channel_end import ChannelEnd, connect
+from ...shared import tree
+from ...shared.channel import PIECE
+from ...shared.stdlib import signal
+from ...text import size_text
+from .answer import say
+from .arguments import Argument
+from .choice import living_run, task_of
+
+HELP = "copy files and directories out of a running task, or into it"
+USAGE = "tfrun cp [-h] [ID:]TASK:PATH LOCAL | LOCAL [ID:]TASK:PATH"
+ARGUMENTS: tuple[Argument, ...] = (
+    (
+        ("source",),
+        {"metavar": "SOURCE", "help": "such as worker:0:model.keras, or a path of this machine"},
+    ),
+    (
+        ("target",),
+        {
+            "metavar": "TARGET",
+            "help": "a path of this machine, or such as worker:0:data; - stands for standard "
+            "output, or input. Relative paths of a task count from the directory of its command",
+        },
+    ),
+)
+_OF_TASK = re.compile(r"(?:(?P<id>[^:/]+):)?(?P<task>[^:/]+:[0-9]+):(?P<path>.*)", re.S)
+_SHOW_EVERY = 0.2  # seconds
+
+
+class CannotCopy(TFMesosError):
+    exit_code = 1
+
+
+class WrongArguments(TFMesosError):
+    exit_code = 2
+
+
+def run(args: argparse.Namespace) -> int:
+    source, target = _OF_TASK.fullmatch(args.source), _OF_TASK.fullmatch(args.target)
+    there = source or target
+    if there is None or (source and target):
+        raise WrongArguments("one of both is a path of a task, such as worker:0:model.keras")
+    found = living_run(there["id"])
+    task = task_of(found, there["task"])
+    with Loop() as loop:
+        if source:
+            return _Out(loop, found, task, source["path"], args.target).run()
+        return _In(loop, found, task, there["path"], args.source).run()
+
+
+class _Copy:
+    """Either way: ``problem`` is what went wrong at this end."""
+
+    def __init__(self, loop: Loop) -> None:
+        self._loop = loop
+        self._end: ChannelEnd
+        self._problem = ""
+        self._code: int | None = None
+        self._moved = 0  # bytes
+        self._began = self._shown = time.monotonic()
+
+    def run(self) -> int:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            self._loop.on_signal(number, partial(self._interrupt, 128 + number))
+        try:
+            self._loop.run_until(lambda: self._end.is_over)
+            if self._code is None and not self._problem and not self._end.problem:
+                self._try(self._finish)
+        finally:
+            self._abandon()
+            self._show(is_last=True)
+        if self._code is not None:
+            return self._code
+        if self._problem or self._end.problem:
+            raise CannotCopy(self._problem or f"{self._task}: {self._end.problem}")
+        return self._end.code
+
+    _task = ""
+
+    def _interrupt(self, code: int) -> None:
+        self._code = code
+        self._end.close()
+
+    def _fail(self, problem: str) -> None:
+        self._problem = problem
+        self._end.close()
+
+    def _try(self, work: Callable[[], object]) -> None:
+        try:
+            work()
+        except (OSError, tree.CannotCopy) as error:
+            self._fail(tree.in_words(error))
+
+    def _finish(self) -> None:
+        """All has come, or gone."""
+
+    def _abandon(self) -> None:
+        """Nothing of what did not come is left."""
+
+    def _count(self, size: int) -> None:
+        self._moved += size
+        if time.monotonic() - self._shown >= _SHOW_EVERY:
+            self._show()
+
+    def _show(self, is_last: bool = False) -> None:
+        now = time.monotonic()
+        self._shown = now
+        if os.isatty(2):
+            rate = size_text(int(self._moved / max(now - self._began, 0.001)))
+            text = f"tfrun: {size_text(self._moved)}, {rate}/s"
+            sys.stderr.write(f"\r{text}\x1b[K" + ("\n" if is_last else ""))
+            sys.stderr.flush()
+
+
+class _Out(_Copy):
+    """From a task to this machine."""
+
+    def __init__(self, loop: Loop, run: RunDirectory, task: str, path: str, local: str) -> None:
+        super().__init__(loop)
+        self._task = task
+        self._received: tree.Received | None = None
+        if local != "-":
+            name = os.path.basename(os.path.normpath(path or "."))
+            if name in (".", "..", "/"):
+                name = task.replace(":", "-")
+            self._received = self._at(tree.destination(local, name))
+        try:
+            connection = connect(run, task, do="copy_out", path=path or ".", raw=local == "-")
+        except TFMesosError:
+            self._abandon()
+            raise
+        self._end = ChannelEnd(loop, connection, self._take)
+
+    def _at(self, place: str) -> tree.Received:
+        if os.path.isdir(place):
+            raise CannotCopy(f"{place} exists")
+        if not os.path.isdir(os.path.dirname(os.path.abspath(place))):
+            raise CannotCopy(f"there is no directory {os.path.dirname(place)}")
+        return tree.Received(place)
+
+    def _take(self, stream: int, data: bytes) -> None:
+        self._count(len(data))
+        if self._received is not None:
+            return self._try(partial(self._received.feed, data))
+        try:
+            while data:
+                data = data[os.write(1, data) :]
+        except OSError as error:
+            self._fail(f"cannot write to standard output: {error.strerror}")
+
+    def _finish(self) -> None:
+        if self._received is None:
+            return
+        self._received.finish()
+        for path in self._received.left_out:
+            say(f"left out, for it is a link that leads out or no file: {path}")
+        self._received = None
+
+    def _abandon(self) -> None:
+        if self._received is not None:
+            self._received.abandon()
+
+
+class _In(_Copy):
+    """From this machine into a task."""
+
+    def __init__(self, loop: Loop, run: RunDirectory, task: str, path: str, local: str) -> None:
+        super().__init__(loop)
+        self._task = task
+        self._from_input = local == "-"
+        self._rest = b""
+        name = "input" if self._from_input else os.path.basename(os.path.abspath(local))
+        if not self._from_input and not os.path.exists(local):
+            raise CannotCopy(f"there is no {local}")
+        self._pieces: Iterator[bytes] = iter(()) if self._from_input else tree.sent(local)
+        self._has_sent_all = False
+        connection = connect(
+            run, task, do="copy_in", path=path or ".", name=name, raw=self._from_input
+        )
+        self._end = ChannelEnd(loop, connection, lambda stream, data: None, self._send)
+
+    def _send(self) -> None:
+        if self._from_input and not self._has_sent_all:
+            return self._loop.watch(0, READ, self._read)
+        self._try(self._send_pieces)
+
+    def _send_pieces(self) -> None:
+        while self._end.channel.room > 0 and not self._has_sent_all:
+            data = self._rest or next(self._pieces, b"")
+            if not data:
+                return self._sent_all()
+            self._rest = data[self._end.channel.room :]
+            self._write(data[: self._end.channel.room])
+
+    def _read(self) -> None:
+        room = min(PIECE, self._end.channel.room)
+        if room <= 0 or self._end.is_over:
+            return self._loop.unwatch(0)
+        data = os.read(0, room)
+        if data:
+            return self._write(data)
+        self._loop.unwatch(0)
+        self._sent_all()
+
+    def _write(self, data: bytes) -> None:
+        self._count(len(data))
+        self._end.channel.write(data, 0)
+
+    def _sent_all(self) -> None:
+        self._has_sent_all = True
+        self._end.channel.end()

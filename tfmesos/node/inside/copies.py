@@ -1,0 +1,112 @@
+"""Files of the task that its owner copies out of it, and into it, while it runs."""
+
+from __future__ import annotations
+
+import os
+
+from ...shared import tree, wire
+from .work import CannotBegin, Work
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ...shared.channel import Channel
+    from ...shared.wire import Message
+    from .surroundings import Surroundings
+
+FAILED = 1  # exit code
+AT_ONCE = 8  # pieces before others have their turn
+
+
+class CopyOut(Work):
+    """Sends what is at a path, or the content of the file there."""
+
+    def __init__(
+        self,
+        channel: Channel,
+        over: Callable[[], None],
+        surroundings: Surroundings,
+        request: Message,
+    ) -> None:
+        super().__init__(channel, over)
+        self._loop = surroundings.loop
+        path = _path(surroundings, request)
+        if request.get("raw") is True and os.path.isdir(path):
+            raise CannotBegin(FAILED, f"{path} is a directory")
+        self._pieces = tree.content(path) if request.get("raw") is True else tree.sent(path)
+        self._rest = b""
+        self._is_waiting = False
+
+    def has_room(self) -> None:
+        if self._is_waiting or self.is_over:
+            return
+        try:
+            for _ in range(AT_ONCE):
+                if self.channel.room <= 0:
+                    return
+                data = self._rest or next(self._pieces, b"")
+                if not data:
+                    return self.done()
+                self._rest = data[self.channel.room :]
+                self.channel.write(data[: self.channel.room])
+        except (OSError, tree.CannotCopy) as error:
+            return self.done(FAILED, tree.in_words(error))
+        self._is_waiting = True
+        self._loop.after(0, self._go_on)
+
+    def _go_on(self) -> None:
+        self._is_waiting = False
+        self.has_room()
+
+    def leave(self) -> None:
+        self._pieces = iter(())
+        self._rest = b""
+        self.is_over = True
+
+
+class CopyIn(Work):
+    """Makes what comes at a path: all of it, or nothing."""
+
+    def __init__(
+        self,
+        channel: Channel,
+        over: Callable[[], None],
+        surroundings: Surroundings,
+        request: Message,
+    ) -> None:
+        super().__init__(channel, over)
+        name = wire.field(request, "name", str)
+        if not tree.is_inside(name) or "/" in name:
+            raise CannotBegin(2, "a copy needs a name")
+        place = tree.destination(_path(surroundings, request), name)
+        try:
+            self._received = tree.Received(place, lines=request.get("raw") is not True)
+        except OSError as error:
+            raise CannotBegin(FAILED, tree.in_words(error)) from None
+
+    def take(self, data: bytes) -> None:
+        if not self.is_over:
+            self._try(lambda: self._received.feed(data))
+        self.channel.took(len(data))
+
+    def end_of_input(self) -> None:
+        if not self.is_over and self._try(self._received.finish):
+            self.done()
+
+    def _try(self, work: Callable[[], None]) -> bool:
+        try:
+            work()
+        except (OSError, tree.CannotCopy) as error:
+            self._received.abandon()
+            self.done(FAILED, tree.in_words(error))
+            return False
+        return True
+
+    def leave(self) -> None:
+        if not self.is_over:
+            self._received.abandon()
+
+
+def _path(surroundings: Surroundings, request: Message) -> str:
+    return os.path.join(surroundings.cwd, wire.field(request, "path", str))

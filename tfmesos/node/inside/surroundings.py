@@ -1,0 +1,27 @@
+"""What a command finds that runs beside the one of its task."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from ..loop import Loop
+    from ..process.guard import Guard
+    from ..settings import Settings
+
+
+class Surroundings:
+    def __init__(
+        self,
+        loop: Loop,
+        settings: Settings,
+        get_guard: Callable[[], Guard],
+        env: Mapping[str, str],
+        cwd: str,
+    ) -> None:
+        self.loop = loop
+        self.settings = settings
+        self.get_guard = get_guard
+        self.env = env
+        self.cwd = cwd

@@ -1,0 +1,58 @@
+"""What is done over one channel, as the channels see it."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ...shared.channel import Channel
+
+
+TASK_ENDED = "its task has ended"
+
+
+class CannotBegin(Exception):
+    """The code for whoever asked, and the reason."""
+
+    def __init__(self, code: int, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
+
+
+class Work:
+    """This one does nothing. Whoever is through calls ``done``."""
+
+    def __init__(self, channel: Channel, over: Callable[[], None]) -> None:
+        self.channel = channel
+        self._over = over
+        self.is_over = False
+
+    def take(self, data: bytes) -> None:
+        """Data came; the channel is to be told when it is used up."""
+        self.channel.took(len(data))
+
+    def end_of_input(self) -> None:
+        """No more data will come."""
+
+    def has_room(self) -> None:
+        """More may be sent."""
+
+    def resize(self, rows: int, columns: int) -> None:
+        """The terminal of whoever asked has this size."""
+
+    def leave(self) -> None:
+        """Whoever asked has left: end it, soon."""
+
+    def cut(self) -> None:
+        """The task has ended: leave nothing of it, at once."""
+        self.leave()
+        self.done(1, TASK_ENDED)
+
+    def done(self, code: int = 0, problem: str = "") -> None:
+        if self.is_over:
+            return
+        self.is_over = True
+        text = problem.encode("utf-8", "backslashreplace").decode("utf-8")
+        self.channel.tell("done", code=code, problem=text)
+        self._over()

@@ -1,0 +1,175 @@
+"""What the tasks of a run are doing, asked for over channels and put together by place."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...errors import TFMesosError
+from ...json_types import Json
+from ...node.loop import Loop
+from ...sanitize import plain
+from ...shared.channel import PIECE
+from ..directory import RunDirectory
+from .channel_end import ChannelEnd, connect
+
+AT_ONCE = 16  # tasks
+WITHIN = 120.0  # seconds for all of them
+
+Frame = tuple[str, str, int, bool]  # function, file, line, and whether it is the user's own code
+
+
+class _Asked:
+    """One task that was asked what it does."""
+
+    def __init__(self, loop: Loop, run: RunDirectory, task: str, native: bool) -> None:
+        self.task = task
+        self.problem = ""
+        self._lines = b""
+        self._tool: Any = None
+        self._end: ChannelEnd | None = None
+        tool = find_tool()
+        self._path = tool
+        try:
+            connection = connect(run, task, do="stacks", native=native, has_tool=bool(tool))
+        except TFMesosError as error:
+            self.problem = str(error)
+            return
+        self._end = ChannelEnd(loop, connection, self._take, self._send)
+
+    @property
+    def is_over(self) -> bool:
+        return self._end is None or self._end.is_over
+
+    def _take(self, stream: int, data: bytes) -> None:
+        self._lines += data
+        if self._tool is None and self._lines.startswith(b'{"needs_tool"') and b"\n" in data:
+            self._lines = self._lines.partition(b"\n")[2]
+            self._tool = open(self._path, "rb")
+            self._send()
+
+    def _send(self) -> None:
+        if self._end is None or self._tool is None or self._tool.closed:
+            return
+        while self._end.channel.room > 0:
+            data = self._tool.read(min(PIECE, self._end.channel.room))
+            if not data:
+                self._tool.close()
+                return self._end.channel.end()
+            self._end.channel.write(data, 0)
+
+    def answers(self) -> list[Json]:
+        if self._tool is not None:
+            self._tool.close()
+        if self._end is not None and not self._end.is_over:
+            self._end.close()
+            self.problem = "did not answer in time"
+        elif self._end is not None and self._end.problem:
+            self.problem = self._end.problem
+        found = [json.loads(line) for line in self._lines.split(b"\n")[:-1]]
+        if not found and not self.problem:
+            self.problem = "has no Python process"
+        return [{"task": self.task, **one} for one in found] or [
+            {"task": self.task, "problem": self.problem}
+        ]
+
+
+def find_tool() -> str:
+    """py-spy on this machine, if it is there."""
+    beside = Path(sys.executable).with_name("py-spy")
+    return str(beside) if os.access(beside, os.X_OK) else shutil.which("py-spy") or ""
+
+
+def ask_stacks(run: RunDirectory, tasks: Sequence[str], *, native: bool = False) -> list[Json]:
+    """Of each Python process of *tasks*, or why not of a task."""
+    with Loop() as loop:
+        return [
+            answer
+            for at in range(0, len(tasks), AT_ONCE)
+            for answer in _ask_some(loop, run, tasks[at : at + AT_ONCE], native)
+        ]
+
+
+def _ask_some(loop: Loop, run: RunDirectory, tasks: Sequence[str], native: bool) -> list[Json]:
+    asked = [_Asked(loop, run, task, native) for task in tasks]
+    timer = loop.after(WITHIN, lambda: None)
+    end = timer.when
+    loop.run_until(lambda: all(one.is_over for one in asked) or time.monotonic() >= end)
+    timer.cancel()
+    return [answer for one in asked for answer in one.answers()]
+
+
+def grouped(answers: Iterable[Json], size: int) -> list[str]:
+    """As lines: processes at the same place together, the largest group first."""
+    groups: dict[Any, list[Json]] = {}
+    for answer in answers:
+        groups.setdefault(_key(answer), []).append(answer)
+    lines: list[str] = []
+    for group in sorted(groups.values(), key=len, reverse=True):
+        lines += [*_group_lines(group, size), ""]
+    return [plain(line) for line in lines[:-1]]
+
+
+def _key(answer: Json) -> Any:
+    """Equal for those that are shown together."""
+    if "threads" not in answer:
+        return answer.get("problem"), answer.get("state"), answer.get("waits")
+    return tuple(main_frames(answer))
+
+
+def main_frames(answer: Json) -> list[Frame]:
+    """Of the main thread, the innermost first."""
+    threads = answer.get("threads") or [{"frames": []}]
+    main = next((one for one in threads if one.get("is_main")), threads[0])
+    return [(str(one[0]), str(one[1]), int(one[2]), bool(one[3])) for one in main["frames"]]
+
+
+def _group_lines(group: Sequence[Json], size: int) -> list[str]:
+    first = group[0]
+    who = named([one["task"] for one in group], size)
+    if "threads" not in first:
+        kernel = ", ".join(filter(None, (first.get("state"), first.get("waits"))))
+        return [f"{who}: {first.get('problem')}", *([f"    {kernel}"] if kernel else [])]
+    frames = main_frames(first)
+    place = next((frame for frame in frames if frame[3]), None)
+    at = _words(place or frames[0]) if frames else "no Python code"
+    others = [
+        f"    thread {one['name'] or '?'}: {_words(one['frames'][0])}"
+        for one in first["threads"]
+        if one["frames"] and not one.get("is_main")
+    ]
+    return [f"{who}: {at}", *(f"    {_words(frame)}" for frame in frames), *others]
+
+
+def _words(frame: Sequence[Any]) -> str:
+    name, file, line, _ = frame
+    return f"{name} at {file}:{line}"
+
+
+def named(tasks: Sequence[str], size: int) -> str:
+    """worker:0, worker:2-5 of 8; with the number of processes if a task has several."""
+    jobs: dict[str, list[int]] = {}
+    for task in dict.fromkeys(tasks):
+        job, _, index = task.rpartition(":")
+        jobs.setdefault(job, []).append(int(index))
+    parts = [f"{job}:{part}" for job, numbers in jobs.items() for part in _ranges(numbers)]
+    distinct = len(set(tasks))
+    more = f" of {size}" if distinct > 1 else ""
+    several = f" ({len(tasks)} processes)" if len(tasks) > distinct else ""
+    return ", ".join(parts) + more + several
+
+
+def _ranges(numbers: Sequence[int]) -> list[str]:
+    found: list[list[int]] = []
+    for number in sorted(numbers):
+        if found and number == found[-1][-1] + 1:
+            found[-1].append(number)
+        else:
+            found.append([number])
+    return [str(one[0]) if len(one) == 1 else f"{one[0]}-{one[-1]}" for one in found]
