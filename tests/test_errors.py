@@ -19,6 +19,7 @@ def test_every_exit_code_of_the_runner_has_its_own_sentence():
             "NODE_REFUSED",
             "CANNOT_UNPACK",
             "OLD_PYTHON",
+            "NODE_UNFIT",
         )
     ]
     assert sorted(RUNNER_EXITS) == sorted(codes)
