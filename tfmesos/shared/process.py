@@ -10,6 +10,7 @@ import errno
 import os
 import time
 
+from .exit_status import killed_by
 from .stdlib import signal
 
 TYPE_CHECKING = False
@@ -159,13 +160,7 @@ def ending(returncode: int) -> Ending:
     """Of a process with the returncode of a Popen."""
     if returncode >= 0:
         return returncode, f"exited with {returncode}"
-    words = f"was killed by {_signal_name(-returncode)} (signal {-returncode})"
-    return exit_code(returncode), words
-
-
-def _signal_name(number: int) -> str:
-    names = (name for name in dir(signal) if name.startswith("SIG") and name[3] != "_")
-    return next((name for name in names if getattr(signal, name) == number), "a signal")
+    return exit_code(returncode), killed_by(-returncode)
 
 
 def is_limit(error: BaseException) -> bool:

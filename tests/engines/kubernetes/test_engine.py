@@ -105,7 +105,7 @@ def test_pods_that_the_server_does_not_take_end_the_run_with_its_words():
 
 ENDS = [
     ("reason-signalled", 139, "was killed by SIGSEGV (signal 11)"),
-    ("reason-oom-killed", 137, "was killed: out of memory (it may use 1024 MiB)"),
+    ("reason-oom-killed", 137, "was killed: out of memory (its limit is 1024 MiB)"),
     ("reason-oom-not-noticed", 137, "was killed by SIGKILL (signal 9)"),
     ("reason-deadline", 1, "was ended: the pod template limits its time (activeDeadlineSeconds)"),
 ]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from ...runs.control import ask
-from ...runs.directory import RunDirectory
-from ...runs.status import TaskStatus, status_now
+from ...runs.progress import Progress
+from ...runs.status import TaskStatus
 from .answer import say
 from .arguments import NO_WAIT, THE_RUN, THE_TASK, Argument
 from .choice import task_of, the_run, until
@@ -22,22 +22,23 @@ def run(args: argparse.Namespace) -> int:
 def start_again(args: argparse.Namespace, *, elsewhere: bool) -> int:
     found = the_run(args.id)
     name = task_of(found, args.task)
-    before = _task(found, name)
+    progress = Progress(found)
+    before = _task(progress, name).restarts
     ask(found, "restart", task=name, elsewhere=elsewhere)
     say(f"{found.id}: {name} is being started again{' on another node' if elsewhere else ''}")
     if args.no_wait:
         return 0
-    until(lambda: found.is_over or _is_back(_task(found, name), before.restarts))
-    task = _task(found, name)
-    if not _is_back(task, before.restarts):
+    until(lambda: found.is_over or _is_back(_task(progress, name), before))
+    task = _task(progress, name)
+    if not _is_back(task, before):
         say(f"{found.id} ended before {name} ran again")
         return 1
     say(f"{found.id}: {name} runs again on {task.node}")
     return 0
 
 
-def _task(run: RunDirectory, name: str) -> TaskStatus:
-    return status_now(run).tasks.get(name) or TaskStatus(name, "")
+def _task(progress: Progress, name: str) -> TaskStatus:
+    return progress.look().tasks.get(name) or TaskStatus(name, "")
 
 
 def _is_back(task: TaskStatus, restarts: int) -> bool:

@@ -7,15 +7,20 @@ import re
 from ...config.job import Task
 from ...core.events import TaskEnded
 from ...errors import MAX_CODE
+from ...shared.exit_status import (
+    KILLED as KILLED,
+)
+from ...shared.exit_status import (
+    TERMINATED,
+    is_signal,
+    killed_by,
+    memory_limit,
+    out_of_memory,
+)
 from ...text import shortened
 from .pod_status import STOPPED_BY_QUEUE, PodSeen
 
-KILLED, TERMINATED = 137, 143  # as a shell counts a SIGKILL and a SIGTERM
 _NOT_STARTED = ("ContainerCannotRun", "StartError")  # to Docker and to containerd
-_SIGNALS = {
-    **{1: "SIGHUP", 2: "SIGINT", 4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE"},
-    **{9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM"},
-}
 
 # Why a container cannot be started, and how many seconds that may last: another try of the
 # kubelet may help, or somebody may make what is missing.
@@ -69,7 +74,7 @@ def ending(task_id: str, task: Task, pod: PodSeen, was_killed: bool) -> TaskEnde
         return TaskEnded(task_id, code, words, is_lost=is_lost, was_killed=was_killed)
     code = _code(pod.code) if pod.code is not None else int(pod.phase == "Failed")
     if pod.reason == "OOMKilled":
-        words = f"was killed: out of memory (it may use {task.job.mem:g} MiB)"
+        words = out_of_memory(memory_limit(task.job.mem))
         return TaskEnded(task_id, KILLED, words, was_killed=was_killed)
     if pod.reason in _NOT_STARTED:
         code = _start_code(pod, code)
@@ -112,8 +117,8 @@ def _of_pod(pod: PodSeen) -> str:
 def _of_container(pod: PodSeen, code: int) -> str:
     if pod.reason in _NOT_STARTED or (pod.detail and code in (126, 127)):
         return _with_detail("could not be started", pod)
-    if name := _SIGNALS.get(code - 128):
-        return f"was killed by {name} (signal {code - 128})"
+    if is_signal(code - 128):
+        return killed_by(code - 128)
     return f"exited with {code}"
 
 

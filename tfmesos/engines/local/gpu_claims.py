@@ -9,11 +9,12 @@ and nobody can tidy up.
 from __future__ import annotations
 
 import asyncio
-import pwd
 import socket
 import struct
 import sys
 from collections.abc import Sequence
+
+from ...private_directory import user_name
 
 _NAME = "\0tfmesos-gpu-{}"
 _CALLERS = 64  # that may wait for a launcher to let them go
@@ -89,11 +90,4 @@ def _holder(gpu: str) -> str:
         except OSError:
             return ""
     process, user, _ = _CREDENTIALS.unpack(told)
-    return f"process {process} of {_user_name(user)}"
-
-
-def _user_name(number: int) -> str:
-    try:
-        return pwd.getpwuid(number).pw_name
-    except KeyError:
-        return f"user {number}"
+    return f"process {process} of {user_name(user)}"

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...shared import process
+from ...shared.exit_status import KILLED, memory_limit, out_of_memory
 from ..api import Emit
 from .events import TaskGone, TaskStarted
 from .launch import SANDBOX, Launch, NotStarted
@@ -24,7 +25,6 @@ from .warm_parent import Forked, WarmParent
 if TYPE_CHECKING:
     from .docker import Engine
 
-OUT_OF_MEMORY = "was killed: out of memory (its limit is {:g} MiB)"
 UNKNOWN = "ended in a way that nobody saw: the parent of the runners was killed"
 _LOOK_AGAIN = 0.002  # seconds between two looks at what a killed session has left
 _RESTS, _LONGEST_REST = 4, 0.25  # times as long as such a look took, and seconds
@@ -300,7 +300,7 @@ class LocalTasks:
         """Ask Docker why a container ended badly, and have it removed for sure."""
         engine, starved = self._engine_for_us(), False
         with suppress(OSError):  # it has ended, whatever keeps us from asking
-            if running.process.returncode == 128 + signal.SIGKILL:
+            if running.process.returncode == KILLED:
                 starved = await engine.ran_out_of_memory(running.launch, running.started_at)
             await engine.remove(running.launch)
         self._finish(task_id, running, starved=starved)
@@ -317,7 +317,7 @@ class LocalTasks:
         if is_lost:
             code, reason = 1, UNKNOWN
         if starved:
-            reason = OUT_OF_MEMORY.format(running.launch.task.job.mem)
+            reason = out_of_memory(memory_limit(running.launch.task.job.mem))
         elif running.was_killed:
             code, reason = code or 1, "was killed"
         self.emit(TaskGone(task_id, code, reason, running.was_killed, is_lost))

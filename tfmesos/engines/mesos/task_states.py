@@ -8,21 +8,21 @@ from typing import NamedTuple
 
 from ...core.events import TaskEnded
 from ...errors import DRAINED, MAX_CODE
+from ...shared.exit_status import KILLED, killed_by, out_of_memory
 from ...text import shortened
 from .task_reasons import DRAINING, OUT_OF_MEMORY, Whose, whose
 
-KILLED = 137  # as a shell counts a SIGKILL
-# The first word of strsignal(3), which Mesos uses, -> name and number.
+# The first word of strsignal(3), which Mesos uses, -> the signal.
 _SIGNALS = {
-    "Hangup": ("SIGHUP", 1),
-    "Interrupt": ("SIGINT", 2),
-    "Illegal": ("SIGILL", 4),
-    "Aborted": ("SIGABRT", 6),
-    "Bus": ("SIGBUS", 7),
-    "Floating": ("SIGFPE", 8),
-    "Killed": ("SIGKILL", 9),
-    "Segmentation": ("SIGSEGV", 11),
-    "Terminated": ("SIGTERM", 15),
+    "Hangup": 1,
+    "Interrupt": 2,
+    "Illegal": 4,
+    "Aborted": 6,
+    "Bus": 7,
+    "Floating": 8,
+    "Killed": 9,
+    "Segmentation": 11,
+    "Terminated": 15,
 }
 
 
@@ -68,15 +68,14 @@ def describe(state: str, message: str = "", reason: str = "") -> str:
     """What a status update says, as the rest of a sentence about the task."""
     sentence = STATES[state].sentence if state in STATES else f"is in state {state}"
     if state == "TASK_FAILED" and not reason:
-        name, number = _signal_in(message)
-        if name:
-            return f"was killed by {name} (signal {number})"
+        if number := _signal_in(message):
+            return killed_by(number)
         if (status := _STATUS.search(message)) and _is_code(status[1]):
             return f"exited with {int(status[1])}"
     if reason == DRAINING:
         return DRAINED
     if reason == OUT_OF_MEMORY:  # below the first line there are pages of statistics
-        sentence, reason, message = "was killed: out of memory", "", message.partition("\n")[0]
+        return out_of_memory(shortened(message.partition("\n")[0]))
     detail = "; ".join(text for text in (shortened(message), reason) if text)
     return f"{sentence} ({detail})" if detail else sentence
 
@@ -88,7 +87,7 @@ def status_in(message: str) -> int | None:
     """
     if found := _STATUS.search(message):
         return int(found[1]) if _is_code(found[1]) else 1
-    number = _signal_in(message)[1]
+    number = _signal_in(message)
     return 128 + number if number else None
 
 
@@ -96,9 +95,9 @@ def _is_code(digits: str) -> bool:
     return len(digits) <= 3 and int(digits) <= MAX_CODE
 
 
-def _signal_in(message: str) -> tuple[str, int]:
+def _signal_in(message: str) -> int:
     found = re.search(r"(?:Command|Container) terminated with signal ([A-Z][a-z]+)", message)
-    return _SIGNALS.get(found[1], ("", 0)) if found else ("", 0)
+    return _SIGNALS.get(found[1], 0) if found else 0
 
 
 def is_from_outside(state: str, reason: str) -> bool:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from ...errors import PORT_TAKEN
+from ...shared.exit_status import KILLED
 
 _KERAS = (
     "Keras 3 supports neither MultiWorkerMirroredStrategy nor ParameterServerStrategy: write the "
@@ -52,7 +53,6 @@ _HINTS = (
 )
 
 
-_KILLED = 137  # as a shell counts a SIGKILL
 _RIDDLE = re.compile(r"(its \w+ )?(was killed by SIGKILL|exited with 137)")  # and not by whom
 _WHO_KILLS = (
     "a SIGKILL comes from outside: most often from the kernel, when the node or the task's "
@@ -71,7 +71,7 @@ def hint(
         return ""  # the reason says who has it
     text = "\n".join([*tail, reason])
     known = next((way_out for sign, way_out in _HINTS if re.search(sign, text, re.M)), "")
-    is_riddle = code == _KILLED and (not reason or _RIDDLE.match(reason))
+    is_riddle = code == KILLED and (not reason or _RIDDLE.match(reason))
     return known.format_map(_Names(named)) or (_WHO_KILLS if is_riddle else "")
 
 
