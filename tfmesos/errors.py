@@ -100,6 +100,12 @@ class RunTimeout(TFMesosError):
     exit_code = 124
 
 
+class Preempted(TFMesosError):
+    """The tasks had to leave their nodes, and wrote what they had: run it again."""
+
+    exit_code = 75  # EX_TEMPFAIL
+
+
 class Interrupted(TFMesosError):
     """The run was stopped by a signal or by its user."""
 

@@ -29,6 +29,7 @@ OTHERS = {
     "restarts": 1,
     "restart_policy": "task",
     "retry_codes": "7",
+    "checkpoint_before": 2,
     "run_timeout": 5,
     "success": "worker:0",
     "hang_timeout": 5,
@@ -90,6 +91,7 @@ OTHERS = {
 }
 _KUBERNETES = {"master": "k8s://", "image": "me/train"}
 COMPANIONS = {
+    "checkpoint_before": {"run_timeout": 5},
     **dict.fromkeys(
         (
             *("pod_template", "namespace", "claims", "shm", "gpu_resource", "gang_hold"),

@@ -64,6 +64,8 @@ any_event = st.one_of(
     st.builds(happened.TaskExited, ids, st.sampled_from([0, 0, 1, 137]), st.just("ended")),
     st.builds(happened.RunnerLost, ids, st.just("reset")),
     st.just(happened.StopRequested("stop", 130)),
+    st.builds(happened.NoticeGiven, st.just("notice"), st.booleans(), st.booleans()),
+    st.builds(happened.NodeDrained, ids, is_notice=st.booleans()),
     st.integers(1, 3).map(lambda n: happened.UpdateRequested((workers(n),), ("so",))),
     st.just(happened.Ticked()),
 )  # fmt: skip

@@ -49,7 +49,7 @@ def test_a_drained_agent_is_named_before_its_runner_has_told_of_the_end():
     run.update("worker:0", "TASK_KILLING", reason=DRAINING)
     run.exit("worker:0", 143, f"{EVICTED}: it was killed by SIGTERM (signal 15)")
     assert str(run.outcome.error) == DRAINED
-    assert (run.outcome.exit_code, run.outcome.cause.tail) == (143, ("last words",))
+    assert (run.outcome.exit_code, run.outcome.cause.tail) == (75, ("last words",))
 
 
 def test_a_drained_agent_is_named_although_its_runner_was_faster_to_tell():

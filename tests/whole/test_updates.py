@@ -73,6 +73,29 @@ def test_what_cannot_be_is_refused_in_one_line_and_the_run_goes_on(detached):
     assert over.returncode == 69 and f"{detached} is over" in over.stderr
 
 
+WRITES = "trap 'echo wrote $TFMESOS_GENERATION; exit 0' TERM; echo up; sleep 600 & wait"
+
+
+def test_a_checkpoint_is_written_by_all_and_the_run_goes_on():
+    done = tfrun("--detach", "-w", 2, "--restart-policy", "all", "--", WRITES)
+    run_id = done.stdout.strip()
+    wait_for_output(run_id, "[worker:0] up", "[worker:1] up")
+    written = tfrun("checkpoint", run_id)
+    assert written.returncode == 0 and "generation 1 runs: 2 worker" in written.stderr
+    lines = tfrun("logs", run_id).stdout
+    assert "[worker:0] wrote 0" in lines and "[worker:1] wrote 0" in lines
+    assert [task["restarts"] for task in status(run_id)["tasks"]] == [0, 0]
+    assert tfrun("stop", run_id).returncode == 0
+
+
+def test_a_checkpoint_of_a_run_that_restarts_nothing_is_its_end_for_now(detached):
+    done = tfrun("checkpoint", detached)
+    assert done.returncode == 75 and "its owner wants a checkpoint" in done.stderr
+    assert tfrun("logs", detached, "worker:1").stdout == "begun\nstopped\n"
+    late = tfrun("checkpoint", detached)
+    assert late.returncode == 69 and f"{detached} is over" in late.stderr
+
+
 def test_a_program_changes_its_cluster_and_has_the_new_addresses():
     command = [sys.executable, "-c", "import time; time.sleep(600)"]
     with cluster([Job("worker", 1, cmd=command)], quiet=True) as c:

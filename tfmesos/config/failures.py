@@ -70,6 +70,14 @@ class FailureSettings(TypedDict, total=False):
             check=above_zero,
         ),
     ]
+    checkpoint_before: Annotated[
+        Seconds,
+        Setting(
+            "stop the tasks so long before run_timeout (seconds, or as in 2m), and give them this "
+            "time to write a checkpoint",
+            check=above_zero,
+        ),
+    ]
     restarts: Annotated[
         str | int | None,
         Setting(

@@ -102,6 +102,7 @@ class LaunchConfig(Record):
     restarts: RestartPolicy = USUAL_RESTARTS
     success: TaskChoice | None = None  # who decides about it, if it was said
     run_timeout: float | None = None  # seconds
+    checkpoint_before: float | None = None  # seconds before that, in which the tasks end
     hang_timeout: float | None = None  # seconds of silence that end the run
     hang_of_any: bool = False  # of any task, or of all
     tensorboard_stays: bool = False  # when all others have ended
@@ -141,6 +142,7 @@ class LaunchConfig(Record):
         if self.local_chief and self.restarts.after_start == "all":
             problem = "'all' cannot be combined with a local chief: it is not started again"
             raise SpecError(None, "restart_policy", problem)
+        self._check_checkpoint()
         self._check_ship()
         if self.tensorboard_stays and not any(task.is_auxiliary for task in self.tasks):
             raise SpecError(None, "tensorboard_stays", "needs a TensorBoard, and there is none")
@@ -162,6 +164,13 @@ class LaunchConfig(Record):
             self.pods.check_unused(self.jobs, on_slurm=self.is_slurm)
         if not self.is_slurm:
             self.slurm.check_unused()
+
+    def _check_checkpoint(self) -> None:
+        if self.checkpoint_before is None:
+            return
+        if self.run_timeout is None or self.checkpoint_before >= self.run_timeout:
+            problem = f"must be shorter than run_timeout, got {self.checkpoint_before:g}"
+            raise SpecError(None, "checkpoint_before", problem)
 
     def _check_volumes(self) -> None:
         plain = [job.name for job in self.jobs if self.image_of(job) is None]

@@ -93,6 +93,7 @@ class NodeDrained(Event):
     task_id: str
     reason: str = DRAINED  # the rest of a sentence about the task
     is_lost: bool = True  # did its node fail it, whatever its command did?
+    is_notice: bool = False  # does the task still run, with some time to end?
 
 
 class NodeLost(Event):
@@ -176,6 +177,19 @@ class RestartRequested(Event):
 
     task_id: str
     elsewhere: bool
+
+
+class NoticeGiven(Event):
+    """Tasks are soon ended from outside, or their owner wants it: all are to write a checkpoint.
+
+    They are stopped with their grace, together. Then the next generation begins, if the restart
+    policy is ``all``, or the run ends.
+    """
+
+    reason: str  # a sentence
+    is_time_limit: bool = False  # the run ends with the code of a time limit, if it ends
+    may_go_on: bool = True  # can there be a next generation?
+    grace: float | None = None  # seconds that they have, if not as usual
 
 
 class UpdateRequested(Event):

@@ -29,6 +29,15 @@ class Generations:
         """The next one is like this one."""
         self._next = _Next(self._jobs, why, True)
 
+    def go_on(self, why: str) -> None:
+        """The next one is like this one, and nobody has failed."""
+        self._next = _Next(self._jobs, why, False)
+
+    def explain(self, why: str) -> None:
+        """More is known about why the next one begins."""
+        if self._next is not None:
+            self._next = self._next.replace(why=why)
+
     def update(self, jobs: tuple[Job, ...], why: str) -> None:
         self._next = _Next(jobs, why, False)
         self.is_updating = True

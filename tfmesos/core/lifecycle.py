@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from ..config.job import Task
 from ..config.jobs import tasks_of
-from ..errors import NODE_UNFIT, Interrupted, ResourcesError, TFMesosError
+from ..errors import NODE_UNFIT, Interrupted, Preempted, ResourcesError, TFMesosError
 from . import actions as do
 from . import auxiliary
 from . import events as happened
@@ -25,6 +25,7 @@ from .finished_peers import FinishedPeers
 from .generations import Generations
 from .hangs import Hangs
 from .node_warning import node_warning
+from .notices import Notices, error_of
 from .outcome import Ending, Outcome
 from .phases import Phase
 from .placing import Placing
@@ -52,13 +53,14 @@ class Lifecycle:
         self._endings = Endings(self.members, self._stopping, rules.nodes_alike)
         self._restarts = Restarts(rules.restarts)
         self._generations = Generations(tasks)
+        self._notices = Notices(rules.restarts.after_start)
         self._avoided_nodes = AvoidedNodes()
         self._restarted: list[Ending] = []
         self._hangs = Hangs(rules.hang_timeout, self._commands_awaited, rules.hang_of_any)
         self._peers = FinishedPeers(self.members, self._commands_awaited, self._hangs)
         self._success = Success(tasks, rules.success, rules.evaluator_grace)
         self._wait = Wait(self.members, rules.start_timeout, now)
-        self._time_limit = TimeLimit(rules.run_timeout, now)
+        self._time_limit = TimeLimit(rules.run_timeout, now, rules.checkpoint_before)
         self._stopwatch = Stopwatch(now)
         self._placing = Placing(self.members, self._avoided_nodes, self._stopwatch)
         self._clocks: Clocks[Action] = Clocks(
@@ -114,6 +116,10 @@ class Lifecycle:
                 return []
             case happened.RestartRequested(task_id, elsewhere):
                 return self._restart_requested(task_id, elsewhere)
+            case happened.NoticeGiven():
+                return self._notice(event, now)
+            case happened.NodeDrained():
+                return self._node_drained(event, now)
             case happened.UpdateRequested():
                 return self._update_requested(event, now)
             case happened.StopRequested():
@@ -210,6 +216,8 @@ class Lifecycle:
         member.ending = end.for_report()
         self.members.move(member, Stage.ENDED)
         if self.phase not in (Phase.STARTING, Phase.RUNNING):
+            if self._notices.is_about(member):
+                self._stopping.give_cause(member.ending)
             return self._go_on_when_stopped(now)
         if had_started and end.is_good and not self._restarts.is_requested(member.task_id):
             said = self._success.ended_well(member.task, self.members, now)
@@ -256,12 +264,47 @@ class Lifecycle:
             return [said]
         return [said, *self._restart_all("the run is updated", 0.0, now)]
 
-    def _restart_all(self, reason: str, pause: float, now: float) -> list[Action]:
+    def why_not_checkpoint(self) -> str:
+        """What keeps all tasks from being told to write one; empty if nothing does."""
+        if self.phase is Phase.RUNNING:
+            return ""
+        return "it is ending" if self.phase > Phase.RESTARTING else "its tasks do not run yet"
+
+    def _node_drained(self, drained: happened.NodeDrained, now: float) -> list[Action]:
+        todo = self._heard(self._endings.handle(drained, now), now)
+        member = self.members.live(drained.task_id)
+        if words := self._notices.explained(member, drained):
+            return [*todo, *self._explain_notice(words)]
+        is_running = member is not None and self.phase is Phase.RUNNING
+        notice = self._notices.of_leaving(member, drained) if member and is_running else None
+        return [*todo, *(self._notice(notice, now) if notice else [])]
+
+    def _notice(self, notice: happened.NoticeGiven, now: float) -> list[Action]:
+        """Everybody writes a checkpoint, and the run goes on with all, or ends."""
+        is_running = self.phase is Phase.RUNNING
+        if not is_running and not (notice.is_time_limit and self.phase <= Phase.RESTARTING):
+            return []
+        if not is_running or not self._notices.goes_on(notice):
+            return self._stop(Outcome(error=error_of(notice)), now, grace=notice.grace)
+        self._generations.go_on(notice.reason)
+        said = do.Say(f"{notice.reason}; stopping all tasks, to start them again", "warning")
+        return [said, *self._restart_all(notice.reason, 0.0, now, notice.grace)]
+
+    def _explain_notice(self, words: str) -> list[Action]:
+        """The engine has learned more about why a task had to go."""
+        self._generations.explain(words)
+        if isinstance(self._stopping.outcome.error, Preempted):
+            self._stopping.outcome = self._stopping.outcome.replace(error=Preempted(words))
+        return [do.Say(words, "warning")] if self.phase is Phase.RESTARTING else []
+
+    def _restart_all(
+        self, reason: str, pause: float, now: float, grace: float | None = None
+    ) -> list[Action]:
         """Stop everybody; when the last one has ended the next generation begins."""
         self._stopwatch.lap("running" if self._cluster.is_ready else "starting the tasks", now)
         self.phase = Phase.RESTARTING
         self._restarts.cancel()
-        stopped = self._stopping.begin(reason, now, pause=pause)
+        stopped = self._stopping.begin(reason, now, pause=pause, grace=grace)
         return [*stopped, *self._start_again_when_stopped(now)]
 
     def _start_again_when_stopped(self, now: float) -> list[Action]:
@@ -345,7 +388,9 @@ class Lifecycle:
         return [*said, *self._stop(Outcome(error=error), now)]
 
     def _tick_time_limit(self, now: float) -> list[Action]:
-        return self._fail(self._time_limit.error(), now)
+        return self._stop(
+            Outcome(error=self._time_limit.error()), now, grace=self._time_limit.grace
+        )
 
     def _fail(self, error: TFMesosError, now: float, examine: bool = False) -> list[Action]:
         return self._stop(Outcome(error=error), now, examine)
@@ -353,14 +398,17 @@ class Lifecycle:
     def _succeed(self, now: float) -> list[Action]:
         return [*self._success.say_stopped(self.members), *self._stop(Outcome(), now)]
 
-    def _stop(self, outcome: Outcome, now: float, examine: bool = False) -> list[Action]:
+    def _stop(
+        self, outcome: Outcome, now: float, examine: bool = False, grace: float | None = None
+    ) -> list[Action]:
         """The one way down, for success, failure and interruption alike."""
         self._stopwatch.lap("running" if self._cluster.is_ready else "starting the tasks", now)
         self._stopping.choose_kept(outcome)
         self.phase = Phase.STOPPING
         self._stopping.outcome = outcome
         self._restarts.cancel()
-        todo = self._stopping.begin(str(outcome.error or "the run is over"), now, examine=examine)
+        reason = str(outcome.error or "the run is over")
+        todo = self._stopping.begin(reason, now, examine=examine, grace=grace)
         return [*todo, *self._finish_when_stopped(now)]
 
     def _tick_stopping(self, now: float) -> list[Action]:

@@ -14,6 +14,7 @@ class Rules(Record):
 
     start_timeout: float | None = None
     run_timeout: float | None = None
+    checkpoint_before: float | None = None  # that, and the tasks have this time
     success: TaskChoice | None = None  # who decides about it, if it was said
     restarts: RestartPolicy = USUAL_RESTARTS
     hang_timeout: float | None = None  # of silence

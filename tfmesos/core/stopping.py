@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..config.failures import DEFAULT_GRACE
-from ..errors import Interrupted
+from ..errors import Interrupted, Preempted
 from ..text import join_names
 from .actions import Action, Kill, Refuse, Say, StopPlacing, StopRunner
 from .outcome import Ending, Outcome
@@ -29,7 +29,7 @@ class Stopping:
         """A TensorBoard *stays* when all others have ended, until somebody ends it."""
         self._stays = stays
         self._members = members
-        self._grace = grace
+        self._grace = self._usual_grace = grace
         self._has_finalizer = has_finalizer
         self._is_requested = self._is_interrupted = False
         self.is_cut = False  # was it requested twice, so that nothing is waited for?
@@ -43,6 +43,11 @@ class Stopping:
         begun = (Stage.STARTED, Stage.READY)
         auxiliary = [member for member in self._members.auxiliary if member.stage in begun]
         self._kept = auxiliary if stays else []
+
+    def give_cause(self, ending: Ending) -> None:
+        """The run ends because this task had to go."""
+        if isinstance(self.outcome.error, Preempted):
+            self.outcome = self.outcome.replace(cause=ending)
 
     @property
     def keeps_any(self) -> bool:
@@ -69,12 +74,20 @@ class Stopping:
         return [Say(f"{how}; {board} until Ctrl-C or tfrun stop", "notice")]
 
     def begin(
-        self, reason: str, now: float, *, examine: bool = False, pause: float = 0.0
+        self,
+        reason: str,
+        now: float,
+        *,
+        examine: bool = False,
+        pause: float = 0.0,
+        grace: float | None = None,
     ) -> list[Action]:
-        """End all tasks, in no less than *pause* seconds.
+        """End all tasks, in no less than *pause* seconds; each has the usual *grace* if none is
+        given.
 
         To *examine* them is to have them tell before what they are doing.
         """
+        self._grace = self._usual_grace if grace is None else grace
         self._over_from = now + pause
         self._given_up_at = now + self.takes + (HANG_REPORT if examine else 0)
         todo: list[Action] = [StopPlacing(reason)] if self._members.waiting() else []
@@ -97,7 +110,8 @@ class Stopping:
         self.is_cut = self._is_requested and exit_code != 0
         self._is_requested = True
         self._is_interrupted = self._is_interrupted or exit_code != 0
-        self._grace = self._grace if grace is None else grace
+        if grace is not None:
+            self._grace = self._usual_grace = grace
         who = self.summary()
         more = "; Ctrl-C again to kill" if exit_code == Interrupted.exit_code else ""
         return [Say(f"{who}{more}", "notice")] if exit_code and who else []

@@ -7,15 +7,17 @@ from .phases import Phase
 
 
 class TimeLimit:
-    def __init__(self, seconds: float | None, now: float) -> None:
+    def __init__(self, seconds: float | None, now: float, grace: float | None = None) -> None:
+        """The tasks are stopped *grace* seconds before the limit, and have that time to end."""
         self._seconds = seconds
         self._began_at = now
+        self.grace = grace
 
     def deadline_in(self, phase: Phase) -> float | None:
         """When the run has taken too long; it may take its time to stop."""
         if self._seconds is None or phase >= Phase.STOPPING:
             return None
-        return self._began_at + self._seconds
+        return self._began_at + self._seconds - (self.grace or 0.0)
 
     def error(self) -> RunTimeout:
         return RunTimeout(f"not over after {self._seconds:g} s, the time it was given")

@@ -17,7 +17,8 @@ and returns, in the order in which they are to be done,
   ``TasksPlaced`` when tasks have places, or ``Waiting`` with the reason why not yet, or
   ``Impossible`` if there never will be any; then for each attempt ``TaskSeen`` and, exactly once,
   ``TaskEnded``; about its nodes ``TaskUnreachable``, ``NodeLost``, ``NodeDrained``,
-  ``NodeWanted``; and ``EngineGaveUp`` when it will place nothing more;
+  ``NodeWanted``, and ``NoticeGiven`` when the time of all tasks is nearly up; and ``EngineGaveUp``
+  when it will place nothing more;
 * for the user, ``core.actions.Say``;
 * for its driver, whatever records it likes: all that is neither an ``Event`` nor a ``Request``
   nor an action of the lifecycle is given to ``Driver.carry_out``.

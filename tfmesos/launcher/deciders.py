@@ -39,6 +39,7 @@ class Beginning(Record):
         rules = Rules(
             start_timeout=config.start_timeout,
             run_timeout=config.run_timeout,
+            checkpoint_before=config.checkpoint_before,
             success=config.success,
             restarts=config.restarts,
             hang_timeout=config.hang_timeout,

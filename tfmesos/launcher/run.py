@@ -138,6 +138,15 @@ class Run:
             self._events.put_nowait(happened.RestartRequested(task_id, elsewhere))
         return problem
 
+    def checkpoint(self) -> str:
+        """Have all tasks stopped together, with their grace; returns what is wrong with that."""
+        if self._lifecycle is None:
+            return "it is being set up"
+        problem = self._lifecycle.why_not_checkpoint()
+        if not problem:
+            self._events.put_nowait(happened.NoticeGiven("its owner wants a checkpoint"))
+        return problem
+
     async def update(self, changes: Changes, *, dry_run: bool = False) -> tuple[str, ...]:
         """Go on with other jobs; returns what changes, in words: nothing, if they are no others.
 

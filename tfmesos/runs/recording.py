@@ -146,6 +146,7 @@ class Recording:
             "restart": partial(_restart, run),
             "update": partial(_update, run),
             "inside": run.refusal_inside,
+            "checkpoint": lambda _: run.checkpoint(),
         }
         conversations = {"inside": run.serve_inside}
         return Control(self._recorder.directory, commands, self._warn, conversations)

@@ -198,7 +198,11 @@ def test_a_pod_whose_preemption_an_event_tells_is_lost_and_started_again_if_the_
     assert run.made()[1] == ["worker-0-2"] and any(why in text for text in run.said())
     run.up()
     preempt("worker-0-2")
-    assert (run.outcome.cause.reason, run.outcome.cause.code) == (why, 3)
+    assert run.made()[2] == ["worker-0-3"]  # it counts as none of the restarts
+    run = Run(workers(1)).up()
+    preempt("worker-0")
+    assert (run.outcome.cause.reason, run.outcome.exit_code) == (why, 75)
+    assert why in str(run.outcome.error)
 
 
 def test_a_preempted_pod_that_is_gone_before_its_runner_could_report_is_told_so():

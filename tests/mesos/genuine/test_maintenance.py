@@ -58,10 +58,43 @@ def test_a_drained_node_is_named_as_the_reason_and_is_empty_afterwards(two_nodes
         drain = {"type": "DRAIN_AGENT", "drain_agent": {"agent_id": agent_id}}
         assert two_nodes.post("/api/v1", drain) == 200
         _, err = finish(run)
-    assert run.returncode == 143
+    assert run.returncode == 75
     assert "worker:0 was ended by its node, which the operator is draining on node-1" in err
 
     def state():
         return agent_named(two_nodes, "node-1").get("drain_info", {}).get("state")
 
     wait_until("the agent is drained", lambda: state() == "DRAINED")
+
+
+WRITES = (
+    "trap 'sleep 0.3; echo wrote; exit 0' TERM; "
+    "echo up $TFMESOS_GENERATION $MESOS_SLAVE_ID; sleep 600 & wait"
+)
+
+
+def test_when_one_node_is_drained_all_tasks_write_and_the_run_goes_on_elsewhere(mesos):
+    master = mesos.start("node-1", "node-2", "node-3")
+    where = (
+        "-m",
+        master.address,
+        "-w",
+        2,
+        "-Cw",
+        0.5,
+        "-Mw",
+        64,
+        "--constraint",
+        "hostname:UNIQUE",
+    )
+    again = ("--restart-policy", "all", "--restarts", 0)
+    with running_tfrun(*where, *again, "--", "sh", "-c", WRITES) as run:
+        lines = read_until(run.stdout, "[worker:0] up 0", "[worker:1] up 0")
+        left = lines[0].split()[-1]
+        drain = {"type": "DRAIN_AGENT", "drain_agent": {"agent_id": {"value": left}}}
+        assert master.post("/api/v1", drain) == 200
+        wrote = ("[worker:0] wrote", "[worker:1] wrote")
+        lines = read_until(run.stdout, *wrote, "[worker:0] up 1", "[worker:1] up 1")
+        assert left not in "".join(lines)
+        run.terminate()
+        finish(run)

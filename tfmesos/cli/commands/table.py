@@ -11,7 +11,7 @@ from ...command_line import CommandLine
 # Each is a module of this folder with HELP, ARGUMENTS and run().
 NAMES = (
     *("list", "status", "logs", "attach", "wait", "stop", "restart", "replace", "rm", "prune"),
-    *("ui", "open", "update", "completion", "exec", "forward", "stacks", "cp"),
+    *("ui", "open", "update", "checkpoint", "completion", "exec", "forward", "stacks", "cp"),
 )
 OTHER_NAMES = {
     "ps": "list",

@@ -277,7 +277,8 @@ class KubernetesEngine:
         if not pod.is_deleting or attempt.was_killed or attempt.leaving:
             return []
         attempt.leaving = deletion(pod)
-        return [tell.NodeDrained(attempt.task_id, attempt.leaving)]
+        is_told = not (pod.has_ended or pod.is_cut_off)  # a silent node tells the task nothing
+        return [tell.NodeDrained(attempt.task_id, attempt.leaving, is_notice=is_told)]
 
     def _preempted(self, name: str, detail: str) -> list[Output]:
         attempt = self._attempts.named(name)

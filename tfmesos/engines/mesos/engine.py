@@ -200,8 +200,10 @@ class MesosEngine:
 
     def _updated(self, event: happened.TaskUpdated) -> list[Output]:
         self._reconciliation.heard_of(event.task_id)
-        drained = [tell.NodeDrained(event.task_id)] if event.reason == DRAINING else []
-        if is_terminal(event.state):
+        has_ended = is_terminal(event.state)
+        is_draining = event.reason == DRAINING
+        drained = [tell.NodeDrained(event.task_id, is_notice=not has_ended)] if is_draining else []
+        if has_ended:
             self._agent_of.pop(event.task_id, None)
             return [*drained, ending(event.task_id, event.state, event.message, event.reason)]
         self._agent_of.setdefault(event.task_id, event.agent_id)

@@ -1,0 +1,26 @@
+"""``tfrun checkpoint``: have all tasks write one."""
+
+from __future__ import annotations
+
+import argparse
+
+from ...runs.control import ask
+from ...runs.status import status_now
+from .answer import say
+from .arguments import LIVING, NO_WAIT, Argument
+from .choice import living_run
+from .update import wait_for_generation
+
+HELP = (
+    "stop all tasks together, with their grace, so that each writes a checkpoint; with "
+    "--restart-policy all they are started again, else the run ends with 75"
+)
+ARGUMENTS: tuple[Argument, ...] = (LIVING, NO_WAIT)
+
+
+def run(args: argparse.Namespace) -> int:
+    found = living_run(args.id)
+    number = status_now(found).generation
+    ask(found, "checkpoint")
+    say(f"{found.id}: all tasks are told to end")
+    return 0 if args.no_wait else wait_for_generation(found, number + 1)
