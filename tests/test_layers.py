@@ -44,8 +44,8 @@ FOLDERS = {
         "caller": {"caller", "screen"},
     },
     "engines": {
-        "local": {"local", "api", "listening"},
-        "mesos": {"mesos", "api", "listening", "own_address"},
+        "local": {"local", "api", "elastic", "listening"},
+        "mesos": {"mesos", "api", "elastic", "listening", "own_address"},
         "kubernetes": {"kubernetes", "api", "listening", "own_address"},
         "slurm": {"slurm", "api", "listening", "own_address"},
     },

@@ -66,6 +66,9 @@ any_event = st.one_of(
     st.just(happened.StopRequested("stop", 130)),
     st.builds(happened.NoticeGiven, st.just("notice"), st.booleans(), st.booleans()),
     st.builds(happened.NodeDrained, ids, is_notice=st.booleans()),
-    st.integers(1, 3).map(lambda n: happened.UpdateRequested((workers(n),), ("so",))),
+    st.builds(happened.TasksLeftOut, st.lists(ids, max_size=2).map(tuple), st.just("no room")),
+    st.sampled_from([1, 3, "1:2"]).map(
+        lambda n: happened.UpdateRequested((workers(n),), ("so",))
+    ),
     st.just(happened.Ticked()),
 )  # fmt: skip

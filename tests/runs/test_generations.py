@@ -65,6 +65,17 @@ def test_status_tells_each_generation_and_the_tasks_of_the_present_one(recorder,
     assert status.phase == "running"
 
 
+def test_tasks_that_there_is_no_room_for_are_not_tasks_of_the_generation(recorder, directory):
+    run = Updated(recorder, workers("1:3"))
+    run.subscribe()
+    left = tuple(run.id(f"worker:{n}") for n in (1, 2))
+    recorder.told(happened.TasksLeftOut(left, "no room"), 1.0)
+    recorder.end(Outcome(), [])
+    status = Reader().read(directory.entries())
+    assert list(status.tasks) == ["worker:0"]
+    assert status.generations[-1].shape == {"worker": 1}
+
+
 def test_what_is_told_late_of_the_last_generation_is_not_told_of_the_next(recorder, directory):
     run = Updated(recorder, workers(1)).up()
     old = run.id("worker:0")

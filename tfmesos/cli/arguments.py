@@ -23,7 +23,7 @@ from ..text import suggestion
 from ..version import __version__
 from .commands.table import KNOWN, TAKING_FLAGS
 from .help_text import DESCRIPTION, EXAMPLES, USAGE, commands, short_help
-from .jobs import JOB_FLAGS, destination
+from .jobs import JOB_FLAGS, destination, number_of_tasks
 from .optional_values import HelpFormatter, with_implied
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def _action(flag: Setting) -> dict[str, Any]:
     kind = flag.kind.__args__[0] if isinstance(flag.kind, UnionType) else flag.kind
     return {
         "metavar": flag.metavar,
-        "type": kind if kind in (int, float) else None,
+        "type": number_of_tasks if flag.field == "num" else kind if kind in (int, float) else None,
         "action": "append" if flag.is_repeatable else "store",
     }
 
@@ -315,7 +315,7 @@ def _logs(args: argparse.Namespace) -> str | None:
     if args.logs is not None:
         raise SpecError(None, "logs", "and --worker-logs exclude each other: give one of them")
     numbers = [number.strip() for number in args.worker_logs.split(",") if number.strip()]
-    there = args.worker_num or 0
+    there = int(str(args.worker_num or 0).rpartition(":")[2])
     for number in numbers:
         if number not in ("*", *map(str, range(there))):
             problem = f"must be numbers of workers below {there}, or *, got {number!r}"

@@ -29,13 +29,19 @@ _AMOUNTS: tuple[tuple[str, str, str, str, float], ...] = (
 
 def _numbers() -> Iterator[Setting]:
     rows: tuple[tuple[str, str, tuple[str, ...], type], ...] = (
-        ("worker", "number of worker tasks", ("-w", "--nworker"), int),
+        (
+            "worker",
+            "number of worker tasks; 2:8: eight, or as many as there is room for, at least two",
+            ("-w", "--nworker"),
+            int,
+        ),
         ("ps", "number of ps tasks", ("-s", "--nserver"), int),
         ("chief", "also a chief; its end is the end of the run", ("--chief",), bool),
         ("evaluator", "also an evaluator", ("--evaluator",), bool),
     )
     for job, text, flags, kind in rows:
         metavar, default = ("N", 0) if kind is int else (None, None)
+        metavar = "N|MIN:MAX" if job == "worker" else metavar
         yield Setting(text, flags, TASKS, metavar, default=default, field="num", kind=kind, job=job)
 
 
@@ -75,6 +81,17 @@ JOB_FLAGS = (
     ),
     *_amounts(),
 )
+
+
+def number_of_tasks(text: str) -> int | str:
+    """A number, or a range, which the job reads."""
+    if text.count(":") == 1:
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        problem = f"must be a number, or MIN:MAX as in 2:8, got {text!r}"
+        raise argparse.ArgumentTypeError(problem) from None
 
 
 def role_names() -> tuple[str, ...]:

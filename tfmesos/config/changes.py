@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypedDict
 
 from ..errors import SpecError
+from ..record import NOTHING
 from ..text import suggestion
 from .constraints import parse_all, parse_for_job
 from .job import Job
@@ -57,6 +58,8 @@ def _changed_job(job: Job | None, name: str, asked: Any, others: Sequence[Job]) 
             raise SpecError(name, str(field), problem)
     if job is not None:
         env = {**dict(job.env), **dict(fields.get("env") or {})}
+        if "num" in fields:
+            fields = {"at_least": None, **fields}
         return job.replace(**{**fields, "env": env})
     commands = [one.cmd for one in others if one.cmd is not None and not one.is_auxiliary]
     return Job(name, **{"num": 1, "cmd": next(iter(commands), None), **fields})
@@ -99,22 +102,29 @@ def _parsed(text: Any) -> tuple[str | None, Any]:
     return parse_for_job(text)
 
 
-def difference(old: LaunchConfig, new: LaunchConfig) -> tuple[str, ...]:
-    """What is another in *new*, in words; of variables only the names."""
+def difference(
+    old: LaunchConfig, new: LaunchConfig, present: Mapping[str, int] = NOTHING
+) -> tuple[str, ...]:
+    """What is another in *new*, in words; of variables only the names.
+
+    *present* says how many tasks a job has just now, if these may be fewer than it asked for.
+    """
     before = {job.name: job for job in old.jobs}
     after = {job.name: job for job in new.jobs}
     found: list[str] = []
     for name in dict.fromkeys([*before, *after]):
-        found += _difference(name, before.get(name), after.get(name), old, new)
+        was = before.get(name)
+        is_fewer = was is not None and present.get(name, was.size) < was.size
+        text = str(present[name]) if is_fewer else _size_text(was)
+        if text != (other := _size_text(after.get(name))):
+            found.append(f"{name}: {text} -> {other}")
+        found += _difference(name, was, after.get(name), old, new)
     return tuple(found)
 
 
 def _difference(
     name: str, old: Job | None, new: Job | None, before: LaunchConfig, after: LaunchConfig
 ) -> Iterator[str]:
-    sizes = old.size if old else 0, new.size if new else 0
-    if sizes[0] != sizes[1]:
-        yield f"{name}: {sizes[0]} -> {sizes[1]}"
     if old is None or new is None or not new.size:
         return
     for field in _SHOWN:
@@ -132,6 +142,10 @@ def _difference(
     env = before.env_of(old), after.env_of(new)
     if changed := sorted(key for key in {**env[0], **env[1]} if env[0].get(key) != env[1].get(key)):
         yield f"{name}.env: {', '.join(changed)}"
+
+
+def _size_text(job: Job | None) -> str:
+    return "0" if job is None else job.size_text
 
 
 def _constraints(job: Job) -> tuple[str, ...]:

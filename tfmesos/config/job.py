@@ -93,7 +93,8 @@ class Job(Record):
     ``name``
         ``ps``, ``worker``, ``chief``, ``evaluator``, or a name of your own
     ``num``
-        the number of its tasks, whose indices begin at 0
+        the number of its tasks, whose indices begin at 0; ``(2, 8)`` or ``"2:8"`` asks for eight
+        and takes fewer, at least two, if there is no room. One job of a run may have such a range
     ``cpus``, ``mem``, ``gpus``, ``disk``
         the resources of each task; ``mem`` and ``disk`` are in MiB, or texts such as ``2G``
     ``cmd``
@@ -140,10 +141,12 @@ class Job(Record):
     reserve_port: bool | None = None
     pod_template: Mapping[str, Any] | str = ""  # kept as JSON
     task_type: str = ""  # kept as the name, if it is not given
+    at_least: int | None = None  # how many of num a run begins with if there is no room for more
     type_offset: int = 0  # how many tasks of this type other jobs have; set for a whole run
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "task_type", self.task_type or self.name)
+        self._read_range()
         for name in ("name", "task_type"):
             self._require_name(name)
         for name in ("mem", "disk"):
@@ -170,6 +173,7 @@ class Job(Record):
             "num",
             f"must be 0 or 1 (TensorFlow knows one {self.task_type}), got {self.num}",
         )
+        self._check_range()
         self._check_cmd()
         self._parse_constraints()
         self._parse_restarts()
@@ -188,6 +192,31 @@ class Job(Record):
         # It is a part of the task's id, and has to fit in there.
         problem = f"must have at most {MAX_NAME} characters, got {len(value)}"
         self._require(len(value) <= MAX_NAME, field, problem)
+
+    def _read_range(self) -> None:
+        """``2:8`` or a pair: at least two, and eight if there is room."""
+        num: Any = self.num
+        if isinstance(num, str):
+            parts = [part.strip() for part in num.split(":")]
+            is_good = len(parts) < 3 and all(part.isascii() and part.isdigit() for part in parts)
+            self._require(is_good, "num", f"must be a number, or MIN:MAX as in 2:8, got {num!r}")
+            num = tuple(map(int, parts)) if len(parts) == 2 else int(num)
+        if isinstance(num, (tuple, list)):
+            is_good = len(num) == 2 and all(type(one) is int for one in num)
+            self._require(is_good, "num", f"must be a number, or MIN:MAX as in 2:8, got {num!r}")
+            object.__setattr__(self, "at_least", num[0])
+            num = num[1]
+        object.__setattr__(self, "num", num)
+
+    def _check_range(self) -> None:
+        least = self.at_least
+        if least is None:
+            return
+        self._require(type(least) is int, "at_least", f"must be a whole number, got {least!r}")
+        problem = f"must be MIN:MAX with a MIN from 1 to MAX, got {least}:{self.num}"
+        self._require(1 <= least <= self.num, "num", problem)
+        self._require(not self.start, "start", f"must be 0 with a range of tasks, got {self.start}")
+        object.__setattr__(self, "at_least", None if least == self.num else least)
 
     def _read_size(self, name: str) -> None:
         value = getattr(self, name)
@@ -301,6 +330,16 @@ class Job(Record):
         return self.num - self.start
 
     @property
+    def least_size(self) -> int:
+        """The number of tasks without which it does not begin."""
+        return self.size if self.at_least is None else self.at_least
+
+    @property
+    def size_text(self) -> str:
+        """As it was asked for: 8, or 2:8."""
+        return str(self.size) if self.at_least is None else f"{self.at_least}:{self.num}"
+
+    @property
     def is_auxiliary(self) -> bool:
         """Do its tasks only stand by? Then the run goes on whatever becomes of them."""
         return self.task_type == TENSORBOARD
@@ -330,6 +369,11 @@ class Task(Record):
     @property
     def is_auxiliary(self) -> bool:
         return self.job.is_auxiliary
+
+    @property
+    def is_optional(self) -> bool:
+        """Can the others begin without it?"""
+        return self.index >= self.job.start + self.job.least_size
 
     @property
     def number(self) -> int:

@@ -33,7 +33,20 @@ def parse_jobs(jobs: Jobs) -> list[Job]:
             raise SpecError(name, "name", "is given to two jobs")
     if not any(job.size for job in parsed):
         raise SpecError(None, "jobs", "ask for no task at all: give at least one job a num of 1")
+    _check_ranges(parsed)
     return _numbered(parsed)
+
+
+def _check_ranges(jobs: Sequence[Job]) -> None:
+    """Tasks that may be missing are the last ones of their type, and of one job."""
+    ranges = [job for job in jobs if job.at_least is not None]
+    for job in ranges:
+        others = [one for one in jobs if one.task_type == job.task_type and one is not job]
+        if len(ranges) > 1 or any(one.num for one in others):
+            problem = (
+                f"can be a range in one job of a run, of its own task type, got {job.size_text}"
+            )
+            raise SpecError(job.name, "num", problem)
 
 
 def _numbered(jobs: Sequence[Job]) -> list[Job]:

@@ -25,6 +25,7 @@ from .slurm_settings import SLURM_SCHEME, SlurmRequest
 from .task_choice import EVERY_TASK, TaskChoice
 from .volumes import Volume
 
+ELASTIC_HOLD = 10.0  # seconds
 _NO_TEXT = re.compile("[\ud800-\udfff]")  # what Python makes of bytes that are not UTF-8
 # These reach a task as they are, bytes that are not text included: only our own link has them.
 _MAY_BE_BYTES = {
@@ -293,6 +294,11 @@ class LaunchConfig(Record):
     def kill_grace(self) -> float:
         """Seconds that a task has to end when it is told to."""
         return DEFAULT_GRACE if self.stop_grace is None else self.stop_grace
+
+    @property
+    def elastic_hold(self) -> float:
+        """Seconds for which a run waits for the last tasks of a range."""
+        return self.pods.gang_hold if self.is_kubernetes else ELASTIC_HOLD
 
     @property
     def keeps_output(self) -> bool:

@@ -29,6 +29,7 @@ class Wanted(Record):
     task_id: str
     task: Task
     near: Near | None = None
+    is_optional: bool = False  # the others begin without it, if there is no place for it
 
 
 class Place(Request):
@@ -37,6 +38,7 @@ class Place(Request):
     tasks: tuple[Wanted, ...]
     avoid: Mapping[str, float] = NOTHING  # nodes that are to be left alone, and until when
     others_run: bool = False  # do the other tasks go on meanwhile? They keep their places, then
+    hold: float = 0.0  # seconds for which places for optional ones are waited for, too
 
 
 class StopPlacing(Request):

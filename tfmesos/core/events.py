@@ -50,6 +50,13 @@ class TasksNotPlaced(Event):
     task_ids: tuple[str, ...]
 
 
+class TasksLeftOut(Event):
+    """There are no places for these optional tasks: the others begin without them."""
+
+    task_ids: tuple[str, ...]
+    reason: str
+
+
 class Waiting(Event):
     """There are not places for all; so many of those asked for could have one now."""
 

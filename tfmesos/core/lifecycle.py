@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from ..config.job import Task
 from ..config.jobs import tasks_of
 from ..errors import NODE_UNFIT, Interrupted, Preempted, ResourcesError, TFMesosError
+from ..text import count
 from . import actions as do
 from . import auxiliary
 from . import events as happened
@@ -62,7 +63,9 @@ class Lifecycle:
         self._wait = Wait(self.members, rules.start_timeout, now)
         self._time_limit = TimeLimit(rules.run_timeout, now, rules.checkpoint_before)
         self._stopwatch = Stopwatch(now)
-        self._placing = Placing(self.members, self._avoided_nodes, self._stopwatch)
+        self._placing = Placing(
+            self.members, self._avoided_nodes, self._stopwatch, rules.elastic_hold
+        )
         self._clocks: Clocks[Action] = Clocks(
             (lambda: self._restarts.deadline, self._launch_again),
             (self._wait_deadline, self._tick_wait),
@@ -96,6 +99,8 @@ class Lifecycle:
             case happened.TasksNotPlaced(task_ids):
                 self.members.not_launched(task_ids)
                 return self._finish_when_stopped(now) if self.phase is Phase.STOPPING else []
+            case happened.TasksLeftOut():
+                return self._left_out(event)
             case happened.Waiting(placed, reason):
                 self._wait.placed = placed
                 self._wait.reason = reason
@@ -151,6 +156,18 @@ class Lifecycle:
             return [wanted]
         self._stopwatch.lap("finding the cluster", now)
         return [wanted, *self._start_when_complete()]  # if all are here nobody waits
+
+    def _left_out(self, event: happened.TasksLeftOut) -> list[Action]:
+        """Begin with fewer tasks than the run could use."""
+        left = self.members.leave_out(event.task_ids) if self.phase is Phase.STARTING else []
+        if not left:
+            return []
+        self._success.begin([member.task for member in self.members])
+        job = left[0].task.job
+        there = self.members.by_job()[job.name]
+        words = f"going on with {there} of up to {count(job.num, f'{job.name} task')}"
+        said = do.Say(f"{words}: {event.reason}", "warning")
+        return [said, *self._start_when_complete()]
 
     def _register(self, event: happened.TaskRegistered) -> list[Action]:
         member = self.members.live(event.task_id)

@@ -13,7 +13,11 @@ from .timings import Stopwatch
 
 
 class Placing:
-    def __init__(self, members: Tasks, avoided: AvoidedNodes, stopwatch: Stopwatch) -> None:
+    def __init__(
+        self, members: Tasks, avoided: AvoidedNodes, stopwatch: Stopwatch, hold: float = 0.0
+    ) -> None:
+        """*hold* are the seconds for which optional tasks are waited for."""
+        self._hold = hold
         self._members = members
         self._avoided = avoided
         self._stopwatch = stopwatch
@@ -26,10 +30,11 @@ class Placing:
 
     def request(self, phase: Phase) -> Place | StopPlacing:
         """Ask for places for all that wait; what was asked for before no longer counts."""
-        wanted = self._members.wanted() if phase <= Phase.RUNNING else ()
+        is_running = phase is Phase.RUNNING
+        wanted = self._members.wanted(is_running) if phase <= Phase.RUNNING else ()
         if not wanted:
             return StopPlacing("no task is waiting")
-        return Place(wanted, self._avoided.until, phase is Phase.RUNNING)
+        return Place(wanted, self._avoided.until, is_running, self._hold)
 
     def take(self, places: Sequence[Placed], phase: Phase, now: float) -> None:
         for place in places:

@@ -140,9 +140,26 @@ class Tasks:
             return []
         return [member for member in self if member.stage is Stage.WAITING]
 
-    def wanted(self) -> tuple[Wanted, ...]:
+    def wanted(self, are_all_needed: bool = False) -> tuple[Wanted, ...]:
         """What the engine is asked for on behalf of those that wait."""
-        return tuple(Wanted(m.task_id, m.task, m.near) for m in self.waiting())
+        return tuple(
+            Wanted(m.task_id, m.task, m.near, m.task.is_optional and not are_all_needed)
+            for m in self.waiting()
+        )
+
+    def leave_out(self, task_ids: Iterable[str]) -> list[Member]:
+        """The run begins without these, as far as they still wait."""
+        ids = set(task_ids)
+        left = [m for m in self.waiting() if m.task_id in ids and m.task.is_optional]
+        for member in left:
+            self._members.remove(member)
+            del self._by_id[member.task_id]
+            self._count[Stage.WAITING] -= 1
+        return left
+
+    def by_job(self) -> Counter[str]:
+        """How many tasks each job has."""
+        return Counter(member.task.job.name for member in self)
 
     def named(self, task_ids: Iterable[str]) -> list[str]:
         """The names of those among the tasks that live."""

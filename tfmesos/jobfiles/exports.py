@@ -52,6 +52,9 @@ def name_of(document: Document, pattern: str, words: str) -> str:
 
 def jobs_of(document: Document) -> dict[str, Document]:
     """Each job with all that the run says of it."""
+    for name, job in document["jobs"].items():
+        if ":" in str(job.get("num")) or job.get("at_least") is not None:
+            raise JobFileError(("jobs", name, "num"), "is a range, which this format cannot say")
     return {name: _whole(document, job) for name, job in document["jobs"].items()}
 
 
@@ -60,6 +63,8 @@ def _whole(document: Document, job: Document) -> Document:
     whole = {name: document[name] for name in of_run if document.get(name) is not None}
     whole |= {"num": 1, "cpus": DEFAULT_CPUS, "mem": DEFAULT_MEM, "gpus": 0, "disk": 0}
     whole |= {name: value for name, value in job.items() if value is not None}
+    if isinstance(whole["num"], str) and whole["num"].isdecimal():
+        whole["num"] = int(whole["num"])
     for name in ("mem", "disk"):
         if isinstance(whole[name], str):
             whole[name] = mebibytes(whole[name])

@@ -15,6 +15,7 @@ TEXT: Schema = {"type": "string"}
 TEXTS: Schema = {"type": "array", "items": TEXT}
 VARIABLES: Schema = {"type": "object", "additionalProperties": TEXT}
 WHOLE: Schema = {"type": "integer", "minimum": 0}
+COUNT: Schema = {"anyOf": [WHOLE, {"type": "string", "pattern": "^[0-9]+(:[0-9]+)?$"}]}
 SIZE: Schema = {"type": ["number", "string"]}  # in MiB, or with a unit
 SWITCH: Schema = {"type": "boolean"}
 COMMAND: Schema = {"anyOf": [TEXT, {**TEXTS, "minItems": 1}]}
@@ -22,8 +23,9 @@ CODES: Schema = {"anyOf": [TEXT, {"type": "array", "items": {"type": "integer"}}
 
 # The fields of a job.
 JOB: dict[str, Schema] = {
-    "num": WHOLE,
-    "count": WHOLE,
+    "num": COUNT,
+    "count": COUNT,
+    "at_least": WHOLE,
     "cpus": {"type": "number", "exclusiveMinimum": 0},
     "gpus": WHOLE,
     "mem": SIZE,

@@ -40,6 +40,7 @@ class Beginning(Record):
             start_timeout=config.start_timeout,
             run_timeout=config.run_timeout,
             checkpoint_before=config.checkpoint_before,
+            elastic_hold=config.elastic_hold,
             success=config.success,
             restarts=config.restarts,
             hang_timeout=config.hang_timeout,

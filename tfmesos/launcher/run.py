@@ -152,9 +152,9 @@ class Run:
 
         Raises SpecError, ResourcesError or NotUpdated: then the run goes on as it was.
         """
-        self._check_update()
+        members = self._check_update().members
         new = updated(self.config, changes)
-        wanted = request(self.config, new)
+        wanted = request(self.config, new, members.by_job())
         if wanted is None:
             return ()
         await self._driver.look(new)
@@ -163,11 +163,12 @@ class Run:
             self._events.put_nowait(wanted)
         return wanted.difference
 
-    def _check_update(self) -> None:
+    def _check_update(self) -> Lifecycle:
         if self._lifecycle is None:
             raise NotUpdated("it is being set up")
         if problem := self._lifecycle.why_not_update():
             raise NotUpdated(problem)
+        return self._lifecycle
 
     def refusal_inside(self, asked: Json) -> str:
         """What is wrong with what its owner wants to do inside a task, if anything is."""

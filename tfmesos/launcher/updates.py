@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ..config.changes import Changes, changed_jobs, difference
 from ..config.launch import LaunchConfig
 from ..core.events import UpdateRequested
@@ -29,7 +31,9 @@ def updated(config: LaunchConfig, changes: Changes) -> LaunchConfig:
     return new
 
 
-def request(config: LaunchConfig, new: LaunchConfig) -> UpdateRequested | None:
-    """What the run is told; None if nothing would change."""
-    found = difference(config, new)
+def request(
+    config: LaunchConfig, new: LaunchConfig, present: Mapping[str, int]
+) -> UpdateRequested | None:
+    """What the run is told; None if nothing would change. *present* counts the tasks by job."""
+    found = difference(config, new, present)
     return UpdateRequested(new.jobs, found) if found else None

@@ -187,6 +187,9 @@ class Reader:
             case happened.TasksPlaced(places):
                 for place in places:
                     self._placed(place, now - self._began)
+            case happened.TasksLeftOut(task_ids):
+                for task_id in task_ids:
+                    self._left_out(self._name(task_id)[0])
             case happened.Waiting(_, reason) | happened.EngineTrouble(reason):
                 self.status.why = reason
             case happened.TaskRegistered(task_id, address, _):
@@ -234,6 +237,12 @@ class Reader:
             self._enter(task, "waiting", at)
         self.status.phase = "starting"
         self.status.why = begun.why
+
+    def _left_out(self, name: str) -> None:
+        """The run begins without this task."""
+        task = self.status.tasks.pop(name, None)
+        if task is not None:
+            self.status.generations[-1].shape[task.job] -= 1
 
     def _task(self, task_id: str) -> TaskStatus:
         """What is told of a task of nobody, or of an attempt of yesterday, is kept nowhere."""

@@ -10,6 +10,7 @@ from ...errors import TFMesosError
 from ...runs.directory import RunDirectory
 from ...runs.following import LOOK_EVERY
 from ...runs.listing import lost_words
+from ...runs.status import status_now
 from ...runs.store import NoSuchRun, Store, runs_root
 from ...sanitize import plain
 from ...text import join_names
@@ -57,7 +58,7 @@ def living_or_latest(prefix: str | None) -> RunDirectory:
 
 
 def tasks_of(run: RunDirectory) -> list[str]:
-    return [f"{job}:{n}" for job, number in run.jobs.items() for n in range(number)]
+    return list(status_now(run).tasks)
 
 
 def task_of(run: RunDirectory, name: str) -> str:

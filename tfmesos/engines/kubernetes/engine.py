@@ -330,6 +330,8 @@ class KubernetesEngine:
         """Delete all that has been placed in vain, and come back later."""
         if not self._wanted:
             return []
+        if left := self._optional_rest():
+            return self._go_on_without(left, now)
         reason = self._reason()
         in_vain = [one for one in self._attempts if self._is_idle(one)]
         placed = tuple(one.task_id for one in in_vain if one.is_placed)
@@ -339,6 +341,33 @@ class KubernetesEngine:
         back = [tell.TasksNotPlaced(placed)] if placed else []
         text = f"{reason}; the nodes are left to others for {away:.0f} s"
         return [*self._delete(in_vain), *back, tell.Waiting(0, text)]
+
+    def _optional_rest(self) -> list[Attempt]:
+        """The pods without which there is room for all others; none if that is not so.
+
+        The tasks that stay are the first ones of their job, whichever pods have a place.
+        """
+        idle = [one for one in self._attempts if self._is_idle(one)]
+        missing = sum(not one.is_placed for one in idle)
+        optional = [one for one in idle if one.task.is_optional]
+        optional.sort(key=lambda one: one.task.index)
+        return optional[-missing:] if 0 < missing <= len(optional) else []
+
+    def _go_on_without(self, left: Sequence[Attempt], now: float) -> list[Output]:
+        """The cluster begins with fewer tasks; what the others gave up is room for the rest."""
+        reason = self._reason()
+        ids = tuple(one.task_id for one in left)
+        placed = tuple(one.task_id for one in left if one.is_placed)
+        back = [tell.TasksNotPlaced(placed)] if placed else []
+        for task_id in ids:
+            self._wanted.pop(task_id, None)
+        deleted = self._delete(left)
+        if self._wanted:
+            self._gang.hold_again(now)
+        else:
+            self._gang.complete()
+            self._explain_at = self._count_at = None
+        return [*deleted, *back, tell.TasksLeftOut(ids, reason)]
 
     def _is_idle(self, attempt: Attempt) -> bool:
         """Was it made for the cluster that is still incomplete?"""

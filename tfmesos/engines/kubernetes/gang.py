@@ -35,6 +35,10 @@ class Gang:
         if self.release_at is None:
             self.release_at = now + self._hold
 
+    def hold_again(self, now: float) -> None:
+        """Fewer pods are waited for, as long as before."""
+        self.release_at = now + self._hold
+
     def complete(self) -> None:
         """All are placed."""
         self.release_at = None

@@ -15,6 +15,11 @@ def total(jobs: Iterable[Job], kind: str) -> float:
     return float(sum(getattr(job, kind) * job.size for job in jobs))
 
 
+def least_gpus(jobs: Iterable[Job]) -> int:
+    """Without which they cannot begin."""
+    return sum(job.gpus * job.least_size for job in jobs)
+
+
 def excess(jobs: Sequence[Job], has: Mapping[str, float]) -> str:
     """What the jobs ask for beyond what the machine *has*; nobody asked for the defaults."""
     beyond = []

@@ -17,7 +17,7 @@ from ..api import Context, Emit, Expect
 from . import actions as do
 from . import events as happened
 from .actions import LocalAction
-from .demand import check_gpus, check_number, total
+from .demand import check_gpus, check_number, least_gpus
 from .gpu_claims import GpuClaims
 from .launch import Launch
 from .machine import gpu_ids, installed_memory
@@ -60,16 +60,16 @@ class LocalDriver:
 
             await provide_images(config, lambda text: self._say(text, "notice"))
         check_number(config.size, installed_memory())
-        if wanted := total(config.jobs, "gpus"):
+        if needed := least_gpus(config.jobs):
             self._gpu_ids = gpu_ids()
-            check_gpus(wanted, len(self._gpu_ids))
+            check_gpus(needed, len(self._gpu_ids))
 
     def change(self, config: LaunchConfig) -> None:
         """The next generation begins: what is launched from now on is launched so."""
         self._config = config
 
     async def run(self) -> None:
-        self._emit(happened.MachineFound(socket.gethostname()))
+        self._emit(happened.MachineFound(socket.gethostname(), tuple(self._gpu_ids)))
         await asyncio.Event().wait()  # what happens to tasks is told by their ends
 
     def carry_out(self, action: LocalAction) -> None:

@@ -14,6 +14,7 @@ from ...core import events as tell
 from ...core.actions import Kill, Place, Request, Say, StopPlacing, Wanted
 from ...core.events import Event, Ticked
 from ...text import count, join_names
+from ..elastic import most, rest
 from . import actions as do
 from . import events as happened
 from .actions import LocalAction, Seat
@@ -34,8 +35,10 @@ class LocalEngine:
         self._has_placed = False
         self._gpus: tuple[str, ...] = ()  # that the run has
         self._in_use: dict[str, tuple[str, ...]] = {}  # of these, by task id, until it is gone
+        self._known_gpus = 0  # that this machine has, if somebody has counted them
         self._is_asking = False
         self._ask_at: float | None = None
+        self._fewer_from = 0.0  # when optional tasks may be left out
 
     @property
     def deadline(self) -> float | None:
@@ -43,11 +46,13 @@ class LocalEngine:
 
     def handle(self, event: LocalEvent | Request | Ticked, now: float) -> Sequence[Output]:
         match event:
-            case happened.MachineFound(hostname):
+            case happened.MachineFound(hostname, gpu_ids):
                 self._hostname = hostname
+                self._known_gpus = len(gpu_ids)
                 return [tell.EngineReady()]
             case Place(tasks):
                 self._wanted = tasks
+                self._fewer_from = now + event.hold
                 return self._place()
             case StopPlacing():
                 self._wanted = ()
@@ -74,10 +79,20 @@ class LocalEngine:
             return []
         if not self._has_placed and (reason := self._obstacle()):
             return [tell.Impossible(reason)]
+        left = self._leave_out(self._known_gpus, "no more GPUs") if self._known_gpus else []
         missing = self._needed - len(self._free_gpus)
-        if missing > 0:
-            return self._ask_for_gpus()
-        return self._start()
+        return [*left, *(self._ask_for_gpus() if missing > 0 else self._start())]
+
+    def _leave_out(self, gpus: int, reason: str) -> list[Output]:
+        """Have no more tasks wanted than so many GPUs are enough for, as far as that can be."""
+        if self._needed <= gpus:
+            return []
+        kept = most(self._wanted, lambda some: _gpus_of(some) <= gpus)
+        if kept is None:
+            return []
+        left = tell.TasksLeftOut(rest(self._wanted, kept), reason)
+        self._wanted = kept
+        return [left]
 
     def _obstacle(self) -> str:
         here = Node(self._hostname)
@@ -93,7 +108,7 @@ class LocalEngine:
 
     @property
     def _needed(self) -> int:
-        return sum(wanted.task.job.gpus for wanted in self._wanted)
+        return _gpus_of(self._wanted)
 
     @property
     def _free_gpus(self) -> list[str]:
@@ -115,12 +130,16 @@ class LocalEngine:
         if not self._wanted:
             return []
         self._ask_at = now + LOOK_AGAIN * (0.5 + self._jitter())
+        reason = self._why_waiting(held)
+        there = len(self._gpus) + held.free
+        left = self._leave_out(there, reason) if now >= self._fewer_from else []
+        return [*left, *self._place()] if left else [tell.Waiting(0, reason)]
+
+    def _why_waiting(self, held: happened.GpusHeld) -> str:
         with_gpus = [wanted.task.name for wanted in self._wanted if wanted.task.job.gpus]
         needs = f"{join_names(with_gpus)} {_need(with_gpus)} {count(self._needed, 'GPU')}"
         reason = f"{needs}, {held.free} of this machine {_is(held.free)} free"
-        if held.holders:
-            reason += f"; held by {join_names(held.holders)}"
-        return [tell.Waiting(0, reason)]
+        return reason + (f"; held by {join_names(held.holders)}" if held.holders else "")
 
     # Tasks
 
@@ -151,6 +170,10 @@ class LocalEngine:
             was_killed=gone.was_killed,
         )
         return [ended, *self._place()]
+
+
+def _gpus_of(wanted: Sequence[Wanted]) -> int:
+    return sum(one.task.job.gpus for one in wanted)
 
 
 def _barrier(constraint: Constraint, tasks: Sequence[Task], here: Node) -> str:

@@ -12,7 +12,7 @@ from ...errors import SpecError
 from ...shared.address import join_address
 from ..api import Context, Emit, EngineStory, Expect, Listens
 from ..listening import link_tls, listen_for_all
-from .demand import check_gpus, check_number, excess, total
+from .demand import check_gpus, check_number, excess, least_gpus, total
 from .driver import LocalDriver, uses_our_python
 from .engine import LocalStory
 from .gpu_claims import GpuClaims
@@ -65,7 +65,7 @@ class LocalSetup:
         check_number(config.size, installed_memory())
         wanted = total(config.jobs, "gpus")
         self._gpu_ids = gpu_ids() if wanted else ()
-        check_gpus(wanted, len(self._gpu_ids))
+        check_gpus(least_gpus(config.jobs), len(self._gpu_ids))
         if beyond := excess(config.jobs, amounts()):
             text = f"the tasks ask for more than this machine has, and run all the same: {beyond}"
             self._notice(text)

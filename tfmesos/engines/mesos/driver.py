@@ -85,7 +85,8 @@ class MesosDriver:
             agents = () if known is None else feasibility.parse(known, config.role)
         except NONSENSE:
             return  # nobody knows
-        if reason := feasibility.never(config.tasks, agents):
+        needed = [task for task in config.tasks if not task.is_optional]
+        if reason := feasibility.never(needed, agents):
             raise ResourcesError(f"this cannot be placed: {reason}")
 
     def change(self, config: LaunchConfig) -> None:

@@ -16,11 +16,12 @@ from ...core.clocks import Clocks
 from ...core.events import Event, Ticked
 from ...errors import MasterError
 from ...record import Record
+from ..elastic import most, rest
 from . import actions as do
 from . import events as happened
 from .actions import MesosAction
 from .events import MesosEvent
-from .feasibility import AgentQuery, never
+from .feasibility import AgentQuery, KnownAgent, never
 from .gang import LONG_REFUSAL, Gang
 from .offers import Offer
 from .placement import AgentLoad
@@ -52,6 +53,7 @@ class MesosEngine:
     def __init__(self, jitter: Callable[[], float] = lambda: 0.5) -> None:
         self._gang = Gang(jitter)
         self._wanted: tuple[Wanted, ...] = ()
+        self._fewer_from = 0.0  # when optional tasks may be left out
         self._is_suppressed = False  # was the last request one for no place?
         self._launched: dict[str, Launched] = {}  # every attempt so far, by its task id
         self._agent_of: dict[str, str] = {}  # task id -> agent id, until Mesos says it has ended
@@ -114,6 +116,7 @@ class MesosEngine:
 
     def _place(self, request: Place, now: float) -> list[Output]:
         self._wanted = request.tasks
+        self._fewer_from = now + request.hold
         self._gang.avoid(request.avoid)
         for wanted in request.tasks:
             self._attempts.pop(wanted.task, None)
@@ -152,8 +155,22 @@ class MesosEngine:
         places, todo = self._gang.take(offers, self._wanted, self._seated(), now)
         if places:
             return [*self._launch(places, now), *todo]
+        if now >= self._fewer_from and self._gang.is_due(now):
+            return [*todo, *self._take_fewer(now)]
         self._explain_soon(now)
         return [*todo]
+
+    def _take_fewer(self, now: float) -> list[Output]:
+        """Begin with what is offered, if that is enough without the optional tasks."""
+        seated = self._seated()
+        _, reason = self._gang.explain([wanted.task for wanted in self._wanted], now)
+        kept = most(self._wanted, lambda some: self._gang.could_take(some, seated, now))
+        if kept is None:
+            return []
+        left = tell.TasksLeftOut(rest(self._wanted, kept), reason)
+        self._wanted = kept
+        places, todo = self._gang.take((), kept, seated, now)
+        return [left, *self._launch(places, now), *todo]
 
     def _explain_soon(self, now: float) -> None:
         if self._explain_at is not None:
@@ -196,7 +213,20 @@ class MesosEngine:
         self._gang.quotas = counted.quotas
         self._explain_soon(now)
         reason = never([wanted.task for wanted in self._wanted], counted.agents)
-        return [tell.Impossible(reason)] if reason else []
+        return self._give_up(reason, counted.agents) if reason else []
+
+    def _give_up(self, reason: str, agents: Sequence[KnownAgent]) -> list[Output]:
+        """What can never be placed is not waited for; without it the others may be."""
+
+        def fits(some: Sequence[Wanted]) -> bool:
+            return not never([wanted.task for wanted in some], agents)
+
+        kept = most(self._wanted, fits)
+        if kept is None:
+            return [tell.Impossible(reason)]
+        left = tell.TasksLeftOut(rest(self._wanted, kept), reason)
+        self._wanted = kept
+        return [left]
 
     def _updated(self, event: happened.TaskUpdated) -> list[Output]:
         self._reconciliation.heard_of(event.task_id)

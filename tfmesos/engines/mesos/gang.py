@@ -134,13 +134,17 @@ class Gang:
         """The tasks on what is held; on nodes that are soon taken down only when time is up."""
         lasting = [offer for offer in self._held.values() if offer.is_lasting]
         soon_gone = [offer for offer in self._held.values() if not offer.is_lasting]
-        offers = [*lasting, *soon_gone] if self._is_due(now) else lasting
+        offers = [*lasting, *soon_gone] if self.is_due(now) else lasting
         placement = place(waiting, offers, seated)
         if self._held:
             self._last = (placement, now) if placement.unplaced else None
         return placement
 
-    def _is_due(self, now: float) -> bool:
+    def could_take(self, waiting: Sequence[Wanted], seated: Seated, now: float) -> bool:
+        """Do these fit on what is held?"""
+        return bool(self._held) and not self._fit([w.task for w in waiting], seated, now).unplaced
+
+    def is_due(self, now: float) -> bool:
         """Have the offers been held for as long as they may?"""
         return self._release_at is not None and now >= self._release_at
 
@@ -160,7 +164,7 @@ class Gang:
         self._in_vain = 0
 
     def release_if_due(self, now: float) -> Todo:
-        if not self._is_due(now):
+        if not self.is_due(now):
             return []
         times = self._in_vain
         away = self._between(*AWAY) * 2 ** min(times, 2)
