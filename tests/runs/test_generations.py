@@ -1,5 +1,7 @@
 """The record of a run knows its generations."""
 
+from math import inf
+
 from tests.builders import workers
 from tests.core.restart_policies import ALL, KILLED
 from tests.runs.test_recorder import Recorded
@@ -7,6 +9,8 @@ from tests.runs.test_recorder import directory as directory
 from tests.runs.test_recorder import recorder as recorder
 from tfmesos.core import events as happened
 from tfmesos.core.outcome import Outcome
+from tfmesos.runs.page.views import whole
+from tfmesos.runs.progress import Progress
 from tfmesos.runs.replay import replay
 from tfmesos.runs.status import Reader
 
@@ -63,6 +67,26 @@ def test_status_tells_each_generation_and_the_tasks_of_the_present_one(recorder,
     (task,) = status.tasks.values()
     assert (task.name, task.state, task.restarts) == ("worker:0", "running", 1)
     assert status.phase == "running"
+
+
+def test_the_page_has_a_mark_where_each_generation_begins(recorder, directory):
+    run = Updated(recorder, workers(2)).up()
+    run.now = 10.0
+    run.change(3)
+    recorder.end(Outcome(), [])
+    (mark,) = whole(Progress(directory), 2000.0)["generations"]
+    assert (mark["number"], mark["at"]) == (1, 10.0)
+    assert "3 worker" in mark["words"] and "to 3" in mark["words"]
+
+
+def test_the_time_of_each_generation_is_known_by_the_clock_on_the_wall(recorder, directory):
+    run = Updated(recorder, workers(2)).up()
+    run.now = 10.0
+    run.change(3)
+    recorder.end(Outcome(), [])
+    status = Reader().read(directory.entries())
+    assert status.span(0) == (0.0, 1010.0) and status.span(1) == (1010.0, inf)
+    assert status.span(2) is None
 
 
 def test_tasks_that_there_is_no_room_for_are_not_tasks_of_the_generation(recorder, directory):

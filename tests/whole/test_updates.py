@@ -33,6 +33,10 @@ def test_a_run_grows_and_shrinks_and_keeps_its_id_and_record(detached):
     shapes = [one["shape"]["worker"] for one in found["generations"]]
     assert (found["generation"], shapes) == (2, [2, 3, 1])
     assert [(task["name"], task["restarts"]) for task in found["tasks"]] == [("worker:0", 0)]
+    assert tfrun("logs", detached, "--generation", 2).stdout == "[worker:0] 2 of 1 hello\n"
+    second = tfrun("logs", detached, "--generation", 1).stdout
+    assert sorted(second.splitlines()) == [f"[worker:{n}] 1 of 3 hello" for n in range(3)]
+    assert tfrun("logs", detached, "--generation", 7).returncode == 2
     lines = tfrun("status", detached).stdout
     assert "generation 1" in lines and "3 worker -> 1 worker" in lines
     assert tfrun("stop", detached).returncode == 0

@@ -196,11 +196,11 @@ class Job(Record):
     def _read_range(self) -> None:
         """``2:8`` or a pair: at least two, and eight if there is room."""
         num: Any = self.num
-        if isinstance(num, str):
+        if isinstance(num, str) and ":" in num:
             parts = [part.strip() for part in num.split(":")]
-            is_good = len(parts) < 3 and all(part.isascii() and part.isdigit() for part in parts)
+            is_good = len(parts) == 2 and all(part.isascii() and part.isdigit() for part in parts)
             self._require(is_good, "num", f"must be a number, or MIN:MAX as in 2:8, got {num!r}")
-            num = tuple(map(int, parts)) if len(parts) == 2 else int(num)
+            num = tuple(map(int, parts))
         if isinstance(num, (tuple, list)):
             is_good = len(num) == 2 and all(type(one) is int for one in num)
             self._require(is_good, "num", f"must be a number, or MIN:MAX as in 2:8, got {num!r}")

@@ -63,8 +63,6 @@ def _whole(document: Document, job: Document) -> Document:
     whole = {name: document[name] for name in of_run if document.get(name) is not None}
     whole |= {"num": 1, "cpus": DEFAULT_CPUS, "mem": DEFAULT_MEM, "gpus": 0, "disk": 0}
     whole |= {name: value for name, value in job.items() if value is not None}
-    if isinstance(whole["num"], str) and whole["num"].isdecimal():
-        whole["num"] = int(whole["num"])
     for name in ("mem", "disk"):
         if isinstance(whole[name], str):
             whole[name] = mebibytes(whole[name])

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
 from ..config.job import TENSORBOARD, Job
@@ -57,6 +58,14 @@ class RunStatus:
     tasks: dict[str, TaskStatus] = field(default_factory=dict)
     stays_at: str = ""  # of a TensorBoard that alone is left of the run
     generations: list[Generation] = field(default_factory=list)
+    began: float = 0.0  # in seconds since 1970
+
+    def span(self, generation: int) -> tuple[float, float] | None:
+        """From when to when it lived, in seconds since 1970; None if there is no such one."""
+        times = {one.number: self.began + one.at for one in self.generations}
+        if generation not in times:
+            return None
+        return times[generation] if generation else 0.0, times.get(generation + 1, inf)
 
     @property
     def generation(self) -> int:
@@ -156,6 +165,7 @@ class Reader:
 
     def read(self, entries: Iterable[Json]) -> RunStatus:
         for entry in entries:
+            self.status.began = self.status.began or float(entry.get("wall") or 0.0)
             for kind in ("beginning", "event", "told"):
                 if kind in entry:
                     with suppress(

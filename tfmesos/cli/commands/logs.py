@@ -7,12 +7,20 @@ import time
 from collections import deque
 from collections.abc import Iterable
 
+from ...errors import TFMesosError
+from ...runs.directory import RunDirectory
 from ...runs.following import Output, Shown
 from ...runs.recorder import SAID
+from ...runs.status import status_now
 from . import arguments
 from .answer import show
 from .arguments import LATEST, TASK_HELP, Argument, switch
 from .choice import living_or_latest, say_what_is_missing, task_of
+
+
+class NoSuchGeneration(TFMesosError):
+    exit_code = 2
+
 
 HELP = "show what the tasks of a run wrote"
 ARGUMENTS: tuple[Argument, ...] = (
@@ -24,6 +32,10 @@ ARGUMENTS: tuple[Argument, ...] = (
         {"type": arguments.time, "metavar": "TIME", "help": "only lines of that time, such as 10m"},
     ),
     (("--tail",), {"type": arguments.number, "metavar": "N", "help": "only the last N lines"}),
+    (
+        ("--generation",),
+        {"type": arguments.number, "metavar": "N", "help": "only what generation N wrote"},
+    ),
     switch("--timestamps", help="put the time in front of each line"),
 )
 
@@ -37,8 +49,18 @@ def run(args: argparse.Namespace) -> int:
     tail = args.tail
     for batch in output.follow() if args.follow else [output.read()]:
         lines: Iterable[Shown] = batch
+        if args.generation is not None:
+            lines = _written_by(args.generation, found, batch)
         if tail is not None:  # of what was there at first
-            lines, tail = deque(batch, tail), None
+            lines, tail = deque(lines, tail), None
         show(lines, since, is_alone=bool(args.task), times=args.timestamps)
     say_what_is_missing(found)
     return 0
+
+
+def _written_by(generation: int, run: RunDirectory, lines: Iterable[Shown]) -> Iterable[Shown]:
+    span = status_now(run).span(generation)
+    if span is None:
+        raise NoSuchGeneration(f"run {run.id} has no generation {generation}")
+    begin, end = span
+    return (one for one in lines if begin <= one[1].at < end)

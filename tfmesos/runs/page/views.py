@@ -16,6 +16,7 @@ from ..status import RunStatus, TaskStatus, phase_of
 from .failure import report_parts
 
 LONGEST_COMMAND = 2000  # characters
+MOST_GENERATIONS = 50  # marks on the time line
 MOST_STATES = 100  # of one task that are shown; a task may be started again for ever
 
 
@@ -45,7 +46,22 @@ def whole(progress: Progress, now: float) -> Json:
         }
         for task in status.tasks.values()
     ]
-    return {**row(run, status.phase, now), **_outcome(run, status), **_origin(run), "all": tasks}
+    return {
+        **row(run, status.phase, now),
+        **_outcome(run, status),
+        **_origin(run),
+        "all": tasks,
+        "generations": _marks(status),
+    }
+
+
+def _marks(status: RunStatus) -> list[Json]:
+    """When each generation began but the first, and why."""
+    later = status.generations[1:][-MOST_GENERATIONS:]
+    return [
+        {"number": one.number, "at": one.at, "words": plain(f"{one.words}; {one.why}")}
+        for one in later
+    ]
 
 
 def _outcome(run: RunDirectory, status: RunStatus) -> Json:

@@ -50,6 +50,7 @@ export class Timeline {
     this.place.replaceChildren(
       svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label },
         ...axis(total, x, height, (width - names) / 90),
+        ...this.run.generations.map((one) => generation(one, x, height)),
         ...tasks.map((task, index) => row(task, index * ROW, x, total))),
       more > 0 ? el("p", { class: "quiet" }, `and ${more} more`) : "");
   }
@@ -62,6 +63,12 @@ function axis(total, x, height, most) {
   return marks.map((at) => svg("g", { class: "mark" },
     svg("line", { x1: x(at), x2: x(at), y1: 0, y2: height - AXIS + 4 }),
     svg("text", { x: x(at), y: height - 6, "text-anchor": at ? "middle" : "start" }, short(at, total))));
+}
+
+function generation({ number, at, words }, x, height) {
+  const label = `Generation ${number} at ${duration(at)}: ${words}`;
+  return svg("g", { class: "generation" }, svg("title", {}, label),
+    svg("line", { x1: x(at), x2: x(at), y1: 0, y2: height - AXIS + 4 }));
 }
 
 function row(task, top, x, total) {
