@@ -10,14 +10,14 @@ from tfmesos.engines.mesos.engine import MesosEngine
 from tfmesos.launcher.deciders import Deciders
 
 
-class Run:
-    """All that decides about a run on Mesos, a clock, and short words for what can happen."""
+class Replay:
+    """All that decides about a run, a clock, and short words for what can happen on any engine."""
 
-    def __init__(self, *jobs, jitter=lambda: 0.5, **options):
+    def __init__(self, engine, *jobs, **options):
         self.now = 0.0
         self.tasks = [task for job in jobs for task in job.tasks]
         self.state = Lifecycle(self.tasks, "run", self.now, Rules(**options))
-        self.deciders = Deciders(self.state, MesosEngine(jitter))
+        self.deciders = Deciders(self.state, engine)
         self.log = []
 
     def __call__(self, event):
@@ -36,12 +36,6 @@ class Run:
             todo += self(happened.Ticked())
         self.now = end
         return todo
-
-    def subscribe(self):
-        return self(mesos.Subscribed("f-1", "m:5050"))
-
-    def offer(self, *offers):
-        return self(mesos.OffersReceived(offers or (an_offer(cpus=64, mem=1e6),)))
 
     def register(self, *names):
         return [
@@ -63,6 +57,25 @@ class Run:
         reason = reason or f"exited with {code}"
         return self(happened.TaskExited(self.id(name), code, reason, ("last words",)))
 
+    @property
+    def outcome(self):
+        found = [action.outcome for action in self.log if isinstance(action, do.Finish)]
+        assert len(found) <= 1
+        return found[0] if found else None
+
+
+class Run(Replay):
+    """A run on Mesos."""
+
+    def __init__(self, *jobs, jitter=lambda: 0.5, **options):
+        super().__init__(MesosEngine(jitter), *jobs, **options)
+
+    def subscribe(self):
+        return self(mesos.Subscribed("f-1", "m:5050"))
+
+    def offer(self, *offers):
+        return self(mesos.OffersReceived(offers or (an_offer(cpus=64, mem=1e6),)))
+
     def update(self, name, state, message="", reason=""):
         return self(mesos.TaskUpdated(self.id(name), state, message, reason))
 
@@ -75,12 +88,6 @@ class Run:
         self.register()
         self.ready()
         return self
-
-    @property
-    def outcome(self):
-        found = [action.outcome for action in self.log if isinstance(action, do.Finish)]
-        assert len(found) <= 1
-        return found[0] if found else None
 
 
 def only(kind, todo):

@@ -3,7 +3,8 @@
 import pytest
 
 from tests.builders import servers, workers
-from tests.replay import Run, only
+from tests.core.run import Run
+from tests.replay import only
 from tfmesos.config.tensorboard import RESTARTS, with_board
 from tfmesos.core import actions as do
 from tfmesos.core import events as happened
@@ -31,7 +32,7 @@ def test_its_address_is_said_and_it_is_no_part_of_the_cluster():
 
 def test_the_run_is_ready_and_ends_without_waiting_for_it():
     run = with_tensorboard()
-    run.subscribe(), run.offer(), run.register(), run.ready("worker:0", "ps:0")
+    run.place(), run.register(), run.ready("worker:0", "ps:0")
     assert len(only(do.AnnounceReady, run.log)) == 1
     run.now = 60.0
     run.exit("worker:0")
@@ -45,10 +46,9 @@ def test_it_is_started_again_a_few_times_and_then_the_run_goes_on_without_it():
     for _ in range(3):
         assert "restarting it" in said(run.exit("tensorboard:0", 1))[0]
         run.wait(LONGEST_PAUSE)
-        run.offer()
         run.register("tensorboard:0"), run.ready("tensorboard:0")
     assert said(run.exit("tensorboard:0", 1)) == [
-        "tensorboard:0 on host-of-o1 exited with 1 (last words); going on without it"
+        "tensorboard:0 on here exited with 1 (last words); going on without it"
     ]
     assert run.state.phase is Phase.RUNNING
     run.now += 60
@@ -60,11 +60,8 @@ def test_its_last_line_is_said_once_as_long_as_it_is_the_same():
     run = with_tensorboard(start_timeout=1000.0).up()
     for shown in (" (last words);", " 1;"):
         (text,) = said(run.exit("tensorboard:0", 1))
-        assert text.startswith(
-            f"tensorboard:0 on host-of-o1 exited with 1{shown.removeprefix(' 1')}"
-        )
+        assert text.startswith(f"tensorboard:0 on here exited with 1{shown.removeprefix(' 1')}")
         run.wait(LONGEST_PAUSE)
-        run.offer()
         run.register("tensorboard:0"), run.ready("tensorboard:0")
     exited = happened.TaskExited(run.id("tensorboard:0"), 1, "exited with 1", ("no space",))
     assert "exited with 1 (no space); restarting it" in said(run(exited))[0]
@@ -73,7 +70,7 @@ def test_its_last_line_is_said_once_as_long_as_it_is_the_same():
 def test_one_that_is_not_installed_is_not_started_again():
     run = with_tensorboard().up()
     (text,) = said(run.exit("tensorboard:0", 127))
-    assert "tensorboard:0 on host-of-o1 exited with 127 (last words); going on without it" in text
+    assert "tensorboard:0 on here exited with 127 (last words); going on without it" in text
     assert "pip install tensorboard" in text
     assert run.wait(LONGEST_PAUSE) == [] and run.state.phase is Phase.RUNNING
 
@@ -95,11 +92,10 @@ def test_one_that_cannot_be_placed_again_does_not_end_the_run():
 
 def test_the_others_start_without_one_that_cannot_start():
     run = with_tensorboard()
-    run.subscribe(), run.offer(), run.register("worker:0", "ps:0")
+    run.place(), run.register("worker:0", "ps:0")
     for _ in range(RESTARTS + 1):
         run(happened.TaskExited(run.id("tensorboard:0"), 1, "exited with 1"))
         run.wait(LONGEST_PAUSE)
-        run.offer()
     (start,) = only(do.Start, run.log)
     assert [task.name for _, task in start.tasks] == ["worker:0", "ps:0"]
     assert set(start.cluster) == {"worker", "ps"}
@@ -125,7 +121,7 @@ def test_it_stays_until_somebody_ends_it_and_the_outcome_is_that_of_the_run(code
 
 def test_one_that_does_not_answer_yet_stays_too_and_is_announced_when_it_does():
     run = with_tensorboard(tensorboard_stays=True)
-    run.subscribe(), run.offer(), run.register(), run.ready("worker:0", "ps:0")
+    run.place(), run.register(), run.ready("worker:0", "ps:0")
     assert not any("TensorBoard" in text for text in said(run.log))
     run.now = 60.0
     run.exit("worker:0"), run.wait(MIN_LIFE)

@@ -1,7 +1,8 @@
 """Tasks that run and say nothing: who is named and when, and how a hung run ends."""
 
 from tests.builders import servers, workers
-from tests.replay import Run, only
+from tests.core.run import Run
+from tests.replay import only
 from tfmesos.config.job import Job
 from tfmesos.config.restarts import RestartPolicy
 from tfmesos.core import actions as do
@@ -26,10 +27,10 @@ def test_a_silent_task_is_named_after_five_minutes_and_then_ever_more_rarely():
     for minute in range(1, 60):
         words += [(minute, text) for text in said(run.wait(60))]
     assert words == [
-        (5, "worker:1: no output for 5 min, still running on host-of-o1"),
-        (10, "worker:1: no output for 10 min, still running on host-of-o1"),
-        (20, "worker:1: no output for 20 min, still running on host-of-o1"),
-        (40, "worker:1: no output for 40 min, still running on host-of-o1"),
+        (5, "worker:1: no output for 5 min, still running on here"),
+        (10, "worker:1: no output for 10 min, still running on here"),
+        (20, "worker:1: no output for 20 min, still running on here"),
+        (40, "worker:1: no output for 40 min, still running on here"),
     ]
     assert run.outcome is None
 
@@ -80,7 +81,6 @@ def test_a_task_that_is_started_again_begins_with_a_clean_slate():
     silent(run, "worker:0", NOTICE - 1)
     run.exit("worker:0", 137)
     run.wait(1)
-    run.offer()
     run.register("worker:0")
     run.ready("worker:0")
     assert run.wait(TOGETHER + 1) == []

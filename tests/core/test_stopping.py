@@ -3,7 +3,8 @@
 import pytest
 
 from tests.builders import servers, workers
-from tests.replay import Run, only
+from tests.core.run import Run
+from tests.replay import only
 from tfmesos.core import actions as do
 from tfmesos.core import events as happened
 from tfmesos.core.stopping import STOP_MARGIN
@@ -95,8 +96,7 @@ def test_an_interrupt_does_not_wait_for_output():
 
 def test_a_runner_that_registers_while_the_run_ends_is_stopped():
     run = Run(workers(1))
-    run.subscribe()
-    run.offer()
+    run.place()
     run(happened.StopRequested("interrupted", 130))
     (stop,) = run.register("worker:0")
     assert isinstance(stop, do.StopRunner)

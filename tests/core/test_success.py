@@ -1,7 +1,8 @@
 """When a run has succeeded."""
 
 from tests.builders import servers, workers
-from tests.replay import Run, only
+from tests.core.run import Run
+from tests.replay import only
 from tfmesos.config.job import Job
 from tfmesos.config.task_choice import TaskChoice
 from tfmesos.core import actions as do

@@ -1,8 +1,10 @@
 """How long a run may take."""
 
 from tests.builders import servers, workers
-from tests.replay import Run, only
+from tests.core.run import Run
+from tests.replay import only
 from tfmesos.core import actions as do
+from tfmesos.core import events as happened
 from tfmesos.errors import RunTimeout
 
 
@@ -18,7 +20,7 @@ def test_a_run_that_takes_longer_than_it_may_is_ended_and_says_so():
 
 def test_the_time_limit_counts_from_the_beginning():
     run = Run(workers(1), run_timeout=60.0)
-    run.subscribe()
+    run(happened.EngineReady())
     run.wait(60)
     assert run.outcome.exit_code == 124
 

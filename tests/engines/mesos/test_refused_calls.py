@@ -3,13 +3,12 @@
 import pytest
 
 from tests.builders import an_offer, workers
+from tests.core.histories import launched
 from tests.replay import Run, only
 from tfmesos.core import actions as do
 from tfmesos.core import events as happened
 from tfmesos.engines.mesos import actions as calls
 from tfmesos.engines.mesos import events as mesos
-
-from .histories import launched
 
 
 def test_a_launch_that_the_master_refuses_ends_the_run_at_once_with_its_reason():
