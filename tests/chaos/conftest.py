@@ -7,6 +7,7 @@ are left behind included, and the summary of the test run (tests/conftest.py) pr
 from __future__ import annotations
 
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -50,8 +51,11 @@ class Bound:
 
 def busy() -> float:
     """How many processes want each CPU: on average of the last minute, and right now."""
-    average, *_, now, _ = Path("/proc/loadavg").read_text().split()
-    return max(float(average), int(now.partition("/")[0])) / (os.cpu_count() or 1)
+    wanting = os.getloadavg()[0]
+    if sys.platform == "linux":
+        now = Path("/proc/loadavg").read_text().split()[3].partition("/")[0]
+        wanting = max(wanting, int(now))
+    return wanting / (os.cpu_count() or 1)
 
 
 @pytest.fixture(autouse=True)
