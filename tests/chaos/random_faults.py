@@ -42,7 +42,7 @@ LOOK_AGAIN = 0.002  # seconds between two looks at a run
 # done, and of what.
 COMMAND = (
     ": > {begun}; "
-    "seq -f '{{task_index}} %g' {half}; sleep {pause}; seq -f '{{task_index}} %g' {next} {lines}; "
+    "seq -f '{{task_index}} %g' {half}; {pause}; seq -f '{{task_index}} %g' {next} {lines}; "
     "echo {code} > {done}/{{task_index}}; exit {code}"
 )
 # Phase -> who lives in it, and the seconds after its beginning in which a fault falls.
@@ -62,7 +62,7 @@ class Plan:
     seed: int
     workers: int
     fails: bool
-    pause: float  # seconds in the middle of the command
+    pause: float | None  # seconds in the middle of the command; None: until the fault has fallen
     phase: str  # in which the fault falls
     after: float  # seconds from the beginning of the phase to the fault
     part: str  # launcher, runner, guard or command
@@ -116,6 +116,7 @@ def carry_out(plan: Plan, place: Path) -> Run:
             env=environment(TMPDIR=str(temporary)),
         )
         hit, worker = _strike(plan, launcher, place)
+        (place / "go").touch()
         code = launcher.wait(ENDS_WITHIN)
     codes = {int(word.name): int(word.read_text() or -1) for word in done.iterdir()}
     texts = ((place / name).read_text() for name in ("out", "err"))
@@ -127,11 +128,15 @@ def _command(plan: Plan, place: Path) -> str:
         half=LINES // 2,
         next=LINES // 2 + 1,
         lines=LINES,
-        pause=plan.pause,
+        pause=f"sleep {plan.pause}" if plan.pause is not None else _until_there(place / "go"),
         begun=place / "begun",
         done=place / "done",
         code=FAILS_WITH if plan.fails else 0,
     )
+
+
+def _until_there(file: Path) -> str:
+    return f"until [ -e {file} ]; do sleep 0.02; done"
 
 
 def _strike(plan: Plan, launcher: Launcher, place: Path) -> tuple[str | None, int | None]:
