@@ -169,6 +169,8 @@ class LaunchConfig(Record):
     def _check_checkpoint(self) -> None:
         if self.checkpoint_before is None:
             return
+        if self.is_slurm and self.run_timeout is None:
+            return  # its jobs have time limits of their own
         if self.run_timeout is None or self.checkpoint_before >= self.run_timeout:
             problem = f"must be shorter than run_timeout, got {self.checkpoint_before:g}"
             raise SpecError(None, "checkpoint_before", problem)

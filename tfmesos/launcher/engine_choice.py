@@ -10,11 +10,17 @@ from ..engines.api import Context, EngineDecider, Setup
 from ..engines.kinds import KUBERNETES, LOCAL, MESOS, SLURM, kind_of
 from .links import payload
 
+LIMIT_MARGIN = 10.0  # seconds in which tasks that were stopped have surely ended
+
 
 def rules_of(config: LaunchConfig) -> dict[str, Any]:
     """What the decider of the engine is told besides the jobs."""
     if kind_of(config).name == SLURM:
-        return {"allocation": config.slurm.allocation}
+        return {
+            "allocation": config.slurm.allocation,
+            "notice_before": config.checkpoint_before or config.kill_grace + LIMIT_MARGIN,
+            "notice_grace": config.checkpoint_before,
+        }
     if kind_of(config).name != KUBERNETES:
         return {}
     images = tuple((job.name, config.image_of(job) or "") for job in config.jobs)

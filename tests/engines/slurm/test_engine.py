@@ -264,6 +264,70 @@ def test_a_controller_that_does_not_answer_is_told_and_asked_again(case):
     assert "Connection refused" in told.reason and case.engine.deadline is not None
 
 
+# Time limits
+
+
+def test_before_the_time_limit_of_a_job_all_tasks_get_a_notice_and_then_another_job(case):
+    case.submitted()
+    case.registered("worker:0-1", "worker:1-1")
+    case.seen(a_job(ends_in=100.0))
+    assert case.engine.deadline == 85.0
+    (notice,) = of_type(case.tick(), tell.NoticeGiven)
+    assert notice.is_time_limit and notice.may_go_on
+    assert "job 7" in notice.reason and "0:00:15" in notice.reason
+    for task_id in ("worker:0-1", "worker:1-1"):
+        case(tell.TaskExited(task_id, 143, "was stopped"))
+    outputs = case(Place(wanted(WORKERS, attempt=2)))
+    assert len(of_type(outputs, do.Submit)) == 1 and of_type(outputs, do.StartStep) == []
+    assert of_type(outputs, do.ReleaseJob) == [do.ReleaseJob("7")]
+
+
+def test_a_limit_that_leaves_no_time_for_a_notice_gives_none(case):
+    case.submitted()
+    case.registered("worker:0-1", "worker:1-1")
+    case.seen(a_job(ends_in=10.0))
+    assert case.engine.deadline is None
+
+
+def test_the_limit_of_an_allocation_that_is_not_ours_ends_the_run():
+    case = Case(Job("worker", 1), allocation="9")
+    case.place()
+    case.registered("worker:0-1")
+    case.seen(happened.Job("9", 0, "RUNNING", "None", ("n1",), ends_in=100.0))
+    (notice,) = of_type(case.tick(), tell.NoticeGiven)
+    assert not notice.may_go_on
+
+
+# Fewer tasks than were asked for
+
+
+def a_range(least=1, most=4):
+    tasks = Job("worker", most).tasks
+    optional = [i >= least for i in range(most)]
+    return tuple(
+        Wanted(f"worker:{i}-1", task, is_optional=optional[i]) for i, task in enumerate(tasks)
+    )
+
+
+def test_a_job_that_waits_beyond_the_hold_is_asked_for_with_fewer_tasks(case):
+    case(Place(a_range(), hold=10.0))
+    case(happened.Submitted("1", "7"))
+    case.now = 10.0
+    outputs = case(Ticked())
+    assert of_type(outputs, do.CancelJob)[0].job_id == "7"
+    (left,) = of_type(outputs, tell.TasksLeftOut)
+    assert left.task_ids == ("worker:2-1", "worker:3-1")
+    (submit,) = of_type(outputs, do.Submit)
+    assert [len(step.seats) for step in submit.steps] == [2]
+
+
+def test_a_job_that_is_too_large_is_asked_for_with_fewer_tasks_at_once(case):
+    case(Place(a_range(least=1, most=2), hold=10.0))
+    outputs = case(happened.NotSubmitted("1", "too many"))
+    assert of_type(outputs, tell.TasksLeftOut)[0].task_ids == ("worker:1-1",)
+    assert case(happened.NotSubmitted("2", "too many")) == [tell.Impossible("too many")]
+
+
 # Within an allocation
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from math import ceil
 
 from ...config.job import Job, Task
+from ...core.actions import Wanted
+from ...core.events import Placed, TasksPlaced
 from .actions import Seat, Step, step_name
 
 
@@ -42,6 +45,8 @@ class Allocation:
     nodes: dict[int, tuple[str, ...]] = field(default_factory=dict)  # by component
     gave_up: set[str] = field(default_factory=set)  # steps that were told to end
     limit_at: float | None = None  # when its time limit ends it
+    fewer_at: float | None = None  # when it is asked for with fewer tasks, if it waits
+    is_leaving: bool = False  # does its time limit near, so that nothing more starts in it?
 
     @property
     def groups(self) -> int:
@@ -74,6 +79,13 @@ class Allocation:
         return guess([one for one in here if not one.is_placed], nodes)
 
     @property
+    def is_to_look_at(self) -> bool:
+        """Once it runs: for its time limit, and while a task is out of touch."""
+        if self.phase is not Phase.RUNNING:
+            return self.phase is Phase.PENDING
+        return bool(self.sitting) and (self.limit_at is None or not self.is_quiet)
+
+    @property
     def is_quiet(self) -> bool:
         """Is every task in touch, so that nobody need look at the job?"""
         return all(one.is_heard for one in self.sitting.values())
@@ -85,6 +97,22 @@ def guess(sitting: Sequence[Sitting], nodes: Sequence[str]) -> Sequence[Sitting]
         one.node = one.node or (nodes[number * len(nodes) // len(sitting)] if nodes else "")
         one.is_placed = True
     return sitting
+
+
+def placed(sitting: Iterable[Sitting]) -> TasksPlaced:
+    """What the lifecycle is told of them."""
+    return TasksPlaced(
+        tuple(Placed(one.seat.task_id, one.node, one.node or "its node") for one in sitting)
+    )
+
+
+def seat_for(wanted: Wanted) -> Seat:
+    return Seat(wanted.task_id, wanted.task, wanted.near.port if wanted.near else None)
+
+
+def cpus_of(one: Wanted | Seat) -> int:
+    """Slurm counts whole ones."""
+    return ceil(one.task.job.cpus)
 
 
 def shape(job: Job) -> tuple[object, ...]:

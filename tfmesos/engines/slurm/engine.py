@@ -6,17 +6,27 @@ the launcher: the links tell all else, and sooner.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from math import inf
 
 from ...core import events as tell
 from ...core.actions import Kill, Place, Request, Say, StopPlacing, Wanted
 from ...core.events import Event, Ticked
 from ...errors import EVICTED
-from ...text import count
+from ...text import count, duration
 from . import actions as do
 from . import events as happened
-from .actions import Seat, SlurmAction, Step, step_name
-from .allocation import Allocation, Phase, Sitting, guess, steps_of
+from .actions import SlurmAction, Step, step_name
+from .allocation import (
+    Allocation,
+    Phase,
+    Sitting,
+    cpus_of,
+    guess,
+    placed,
+    seat_for,
+    steps_of,
+)
 from .events import Job, SlurmEvent
 from .job_states import (
     BACK_IN_QUEUE,
@@ -45,19 +55,35 @@ class SlurmEngine:
         tell.RunnerLost,
     )
 
-    def __init__(self, jitter: Callable[[], float] = lambda: 0.5, allocation: str = "") -> None:
-        """*allocation* is the job whose nodes are to be used; without one, jobs are submitted."""
+    def __init__(
+        self,
+        jitter: Callable[[], float] = lambda: 0.5,
+        allocation: str = "",
+        notice_before: float = 15.0,
+        notice_grace: float | None = None,
+    ) -> None:
+        """*allocation* is the job whose nodes are to be used; without one, jobs are submitted.
+
+        Tasks are stopped *notice_before* seconds before the time limit of their job, and have
+        *notice_grace* of them to end, if it is given.
+        """
         self._given = allocation
+        self._notice_before = notice_before
+        self._notice_grace = notice_grace
         self._is_found = False
         self._cpus = 0  # of the given allocation
         self._allocations: list[Allocation] = []
         self._submitted = 0
+        self._wanted: dict[str, Wanted] = {}  # those of the last request
+        self._hold = 0.0  # seconds for which places for optional tasks are waited for
         self._is_looking = False
         self._look_at: float | None = None
 
     @property
     def deadline(self) -> float | None:
-        return self._look_at
+        times = [self._look_at, *map(self._notice_at, self._allocations)]
+        times += [one.fewer_at for one in self._allocations]
+        return min((time for time in times if time is not None), default=None)
 
     def is_over(self, job_id: str) -> bool:
         """Has every task of this job ended, as far as we know?"""
@@ -81,8 +107,7 @@ class SlurmEngine:
             case happened.Submitted(key, job_id):
                 return self._was_submitted(key, job_id, now)
             case happened.NotSubmitted(key, reason):
-                self._allocations = [one for one in self._allocations if one.key != key]
-                return [tell.Impossible(reason)]
+                return self._refused(key, reason, now)
             case happened.JobsSeen():
                 return self._seen(event, now)
             case happened.JobsUnseen(text):
@@ -91,7 +116,8 @@ class SlurmEngine:
                 return self._step_ended(event, now)
             case Ticked():
                 is_due = self._look_at is not None and now >= self._look_at
-                return self._look() if is_due else []
+                look = self._look() if is_due else []
+                return [*self._give_notices(now), *self._ask_for_fewer(now), *look]
             case tell.Event():
                 return self._heard(event, now)
         return []
@@ -108,7 +134,9 @@ class SlurmEngine:
     # Places
 
     def _place(self, place: Place, now: float) -> list[Output]:
-        todo = self._drop_unwanted({wanted.task_id for wanted in place.tasks})
+        self._wanted = {wanted.task_id: wanted for wanted in place.tasks}
+        self._hold = place.hold
+        todo = self._drop_unwanted({*self._wanted})
         sitting = {task_id for one in self._allocations for task_id in one.sitting}
         fresh = [wanted for wanted in place.tasks if wanted.task_id not in sitting]
         avoid = tuple(sorted(node for node, until in place.avoid.items() if until > now))
@@ -121,50 +149,87 @@ class SlurmEngine:
             step = self._seat_in_running(wanted, avoid)
             todo += step
             rest += [] if step else [wanted]
-        return [*todo, *self._submit(rest, avoid), *self._release_empty()]
+        return [*todo, *self._submit(rest, avoid, now), *self._release_empty()]
 
     def _place_inside(self, fresh: Sequence[Wanted]) -> list[Output]:
         """In the allocation that we run in."""
         (given,) = self._allocations
-        needed = sum(_cpus(wanted) for wanted in fresh)
-        used = sum(_cpus(one.seat) for one in given.sitting.values())
+        needed = sum(cpus_of(wanted) for wanted in fresh)
+        used = sum(cpus_of(one.seat) for one in given.sitting.values())
         if self._cpus and needed + used > self._cpus:
             has = f"job {self._given}, in which tfmesos runs, has {self._cpus}"
             return [tell.Impossible(f"the tasks need {count(needed + used, 'CPU')}, Slurm {has}")]
         todo: list[Output] = []
-        for step in steps_of(map(_seat, fresh)):
+        for step in steps_of(map(seat_for, fresh)):
             todo += self._start(given, step.replace(group=0))
         return todo
 
     def _seat_in_running(self, wanted: Wanted, avoid: Sequence[str]) -> list[Output]:
         """A step of its own in a job that runs and has room for it; nothing if there is none."""
         for one in self._allocations:
-            group = one.group_for(wanted.task) if one.phase is Phase.RUNNING else None
+            is_usable = one.phase is Phase.RUNNING and not one.is_leaving
+            group = one.group_for(wanted.task) if is_usable else None
             if group is None or one.room(group) < 1:
                 continue
             nodes = [node for node in one.nodes.get(group, ()) if node not in avoid]
             near = wanted.near.node if wanted.near else ""
             if near in nodes or nodes:
                 node = near if near in nodes else (nodes[0] if avoid else "")
-                return self._start(one, Step((_seat(wanted),), group, node))
+                return self._start(one, Step((seat_for(wanted),), group, node))
         return []
 
     def _start(self, one: Allocation, step: Step) -> list[Output]:
         one.seat(step)
         nodes = one.nodes.get(step.group, ())
-        placed = _placed(guess(one.of_step(step_name(step)), nodes))
-        return [placed, do.StartStep(one.job_id, step, one.groups)]
+        told = placed(guess(one.of_step(step_name(step)), nodes))
+        return [told, do.StartStep(one.job_id, step, one.groups)]
 
-    def _submit(self, wanted: Sequence[Wanted], avoid: Sequence[str]) -> list[Output]:
+    def _submit(self, wanted: Sequence[Wanted], avoid: Sequence[str], now: float) -> list[Output]:
         if not wanted:
             return []
         self._submitted += 1
-        steps = steps_of(map(_seat, wanted), avoid)
+        steps = steps_of(map(seat_for, wanted), avoid)
         one = Allocation(str(self._submitted), steps)
         for step in steps:
             one.seat(step)
+        if any(task.is_optional for task in wanted):
+            one.fewer_at = now + self._hold
         self._allocations.append(one)
         return [tell.Waiting(0, "the job is being submitted"), do.Submit(one.key, steps)]
+
+    def _ask_for_fewer(self, now: float) -> list[Output]:
+        """Slurm starts a job whole or not at all, so one that waits too long is made smaller."""
+        todo: list[Output] = []
+        for one in list(self._allocations):
+            if one.fewer_at is not None and now >= one.fewer_at:
+                one.fewer_at = None
+                if one.phase < Phase.RUNNING:
+                    todo += self._shrink(one, "Slurm has not started a job of all", now)
+        return todo
+
+    def _shrink(self, one: Allocation, reason: str, now: float) -> list[Output]:
+        """Half of the optional tasks are left out; nothing if there is none."""
+        asked = [self._wanted[task_id] for task_id in one.sitting if task_id in self._wanted]
+        optional = [wanted for wanted in asked if wanted.is_optional]
+        if not optional:
+            return []
+        left = optional[len(optional) // 2 :]
+        kept = [wanted for wanted in asked if wanted not in left]
+        avoid = one.steps[0].avoid
+        for wanted in left:
+            del self._wanted[wanted.task_id]
+        told = tell.TasksLeftOut(tuple(wanted.task_id for wanted in left), reason)
+        dropped = self._drop(one, "fewer tasks are asked for")
+        return [*dropped, told, *self._submit(kept, avoid, now)]
+
+    def _refused(self, key: str, reason: str, now: float) -> list[Output]:
+        """What is too much may be enough with fewer tasks."""
+        found = [one for one in self._allocations if one.key == key]
+        for one in found:
+            if fewer := self._shrink(one, reason, now):
+                return fewer
+            self._allocations.remove(one)
+        return [tell.Impossible(reason)]
 
     def _drop_unwanted(self, wanted: set[str]) -> list[Output]:
         """A job that waits for a task that nobody waits for any more has to be made anew."""
@@ -204,7 +269,7 @@ class SlurmEngine:
 
     def _look_later(self, now: float, within: float = LOOK_EVERY) -> None:
         """Unless nobody needs to."""
-        needed = any(_is_to_look_at(one) for one in self._allocations)
+        needed = any(one.is_to_look_at for one in self._allocations)
         at = now + within
         if not needed or self._is_looking:
             self._look_at = None
@@ -213,7 +278,7 @@ class SlurmEngine:
 
     def _look(self) -> list[Output]:
         self._look_at = None
-        ids = tuple(one.job_id for one in self._allocations if _is_to_look_at(one))
+        ids = tuple(one.job_id for one in self._allocations if one.is_to_look_at)
         if not ids:
             return []
         self._is_looking = True
@@ -249,7 +314,7 @@ class SlurmEngine:
         if states <= {*RUNNING}:
             return todo
         if states & {*WAITING}:
-            return [*todo, *self._waits(one, [job for job in jobs if job.state in WAITING])]
+            return [*todo, *self._waits(one, [job for job in jobs if job.state in WAITING], now)]
         if end := next(filter(None, map(end_of, jobs)), None):
             return [*todo, *self._end(one, end)]
         if COMPLETING in states:
@@ -263,10 +328,12 @@ class SlurmEngine:
         for job in jobs:
             unplaced += one.place_all(job.group, job.nodes)
         ends = [job.ends_in for job in jobs if job.ends_in is not None]
-        one.limit_at = now + min(ends) if ends else float("inf")
-        return [_placed(unplaced)] if unplaced else []
+        if one.limit_at is None and ends and min(ends) < self._notice_before:
+            one.is_leaving = True  # its limit is too short for a notice
+        one.limit_at = now + min(ends) if ends else inf
+        return [placed(unplaced)] if unplaced else []
 
-    def _waits(self, one: Allocation, jobs: Sequence[Job]) -> list[Output]:
+    def _waits(self, one: Allocation, jobs: Sequence[Job], now: float) -> list[Output]:
         if one.phase is Phase.RUNNING:
             # What runs in it again has secrets that are used up.
             return [
@@ -275,9 +342,30 @@ class SlurmEngine:
             ]
         for job in jobs:
             if reason := never(job):
-                return [tell.Impossible(f"Slurm job {job.job_id}: {reason}")]
+                words = f"Slurm job {job.job_id}: {reason}"
+                return self._shrink(one, words, now) or [tell.Impossible(words)]
         told = next((job for job in jobs if job.reason != "None"), jobs[0])
         return [tell.Waiting(0, why_waiting(told))]
+
+    # Time limits
+
+    def _notice_at(self, one: Allocation) -> float | None:
+        """When all tasks are told to end before their job does; None if nobody is."""
+        if one.limit_at in (None, inf) or one.is_leaving or not one.sitting:
+            return None
+        return one.limit_at - self._notice_before
+
+    def _give_notices(self, now: float) -> list[Output]:
+        todo: list[Output] = []
+        for one in self._allocations:
+            at = self._notice_at(one)
+            if at is not None and now >= at:
+                one.is_leaving = True
+                left = duration((one.limit_at or now) - now)
+                words = f"Slurm job {one.job_id} reaches its time limit in {left}"
+                more = (not one.is_given, self._notice_grace)
+                todo.append(tell.NoticeGiven(words, True, *more))
+        return todo
 
     # Ends
 
@@ -287,7 +375,7 @@ class SlurmEngine:
         todo: list[Output] = []
         unplaced = [sitting for sitting in one.sitting.values() if not sitting.is_placed]
         if unplaced:
-            todo.append(_placed(guess(unplaced, ())))
+            todo.append(placed(guess(unplaced, ())))
         if end.reason.startswith(EVICTED):  # each is known before the first is acted on
             todo += [tell.NodeDrained(task_id, end.reason, end.is_lost) for task_id in one.sitting]
         ended = (end.code, end.reason, end.is_lost)
@@ -299,7 +387,7 @@ class SlurmEngine:
         for one in self._allocations:
             left = one.of_step(ended.name) if one.job_id == ended.job_id else []
             unplaced = [sitting for sitting in left if not sitting.is_placed]
-            todo += [_placed(guess(unplaced, one.nodes.get(0, ())))] if unplaced else []
+            todo += [placed(guess(unplaced, one.nodes.get(0, ())))] if unplaced else []
             for sitting in left:
                 if ended.code == 0 and sitting.has_registered:
                     continue  # its report is on its way
@@ -351,25 +439,4 @@ class SlurmEngine:
         if sitting.node and sitting.node not in known:
             one.nodes[sitting.group] = (*known, sitting.node)
         self._look_later(now)
-        return [_placed([sitting])] if is_news else []
-
-
-def _is_to_look_at(one: Allocation) -> bool:
-    """A job that runs is looked at once for its time limit, and when a task is out of touch."""
-    if one.phase is not Phase.RUNNING:
-        return one.phase is Phase.PENDING
-    return bool(one.sitting) and (one.limit_at is None or not one.is_quiet)
-
-
-def _seat(wanted: Wanted) -> Seat:
-    return Seat(wanted.task_id, wanted.task, wanted.near.port if wanted.near else None)
-
-
-def _cpus(one: Wanted | Seat) -> int:
-    return -int(-one.task.job.cpus // 1)
-
-
-def _placed(sitting: Iterable[Sitting]) -> tell.TasksPlaced:
-    return tell.TasksPlaced(
-        tuple(tell.Placed(one.seat.task_id, one.node, one.node or "its node") for one in sitting)
-    )
+        return [placed([sitting])] if is_news else []
