@@ -1,0 +1,36 @@
+"""What the decider of an engine is told besides the jobs."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.builders import workers
+from tfmesos.engines.kinds import KINDS
+from tfmesos.inputs.launch_config import make_config
+from tfmesos.launcher.engine_choice import new_decider, rules_of
+
+
+@pytest.mark.parametrize(
+    "settings, before, grace",
+    [
+        ({}, 15.0, None),  # the usual grace, and a margin
+        ({"stop_grace": 60}, 70.0, None),
+        ({"checkpoint_before": 120}, 120, 120),
+    ],
+)
+def test_on_slurm_a_notice_leaves_the_tasks_the_time_that_they_have(
+    monkeypatch, settings, before, grace
+):
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    rules = rules_of(make_config(workers(1), master="slurm://", **settings))
+    assert (rules["notice_before"], rules["notice_grace"]) == (before, grace)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_engine_has_a_decider_that_says_what_it_hears(kind):
+    assert isinstance(new_decider(kind, lambda: 0.5, {}).hears, tuple)
+
+
+def test_an_engine_that_nobody_knows_is_named():
+    with pytest.raises(ValueError, match="no engine is called 'pbs'"):
+        new_decider("pbs", lambda: 0.5, {})
