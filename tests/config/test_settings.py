@@ -82,6 +82,7 @@ OTHERS = {
     "record": False,
     "allow_exec": False,
     "check": "nvidia-smi",
+    "pause_on_failure": 60.0,
     "output_dir": "logs",
     "metrics_file": "run.prom",
     "on_end": "notify-send done",

@@ -6,8 +6,7 @@ from tests.whole.entering import check_inside, inside, lasting_run
 
 
 def test_exec_cp_forward_and_stacks_reach_into_a_container(base, tmp_path):
-    """Where py-spy may not read another process, the answer says so."""
-    check_inside("-C", "docker", "--image", base, tmp_path=tmp_path, has_stacks=False)
+    check_inside("-C", "docker", "--image", base, tmp_path=tmp_path)
 
 
 def test_a_command_runs_in_the_container_of_its_task(base):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,34 @@ def test_a_caller_that_is_stopped_holds_up_neither_its_task_nor_others(tmp_path)
             assert int(inside("exec", "worker:0", "cat", tmp_path / "n").stdout) > before
             caller.send_signal(signal.SIGCONT)
             assert caller.stdout.read(1_000_000) == bytes(1_000_000)
+
+
+@pytest.mark.parametrize("victim", ["launcher", "runner"])
+def test_whoever_is_killed_while_commands_and_copies_are_under_way_nothing_is_left(
+    victim, tmp_path
+):
+    """The fixture of all tests looks for processes; here are those of the command named."""
+    place = tmp_path / "task"
+    place.mkdir()
+    with open(tmp_path / "huge", "wb") as huge:
+        huge.truncate(100_000_000_000)
+    command = ("sh", "-c", "echo begun; echo $PPID > runner; exec sleep 1000")
+    with running_tfrun("-w", 1, "--", *command, cwd=place) as launcher:
+        assert "begun" in launcher.stdout.readline()
+        script = "setsid sleep 1000 & echo $! $$; wait"
+        with running_tfrun("exec", "worker:0", "--", "sh", "-c", script) as caller:
+            pids = [int(word) for word in caller.stdout.readline().split()]
+            with running_tfrun("cp", tmp_path / "huge", "worker:0:half") as copying:
+                while not any(".tfrun-" in name for name in os.listdir(place)):
+                    assert copying.poll() is None, copying.stderr.read()
+                    time.sleep(0.05)
+                runner = int((place / "runner").read_text())
+                os.kill(launcher.pid if victim == "launcher" else runner, signal.SIGKILL)
+                assert copying.wait(HANG) != 0
+                assert caller.wait(HANG) != 0
+        assert all(gone(pid) for pid in [*pids, runner])
+        launcher.wait(HANG)
+    assert "half" not in os.listdir(place)
 
 
 @pytest.fixture

@@ -18,13 +18,15 @@ from tests.whole.entering import lasting_run
 # Echoes all that comes, and says so when that has ended.
 SERVER = """
 import socket, sys, threading
-listener = socket.create_server(("127.0.0.1", 0))
+listener = socket.create_server((sys.argv[2], 0))
 open(sys.argv[1] + ".new", "w").write(str(listener.getsockname()[1]))
 __import__("os").rename(sys.argv[1] + ".new", sys.argv[1])
 print("begun", flush=True)
 def serve(connection):
     with connection:
         while data := connection.recv(65536):
+            if data == b"close":
+                return
             connection.sendall(data)
         connection.sendall(b"END")
 while True:
@@ -37,7 +39,7 @@ def port(tmp_path):
     """Of an echo in the one task of a run."""
     program = tmp_path / "server.py"
     program.write_text(SERVER)
-    command = (sys.executable, str(program), str(tmp_path / "port"))
+    command = (sys.executable, str(program), str(tmp_path / "port"), "127.0.0.1")
     with lasting_run(command=command) as launcher:
         yield int((tmp_path / "port").read_text()), launcher
 
@@ -84,6 +86,18 @@ def test_many_connections_pass_all_bytes_both_ways_and_end_one_way_at_a_time(por
         launcher.terminate()
         assert forward.wait(HANG) == 0
         assert "worker:0: its task has ended" in forward.stderr.read()
+
+
+def test_a_task_that_has_said_all_before_its_client_does_goes_on(port):
+    number, _ = port
+    with running_tfrun("forward", f"worker:0:{number}") as forward:
+        local = local_port(forward)
+        for _ in range(3):
+            with socket.create_connection(("127.0.0.1", local), HANG) as one:
+                one.sendall(b"close")
+                assert one.makefile("rb").read() == b""  # it has closed
+                one.sendall(b"more")
+        assert echoed(local, b"still here") == b"still hereEND"
 
 
 def test_a_port_that_nobody_listens_at_is_said_and_the_connection_ends(port):

@@ -148,6 +148,18 @@ class FailureSettings(TypedDict, total=False):
             check=hang_time,
         ),
     ]
+    pause_on_failure: Annotated[
+        Seconds,
+        Setting(
+            "hold a task whose command fails, for so long at most, so that tfrun exec and cp can "
+            "look inside until tfrun continue or tfrun stop",
+            ("--pause-on-failure",),
+            FAILURES,
+            "[=TIME]",
+            implied="1h",
+            check=above_zero,
+        ),
+    ]
     check: Annotated[
         Text,
         Setting(

@@ -115,6 +115,7 @@ class LaunchConfig(Record):
         "tf_config"
     ]  # for every task of a run of several; "always": of one task, too
     record: bool = True  # keep what it does and says
+    pause_on_failure: float | None = None  # seconds that a failed task is held, at most
     check: str | None = None  # a command that says whether a node is fit
     allow_exec: bool = True  # may its owner do something inside its tasks?
     bring: tuple[str, ...] = ()  # which files of each task are collected at the end

@@ -79,6 +79,12 @@ class StopRunner(Record):
     examine: bool = False
 
 
+class ContinueRunner(Record):
+    """Let a task end whose command has failed and which is held."""
+
+    task_id: str
+
+
 class Refuse(Record):
     """An attempt of a task was given up: nobody speaks for it any more, should its runner live."""
 
@@ -110,5 +116,14 @@ class Finish(Record):
 
 
 Action = (
-    Request | Prepare | Start | StopRunner | Refuse | BeginGeneration | AnnounceReady | Say | Finish
+    Request
+    | Prepare
+    | Start
+    | StopRunner
+    | ContinueRunner
+    | Refuse
+    | BeginGeneration
+    | AnnounceReady
+    | Say
+    | Finish
 )

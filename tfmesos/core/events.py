@@ -151,6 +151,13 @@ class TaskExited(Event):
     was_stopped: bool = False  # by us, before it ended
 
 
+class TaskHeld(Event):
+    """A command failed. Its task is held, so that its owner can look at what is left of it."""
+
+    task_id: str
+    reason: str  # how it ended: the rest of a sentence about the task
+
+
 class RunnerOutOfTouch(Event):
     """The runner's connection ended; it may come back within the grace time."""
 
@@ -204,6 +211,10 @@ class UpdateRequested(Event):
 
     jobs: tuple[Job, ...]
     difference: tuple[str, ...]  # from those that it has, in words
+
+
+class ContinueRequested(Event):
+    """Its owner has seen enough of the tasks that are held."""
 
 
 class Ticked(Record):

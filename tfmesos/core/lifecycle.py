@@ -15,7 +15,7 @@ from ..config.jobs import tasks_of
 from ..errors import NODE_UNFIT, Interrupted, Preempted, ResourcesError, TFMesosError
 from ..text import count
 from . import actions as do
-from . import auxiliary
+from . import auxiliary, held_tasks
 from . import events as happened
 from .actions import Action
 from .avoided_nodes import AvoidedNodes
@@ -119,6 +119,11 @@ class Lifecycle:
                 if member := self.members.live(task_id):
                     self._hangs.heard(member, seconds, now)
                 return []
+            case happened.TaskHeld(task_id, reason):
+                is_running = self.phase is Phase.RUNNING
+                return held_tasks.hold(self.members, task_id, reason) if is_running else []
+            case happened.ContinueRequested():
+                return held_tasks.let_go(self.members)
             case happened.RestartRequested(task_id, elsewhere):
                 return self._restart_requested(task_id, elsewhere)
             case happened.NoticeGiven():
@@ -379,8 +384,8 @@ class Lifecycle:
 
     def _commands_awaited(self) -> list[Member]:
         """Those that run, and whose end the run is waiting for."""
-        if self.phase is not Phase.RUNNING:
-            return []
+        if self.phase is not Phase.RUNNING or self.members.held():
+            return []  # others may wait for the one that is held
         return [m for m in self.members if m.stage is Stage.READY and self._success.needs(m.task)]
 
     def _tick_hangs(self, now: float) -> list[Action]:

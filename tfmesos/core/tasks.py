@@ -46,6 +46,7 @@ class Member:
     near: Near | None = None  # the place to have it there again
     is_to_restart: bool = False  # its owner wants that, and it has not ended yet
     is_told_to_end: bool = False  # its runner has been
+    is_held: bool = False  # its command has failed, and it waits for its owner
 
     @property
     def is_live(self) -> bool:
@@ -132,6 +133,7 @@ class Tasks:
         member.ending = None
         member.is_to_restart = False
         member.is_told_to_end = False
+        member.is_held = False
         self._by_id[member.task_id] = member
         self.move(member, Stage.WAITING)
 
@@ -199,6 +201,10 @@ class Tasks:
         member = self._by_id[task_id]
         member.is_to_restart = True
         return member
+
+    def held(self) -> list[Member]:
+        """Those whose command has failed, and which wait for the owner of the run."""
+        return [member for member in self if member.is_held and member.is_live]
 
     def still_running(self) -> str:
         """In words."""

@@ -170,6 +170,13 @@ class Run:
             raise NotUpdated(problem)
         return self._lifecycle
 
+    def continue_held(self) -> str:
+        """Let the tasks end that are held; returns what is wrong with that, if anything is."""
+        if self._lifecycle is None or not self._lifecycle.members.held():
+            return "no task is held"
+        self._events.put_nowait(happened.ContinueRequested())
+        return ""
+
     def refusal_inside(self, asked: Json) -> str:
         """What is wrong with what its owner wants to do inside a task, if anything is."""
         return self._inside.refusal(asked) if self._inside else "it is being set up"
@@ -395,6 +402,8 @@ class Run:
                 if action.examine:
                     self._view.shown.add(self._runners.names[task_id])  # to read what it says
                 self._listener.send(task_id, stop_message(action))
+            case do.ContinueRunner(task_id):
+                self._listener.send(task_id, {"type": "continue"})
             case do.Refuse(task_id):
                 self._listener.refuse(task_id)
             case do.BeginGeneration(number, jobs, why):

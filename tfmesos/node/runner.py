@@ -70,6 +70,7 @@ class Runner:
         self._stop_grace: float | None = None  # seconds from SIGTERM to SIGKILL, once stopping
         self._evicted = False  # was it the node, and not the launcher, that stopped us?
         self._was_stopped = False  # by the launcher, when it ended
+        self._continued = False  # has its owner seen enough of a task that is held?
         self._dismissed = False  # does the launcher know of our end?
         self._gave_up = False  # waiting for that
         self._channels: Channels | None = None  # once somebody wanted to look inside
@@ -173,6 +174,7 @@ class Runner:
             steps.ended(name, self._run_step(name, steps.argv(name), {**env, **own}, cwd))
             if name != "finalizer":
                 tail = self._output.tail.lines()
+                self._hold(steps.ending)
         assert steps.ending is not None
         if self._settings.bring:
             from .task.bring import Bring  # most tasks bring nothing
@@ -180,6 +182,19 @@ class Runner:
             bring = Bring(self._loop, self._outbox, self._settings, self._is_cut, self._output.say)
             bring.send(cwd, [steps.filled(glob) for glob in self._settings.bring])
         return self._report(self._link.failure or steps.ending, tail)
+
+    def _hold(self, ending: Ending | None) -> None:
+        """Wait for the owner of the run, who may want to see why the task has failed."""
+        if not self._settings.pause or ending is None or not ending[0] or self._stopping:
+            return
+        reason = ending[1].encode("utf-8", "backslashreplace").decode("utf-8")
+        self._outbox.add({"type": "held", "reason": reason})
+        timer = self._loop.after(self._settings.pause, self._continue)
+        self._loop.run_until(lambda: self._continued or self._stopping or self._link.failure)
+        timer.cancel()
+
+    def _continue(self) -> None:
+        self._continued = True
 
     def _prepare(self, cwd: str, wanted: str) -> None:
         start = self._start
@@ -323,6 +338,8 @@ class Runner:
             self._report_hang(self._child, float(message["grace"]))
         elif kind == "stop":
             self._stop(float(message["grace"]))
+        elif kind == "continue":
+            self._continue()
         elif kind == "bye":
             self._dismissed = True
         elif kind in wire.OF_CHANNELS:
@@ -338,7 +355,9 @@ class Runner:
             self._link.beside = self._channels
         surroundings = None
         if self._place is not None:
-            surroundings = Surroundings(self._loop, self._settings, self._get_guard, *self._place)
+            surroundings = Surroundings(
+                self._loop, self._settings, self._get_guard, *self._place, self._link.host
+            )
         self._channels.receive(message, surroundings)
 
     def _evict(self) -> None:

@@ -43,6 +43,7 @@ class Settings:
         self.secrets = values.get("secrets") or {}
         self.bring: list[str] = values.get("bring") or []  # which files go home at the end
         self.bring_limit = int(values.get("bring_limit") or 0)  # bytes
+        self.pause = float(values.get("pause") or 0)  # seconds that it is held if it fails
         self.check = str(values.get("check") or "")  # the command that says whether we are fit
         self.port = int(values.get("port") or 0)  # 0: any free one
         self.port_is_wish = bool(values.get("port_is_wish"))  # may it be another one?

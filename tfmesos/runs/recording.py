@@ -147,6 +147,7 @@ class Recording:
             "update": partial(_update, run),
             "inside": run.refusal_inside,
             "checkpoint": lambda _: run.checkpoint(),
+            "continue": lambda _: run.continue_held(),
         }
         conversations = {"inside": run.serve_inside}
         return Control(self._recorder.directory, commands, self._warn, conversations)

@@ -14,13 +14,15 @@ a broken connection exactly the missing ones are sent again.
     runner -> launcher, numbered     register {host, port, pid, python}, ready {},
                                      output {stream, text, dropped},
                                      file {name}, its parts, file_end {sha256, problem},
+                                     held {reason}: its command failed, and it waits for continue,
                                      exit {code, reason, tail, stopped}
     runner -> launcher               heartbeat {silent, usage}: seconds since its command wrote
                                      anything; CPU, memory and GPUs that it uses (``usage``),
                                      progress {text}: the last line, if it is not finished and
                                      was rewritten by "\\r"; empty when it is finished,
                                      fetch {pack, at}: send this pack from byte *at* on
-    launcher -> runner, numbered     start {...}, stop {grace, reason, examine}
+    launcher -> runner, numbered     start {...}, stop {grace, reason, examine},
+                                     continue {}
     launcher -> runner               ack {received} (its heartbeat too), bye {} after the exit,
                                      the pieces of the pack that was asked for last
 
@@ -53,8 +55,8 @@ _PIECE, _OUTPUT, _PART, _DATA = b"\0", b"\1", b"\2", b"\3"
 _DATA_HEAD = 6  # bytes of data of a channel before the data itself
 _STREAMS = ("stdout", "stderr")
 _HEAD = 10  # bytes of an output before its text
-_OF_RUNNER = ("register", "ready", "output", "file", "part", "file_end", "exit")
-NUMBERED = frozenset([*_OF_RUNNER, "prepare", "start", "stop"])
+_OF_RUNNER = ("register", "ready", "output", "file", "part", "file_end", "held", "exit")
+NUMBERED = frozenset([*_OF_RUNNER, "prepare", "start", "stop", "continue"])
 OF_CHANNELS = frozenset(["open", "data", "eof", "credit", "resize", "close", "done"])
 
 

@@ -8,4 +8,4 @@ from .pods import SMALL, on_kubernetes
 
 
 def test_exec_cp_forward_and_stacks_reach_into_a_pod(kube, tmp_path):
-    check_inside(*on_kubernetes(*SMALL), tmp_path=tmp_path, has_stacks=False)
+    check_inside(*on_kubernetes(*SMALL), tmp_path=tmp_path)

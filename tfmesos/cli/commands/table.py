@@ -12,6 +12,7 @@ from ...command_line import CommandLine
 NAMES = (
     *("list", "status", "logs", "attach", "wait", "stop", "restart", "replace", "rm", "prune"),
     *("ui", "open", "update", "checkpoint", "completion", "exec", "forward", "stacks", "cp"),
+    "continue",
 )
 OTHER_NAMES = {
     "ps": "list",

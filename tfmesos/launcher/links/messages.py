@@ -73,6 +73,7 @@ def runner_settings(
         "secrets": config.secrets,
         "bring": [] if task.is_auxiliary else list(config.bring),
         "bring_limit": config.bring_limit,
+        "pause": None if task.is_auxiliary else config.pause_on_failure,
         "check": None if task.is_auxiliary else config.check,
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...core.events import TaskExited, TaskFellSilent, TaskReady, TaskRegistered
+from ...core.events import TaskExited, TaskFellSilent, TaskHeld, TaskReady, TaskRegistered
 from ...shared import wire
 from ...shared.address import join_address
 from .brought import KINDS
@@ -56,6 +56,8 @@ class RunnerReports:
             await self._show(link, message)
         elif kind in KINDS:
             await self._sinks.collected.take(link.task_id, message)
+        elif kind == "held":
+            self._emit(TaskHeld(link.task_id, wire.field(message, "reason", str)))
         elif kind == "exit":
             self._exited(link, message)
 

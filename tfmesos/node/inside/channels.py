@@ -55,6 +55,14 @@ class Channels(Beside):
         work = self._works.get(number)
         if work is None:
             return  # it is over, which the other side does not know yet
+        try:
+            self._pass_on(work, kind, number, message)
+        except FrameError:
+            raise
+        except Exception as error:
+            work.crash(error)
+
+    def _pass_on(self, work: Work, kind: str, number: int, message: Message) -> None:
         if kind == "data":
             work.take(work.channel.arrived(message))
         elif kind == "credit":

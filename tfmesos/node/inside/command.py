@@ -11,7 +11,7 @@ from ...shared.channel import PIECE, STDERR, STDOUT
 from ...shared.stdlib import signal
 from ..loop import READ, WRITE, Timer
 from ..process.spawn import spawn
-from .work import TASK_ENDED, CannotBegin, Work
+from .work import TASK_ENDED, CannotBegin, Work, careful
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -152,6 +152,7 @@ class Command(Work):
             else:
                 self._loop.unwatch(fd)
 
+    @careful
     def _ready(self) -> None:
         if self._input:
             self._write()
@@ -191,6 +192,7 @@ class Command(Work):
             process.signal_sessions([self._process.pid], signal.SIGHUP)
             self._timers.append(self._loop.after(LEAVE_TIME, self.cut))
 
+    @careful
     def cut(self) -> None:
         if not self.is_over:
             self._kill()
@@ -200,6 +202,7 @@ class Command(Work):
         process.kill_session(self._process.pid)
         process.kill_marked(MARK, self._mark)
 
+    @careful
     def _reap(self) -> None:
         if self.is_over or self._has_exited or not process.has_ended(self._process):
             return
@@ -210,6 +213,7 @@ class Command(Work):
         self._moved = True
         self._finish_when_still()
 
+    @careful
     def _finish_when_still(self) -> None:
         """Somebody who left its session may hold the output open, and write no more."""
         if self.is_over:

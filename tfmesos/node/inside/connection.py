@@ -9,7 +9,7 @@ from ...shared import wire
 from ...shared.channel import PIECE
 from ...shared.stdlib import socket
 from ..loop import READ, WRITE
-from .work import CannotBegin, Work
+from .work import CannotBegin, Work, careful
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ class Connection(Work):
         self._port = wire.count(request, "port")
         if not 0 < self._port < 65536:
             raise CannotBegin(2, f"there is no port {self._port}")
-        own = surroundings.settings.address
-        self._addresses = list(dict.fromkeys(["127.0.0.1", "::1", *([own] if own else [])]))
+        own = [surroundings.host] if surroundings.host else []
+        self._addresses = list(dict.fromkeys(["127.0.0.1", "::1", *own]))
         self._sending = bytearray()
         self._sent_all = False  # will whoever asked send no more?
         self._heard_all = False  # has the task sent all?
@@ -67,6 +67,7 @@ class Connection(Work):
         self._close()
         self._dial()
 
+    @careful
     def _dialled(self) -> None:
         assert self._socket is not None
         if self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
@@ -77,6 +78,7 @@ class Connection(Work):
         self._is_connected = True
         self._watch()
 
+    @careful
     def _too_late(self) -> None:
         self._fail(f"no answer at port {self._port}")
 
@@ -96,6 +98,8 @@ class Connection(Work):
             return
         if self._sent_all and not self._sending:
             self._end_sending()
+        if self._socket is None:
+            return
         may_read = self.channel.room > 0 and not self._heard_all
         events = (READ if may_read else 0) | (WRITE if self._sending else 0)
         if events:
@@ -112,6 +116,7 @@ class Connection(Work):
         if self._heard_all:
             self._finish()
 
+    @careful
     def _ready(self) -> None:
         try:
             self._send()

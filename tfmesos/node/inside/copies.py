@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from ...shared import tree, wire
-from .work import CannotBegin, Work
+from .work import CannotBegin, Work, careful
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ class CopyOut(Work):
         self._is_waiting = True
         self._loop.after(0, self._go_on)
 
+    @careful
     def _go_on(self) -> None:
         self._is_waiting = False
         self.has_room()

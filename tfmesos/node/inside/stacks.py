@@ -15,7 +15,7 @@ from ...shared import process, scratch
 from ..process.child import Child
 from ..task.workspace import TASK_DIR
 from .command import MARK
-from .work import Work
+from .work import Work, careful
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,6 +97,7 @@ class Stacks(Work):
 
     # One process after the other
 
+    @careful
     def _next(self) -> None:
         self._attempt = 0
         if not self._pids:
@@ -129,6 +130,7 @@ class Stacks(Work):
         else:
             self._error = (self._error + data)[:LONGEST_OUTPUT]
 
+    @careful
     def _looked(self) -> None:
         child = self._child
         if child is None:
@@ -260,7 +262,8 @@ def _threads(output: bytes) -> list[Any] | None:
 def _frame(frame: Mapping[str, Any]) -> list[Any]:
     """Its function, file and line, and whether it is of the user's own code."""
     path = str(frame["filename"])
-    is_own = path.endswith(".py") and "/lib/python" not in path and "-packages/" not in path
+    is_source = path.endswith(".py") or path in ("<string>", "<stdin>")
+    is_own = is_source and "/lib/python" not in path and "-packages/" not in path
     return [str(frame["name"]), str(frame["short_filename"] or path), int(frame["line"]), is_own]
 
 

@@ -19,9 +19,12 @@ class Surroundings:
         get_guard: Callable[[], Guard],
         env: Mapping[str, str],
         cwd: str,
+        host: str,
     ) -> None:
+        """*host* is the address of this node, as the other tasks know it."""
         self.loop = loop
         self.settings = settings
         self.get_guard = get_guard
         self.env = env
         self.cwd = cwd
+        self.host = host

@@ -5,11 +5,15 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypeVar
+
+    W = TypeVar("W", bound="Work")
 
     from ...shared.channel import Channel
 
 
 TASK_ENDED = "its task has ended"
+BROKEN = 70  # EX_SOFTWARE
 
 
 class CannotBegin(Exception):
@@ -18,6 +22,18 @@ class CannotBegin(Exception):
     def __init__(self, code: int, reason: str) -> None:
         super().__init__(reason)
         self.code = code
+
+
+def careful(method: Callable[[W], None]) -> Callable[[W], None]:
+    """A fault of ours ends what was asked for, and not the training."""
+
+    def call(self: W) -> None:
+        try:
+            method(self)
+        except Exception as error:
+            self.crash(error)
+
+    return call
 
 
 class Work:
@@ -48,6 +64,13 @@ class Work:
         """The task has ended: leave nothing of it, at once."""
         self.leave()
         self.done(1, TASK_ENDED)
+
+    def crash(self, error: Exception) -> None:
+        try:
+            self.leave()
+        except Exception:
+            pass  # one fault is enough
+        self.done(BROKEN, f"internal error; please report it: {type(error).__name__}: {error}")
 
     def done(self, code: int = 0, problem: str = "") -> None:
         if self.is_over:
