@@ -37,20 +37,20 @@ class Told:
 
 def main():
     args = parse_args()
-    told = Told()
     data = digits.load(args.data)
     strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    told = Told()  # after TensorFlow, which would take the signal for itself
     with strategy.scope():
         network = Perceptron(data.pixels)
-        done = tf.Variable(0, dtype=tf.int64, aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA)
-    checkpoint = tf.train.Checkpoint(network=network, done=done)
-    say = print if is_chief() else lambda *words, **_: None
-    resume(checkpoint, args.model_dir, say, strategy)
-    train(strategy, network, done, Shares(data, args.batch_size), args.steps, told, say)
+    checkpoint = tf.train.Checkpoint(network=network)
+    number = resume(checkpoint, args.model_dir)
+    generation = os.environ.get("TFMESOS_GENERATION", "0")
+    say(f"generation {generation}: from step {number} with {strategy.num_replicas_in_sync} workers")
+    number = train(strategy, network, Shares(data, args.batch_size), number, args.steps, told)
     if is_chief():
-        checkpoint.write(str(args.model_dir / f"step-{int(done)}"))
-        say(f"wrote step {int(done)}", flush=True)
-        if int(done) >= args.steps:
+        checkpoint.write(str(args.model_dir / f"step-{number}"))
+        say(f"wrote step {number}")
+        if number >= args.steps:
             digits.report(network.accuracy(data.test_images, data.test_labels))
     leave_together(strategy, is_chief())
 
@@ -71,39 +71,43 @@ def is_chief():
     return task["index"] == 0
 
 
-def resume(checkpoint, directory, say, strategy):
-    """Go on from the latest checkpoint that is complete."""
+def say(text):
+    if is_chief():
+        print(text, flush=True)
+
+
+def resume(checkpoint, directory):
+    """Go on from the latest checkpoint that is complete; returns its step."""
     directory.mkdir(parents=True, exist_ok=True)
     found = {int(path.stem.rpartition("-")[2]): path for path in directory.glob("step-*.index")}
     number = max(found, default=0)
     if found:
         checkpoint.read(str(found[number].with_suffix(""))).assert_consumed()
-    generation = os.environ.get("TFMESOS_GENERATION", "0")
-    workers = strategy.num_replicas_in_sync
-    say(f"generation {generation}: from step {number} with {workers} workers", flush=True)
+    return number
 
 
-def train(strategy, network, done, shares, steps, told, say):
-    """Until all steps are done, or somebody has been told to end."""
+def train(strategy, network, shares, number, steps, told):
+    """Until all steps are done, or somebody has been told to end; returns the last step."""
 
     @tf.function
     def step(batch, told):
         losses = strategy.run(network.improve, args=batch)
         leaving = strategy.run(lambda told: told, args=(told,))
-        done.assign_add(1)
         reduce, op = strategy.reduce, tf.distribute.ReduceOp
         return reduce(op.MEAN, losses, axis=None), reduce(op.SUM, leaving, axis=None)
 
-    while int(done) < steps:
+    while number < steps:
         batch = strategy.experimental_distribute_values_from_function(shares.next_batch)
         mine = strategy.experimental_distribute_values_from_function(
             lambda _: tf.constant(told.number)
         )
         loss, leaving = step(batch, mine)
-        if int(done) % SAY_EVERY == 0:
-            say(f"step {int(done)}: loss {loss:.3f}", flush=True)
+        number += 1
+        if number % SAY_EVERY == 0:
+            say(f"step {number}: loss {loss:.3f}")
         if int(leaving):
-            return
+            break
+    return number
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import environment, tfrun
+from tests.commands import environment, tfrun, wait_for_output
 
 if importlib.util.find_spec("tensorflow") is None:
     pytest.skip("the examples need TensorFlow: pip install tensorflow", allow_module_level=True)
@@ -233,3 +233,20 @@ def test_an_accuracy_below_the_bound_ends_the_program(digits, accuracy):
     digits.report(0.9)
     with pytest.raises(SystemExit, match="should be at least"):
         digits.report(accuracy)
+
+
+def test_an_elastic_training_goes_on_from_its_checkpoint_with_another_number_of_workers(tmp_path):
+    program = ("--", "python", "examples/elastic.py", "--model_dir", tmp_path / "m", "--steps")
+    begun = tfrun_example("--detach", "-w", 2, "--stop-grace", "2m", *program, 10**9)
+    run_id = begun.stdout.strip()
+    try:
+        wait_for_output(run_id, "step 300:")
+        changed = tfrun_example("update", run_id, "-w", 1, *program, 300)
+        assert changed.returncode == 0, changed.stderr
+        assert tfrun("wait", run_id).returncode == 0
+    finally:
+        tfrun("stop", run_id)
+    output = tfrun("logs", run_id).stdout
+    (step,) = re.findall(r"generation 1: from step (\d+) with 1 workers", output)
+    assert int(step) >= 300 and output.count(f"wrote step {step}\n") == 2
+    assert float(re.search(r"test accuracy: (\S+)", output)[1]) >= 0.9

@@ -1,0 +1,36 @@
+"""Runs on a genuine Mesos that are changed while they go on."""
+
+from __future__ import annotations
+
+import json
+
+from tests.commands import read_until, running_tfrun, tfrun
+
+SAYS = "trap 'exit 0' TERM; echo $TFMESOS_GENERATION of $WORLD_SIZE; sleep 600 & wait"
+SMALL = ("-Cw", 0.1, "-Mw", 64)
+
+
+def the_run():
+    (found,) = json.loads(tfrun("list", "--json", "--running").stdout)
+    return found["id"]
+
+
+def test_a_run_grows_and_shrinks_and_what_never_fits_is_refused(three_nodes):
+    command = ("-m", three_nodes, "-w", 2, *SMALL, "--", "sh", "-c", SAYS)
+    with running_tfrun(*command) as run:
+        read_until(run.stdout, "[worker:0] 0 of 2", "[worker:1] 0 of 2")
+        run_id = the_run()
+        never = tfrun("update", run_id, "-Cw", 64)
+        assert never.returncode == 75 and "this cannot be placed" in never.stderr, never.stderr
+        assert tfrun("update", run_id, "-w", 4).returncode == 0
+        read_until(run.stdout, *(f"[worker:{n}] 1 of 4" for n in range(4)))
+        assert tfrun("update", run_id, "-w", 1, "-Mw", 96).returncode == 0
+        read_until(run.stdout, "[worker:0] 2 of 1")
+        status = json.loads(tfrun("status", run_id, "--json").stdout)
+        assert [one["shape"] for one in status["generations"]] == [
+            {"worker": 2},
+            {"worker": 4},
+            {"worker": 1},
+        ]
+        assert tfrun("stop", run_id).returncode == 0
+        assert run.wait() == 130
