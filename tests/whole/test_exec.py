@@ -59,6 +59,8 @@ def test_a_run_that_forbids_it_is_not_entered_and_says_why():
 
 def test_only_the_command_line_is_recorded(a_run):
     assert inside("exec", "worker:0", "cat", stdin=b"typed").stdout == b"typed"
+    a_run.terminate()
+    a_run.wait(HANG)  # a thread writes the record, which is complete then
     files = [path for path in Path(os.environ["XDG_STATE_HOME"]).rglob("*") if path.is_file()]
     recorded = "".join(path.read_text(errors="replace") for path in files)
     assert "worker:0: tfrun exec cat" in recorded and "typed" not in recorded
