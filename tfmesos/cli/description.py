@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from ..config.job import Job
 from ..config.launch import LaunchConfig
 from ..config.secret import without_password
+from ..engines.kinds import kind_of
 from ..sanitize import plain_all
 from ..shared.task_variables import tf_config
 from ..text import count
@@ -21,10 +22,10 @@ def description(config: LaunchConfig) -> Iterator[str]:
 
 
 def _where(config: LaunchConfig) -> str:
-    if config.is_local:
+    kind = kind_of(config)
+    if kind.is_here:
         return "on this machine"
-    name = "Slurm" if config.is_slurm else "Kubernetes" if config.is_kubernetes else "Mesos"
-    return f"on {name} at {without_password(config.master)}"
+    return f"on {kind.name.title()} at {without_password(config.master)}"
 
 
 def _of_job(config: LaunchConfig, job: Job) -> Iterator[str]:

@@ -12,6 +12,7 @@ from ..config.kubernetes_settings import SCHEME
 from ..config.launch import LaunchConfig
 from ..config.secret import without_password
 from ..config.settings import DEFAULTS, DOCUMENT_KEYS, SETTINGS
+from ..engines.kinds import KUBERNETES, LOCAL, MESOS, kind_of
 from ..engines.mesos.offers import Seat
 from ..engines.mesos.task_info import framework_info, task_info
 from ..errors import SpecError
@@ -21,7 +22,8 @@ from ..json_types import Json
 from ..launcher.links.messages import runner_command, stub_settings
 from .description import description
 
-ENGINES = ("mesos", "kubernetes")
+# Form -> the engines of the runs that it shows; one on this machine is shown as one on Mesos.
+ENGINES = {MESOS: (MESOS, LOCAL), KUBERNETES: (KUBERNETES,)}
 
 
 def shown(form: str, config: LaunchConfig, document: Document) -> str:
@@ -46,10 +48,10 @@ def _words(config: LaunchConfig) -> Iterator[str]:
 
 def _preview(engine: str, config: LaunchConfig) -> Json:
     """What the engine of the run would be sent."""
-    if config.is_slurm or (engine == "kubernetes") != config.is_kubernetes:
+    if kind_of(config).name not in ENGINES[engine]:
         problem = f"{engine!r} is for runs on a {engine.capitalize()}, and the master is"
         raise SpecError(None, "dry_run", f"{problem} {without_password(config.master)}")
-    if engine == "mesos":
+    if engine == MESOS:
         return preview(config, socket.gethostname())
     from .pods_preview import pods  # is needed by no other
 
