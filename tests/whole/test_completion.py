@@ -105,6 +105,13 @@ def test_fish_completes_commands_flags_runs_and_tasks(path, run_id, tmp_path):
     assert offered("tfrun -w 2 -- python tr") == ["training.py"]
 
 
+@pytest.mark.parametrize("words", [(), ("tcsh",)])
+def test_a_shell_that_is_missing_or_unknown_is_one_line(words):
+    done = tfrun("completion", *words)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert "the name of a shell: bash, zsh or fish" in done.stderr
+
+
 @pytest.mark.parametrize("words", [("nonsense", "x"), ("bash", 'tfrun logs "'), ("zsh", "no", "")])
 def test_a_wrong_question_of_a_script_has_a_short_answer(words):
     done = tfrun("completion", *words)

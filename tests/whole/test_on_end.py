@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from tests.commands import tfrun
+from tests.commands import tfrun, without_waits
 from tests.runs.test_metrics_file import checked
 from tfmesos import TaskFailed, cluster
 
@@ -53,6 +53,11 @@ def test_what_cannot_be_done_is_one_line_and_starts_nothing(flags, said, code):
     assert done.returncode == code and done.stderr.startswith(f"tfrun: {said}")
     assert done.stderr.count("\n") == 1 and "hush" not in done.stderr
     assert not os.path.exists("begun") and tfrun("list").stdout == ""
+
+
+def test_an_empty_text_asks_for_nothing():
+    done = tfrun("-w", 1, "--on-end", "", "--", "true")
+    assert (done.returncode, without_waits(done.stderr)) == (0, "")
 
 
 def test_a_run_that_is_refused_tells_no_end(tmp_path):

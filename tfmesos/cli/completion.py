@@ -12,6 +12,7 @@ from ..config.setting import OneOf, Setting
 from ..jobfiles import ENDINGS
 from .arguments import FLAGS
 from .commands.table import KNOWN, NAMES, TAKING_FLAGS, module_of, parser_of
+from .completion_scripts import SCRIPTS
 
 _OF_TFRUN = {one: flag for flag in FLAGS for one in flag.flags if "_" not in one}
 _WITHOUT_ROW = {"--help": "list every flag", "--version": "show the version"}
@@ -117,6 +118,8 @@ def _of_command(name: str, before: list[str], current: str, known: Known) -> Ite
             return known.runs()
         case "task" if given:
             return known.tasks(given[0])
+        case "shell":
+            return map(Candidate, SCRIPTS)
     return _choices(expected[0]) if expected else ()
 
 

@@ -207,7 +207,7 @@ def master_name(value: str) -> str:
 
 def command_or_url(value: str) -> str:
     """What is wrong is not shown: such an address is often a secret."""
-    if not value.strip() or "\0" in value:
+    if value.isspace() or "\0" in value:
         return "must be a shell command or a URL"
     scheme, is_url, rest = value.partition("://")
     if not is_url or scheme not in ("http", "https"):

@@ -17,13 +17,20 @@ from .choice import store, tasks_of, the_run
 
 HELP = "print a script that completes flags, runs and tasks in your shell"
 ARGUMENTS: tuple[Argument, ...] = (
-    (("shell",), {"choices": ("bash", "zsh", "fish"), "help": "source its output in this shell"}),
+    (("shell",), {"nargs": "?", "metavar": "SHELL", "help": "bash, zsh or fish"}),
     (("words",), {"nargs": argparse.REMAINDER, "help": argparse.SUPPRESS}),  # asked by the script
 )
 MOST_RUNS = 50
 
 
+class UnknownShell(TFMesosError):
+    exit_code = 2
+
+
 def run(args: argparse.Namespace) -> int:
+    if args.shell not in SCRIPTS:
+        given = "" if args.shell is None else f", got {args.shell!r}"
+        raise UnknownShell(f"completion needs the name of a shell: bash, zsh or fish{given}")
     if not args.words:
         out(SCRIPTS[args.shell])
         return 0
