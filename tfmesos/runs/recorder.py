@@ -98,7 +98,9 @@ class Recorder(Observer):
             self._git = None  # which would stay a zombie as long as the run
 
     def told(self, event: Event | BeginGeneration, now: float) -> None:
-        self._note(now, "told", event)
+        # A generation and the lines of its tasks are told apart by the same clock.
+        is_mark = isinstance(event, BeginGeneration)
+        self._note(now, "told", event, **({"wall": self._wall()} if is_mark else {}))
 
     def _note(self, now: float, kind: str, value: Any, **more: Any) -> None:
         line = json.dumps({"at": now, kind: to_json(value), **more}, ensure_ascii=False)

@@ -43,6 +43,7 @@ class Generation:
     at: float  # seconds after the beginning of the run
     why: str
     shape: dict[str, int]  # how many tasks of each job
+    wall: float = 0.0  # when it began, in seconds since 1970
 
     @property
     def words(self) -> str:
@@ -58,11 +59,10 @@ class RunStatus:
     tasks: dict[str, TaskStatus] = field(default_factory=dict)
     stays_at: str = ""  # of a TensorBoard that alone is left of the run
     generations: list[Generation] = field(default_factory=list)
-    began: float = 0.0  # in seconds since 1970
 
     def span(self, generation: int) -> tuple[float, float] | None:
         """From when to when it lived, in seconds since 1970; None if there is no such one."""
-        times = {one.number: self.began + one.at for one in self.generations}
+        times = {one.number: one.wall for one in self.generations}
         if generation not in times:
             return None
         return times[generation] if generation else 0.0, times.get(generation + 1, inf)
@@ -160,12 +160,13 @@ class Reader:
         self._names: dict[str, str] = {}  # of tasks by the ids of their attempts
         self._attempts: dict[str, int] = {}  # the last one of each task
         self._no_restarts: Counter[str] = Counter()  # attempts by task that an update made
+        self._wall = 0.0  # when the present entry was written, if it says so
         self._run_id = ""
         self._board_stays = False
 
     def read(self, entries: Iterable[Json]) -> RunStatus:
         for entry in entries:
-            self.status.began = self.status.began or float(entry.get("wall") or 0.0)
+            self._wall = float(entry.get("wall") or 0.0)
             for kind in ("beginning", "event", "told"):
                 if kind in entry:
                     with suppress(
@@ -238,7 +239,7 @@ class Reader:
 
     def _begin_generation(self, begun: BeginGeneration, at: float) -> None:
         shape = _shape(begun.jobs)
-        self.status.generations.append(Generation(begun.number, at, begun.why, shape))
+        self.status.generations.append(Generation(begun.number, at, begun.why, shape, self._wall))
         self._take_jobs(begun.jobs)
         again = self._attempts.keys() & self.status.tasks.keys()
         self._no_restarts.update(() if begun.is_restart else again)
