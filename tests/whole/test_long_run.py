@@ -90,7 +90,8 @@ def test_a_run_is_left_found_again_followed_mended_and_ended_with_grace(started,
     shell.press("C-c")
     shell.until(lambda screen: screen.endswith(PROMPT))
     stopped = other.run(f"tfrun stop {started} --stop-grace 2m; echo code $?")
-    assert stopped.splitlines() == [f"tfrun: {started} has stopped", "code 0"]
+    said = [f"tfrun: {started} is stopping", f"tfrun: {started} has stopped"]
+    assert stopped.splitlines() == [*said, "code 0"]
     assert other.run(f"tfrun logs {started}").count("] saved step") == 2
     first, *_, last = other.run(f"tfrun wait {started}; echo code $?").splitlines()
     assert (first, last) == ("stopped by its owner", "code 130")
