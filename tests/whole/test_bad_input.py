@@ -26,7 +26,10 @@ def test_an_extra_config_that_is_no_object_is_refused(tmp_path, text, problem):
     [
         (["-w", "-1", "--", "x"], "-w/--nworker must not be negative, got -1"),
         (["-w", "1", "-s", "-2", "--", "x"], "-s/--nserver must not be negative, got -2"),
-        (["-w", "two", "--", "x"], "argument -w/--nworker: invalid int value: 'two'"),
+        (
+            ["-w", "two", "--", "x"],
+            "argument -w/--nworker: must be a number, or MIN:MAX as in 2:8, got 'two'",
+        ),
         (["-w", "0", "--", "x"], "no task to run: say how many workers with -w/--nworker"),
         (["-w", "1", "-Cw", "0", "--", "x"], "-Cw/--worker-cpus must be above 0, got 0"),
         (["-w", "1", "-Mw", "1", "--", "x"], "-Mw/--worker-mem must be at least 32 (MiB), got 1"),

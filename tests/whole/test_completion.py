@@ -53,7 +53,7 @@ def last_line(screen):
 
 
 def complete_all(shell, run_id):
-    completed(shell, "tfrun sta", r"tfrun status $|tfrun status$")
+    completed(shell, "tfrun stat", r"tfrun status ?$")
     completed(shell, "tfrun -w 2 --restart-pol", r"--restart-policy ?$")
     completed(shell, "tfrun -w 2 --restart-policy ne", r"--restart-policy never ?$")
     completed(shell, "tfrun --dry-run=ya", r"--dry-run=yaml ?$")
@@ -97,7 +97,7 @@ def test_fish_completes_commands_flags_runs_and_tasks(path, run_id, tmp_path):
         )
         return [one.partition("\t")[0] for one in done.stdout.splitlines()]
 
-    assert offered("tfrun sta") == ["status"]
+    assert offered("tfrun sta") == ["stacks", "status"]
     assert offered("tfrun -w 2 --restart-policy ") == ["all", "never", "task"]
     assert offered(f"tfrun logs {run_id[:3]}") == [run_id]
     assert offered(f"tfrun logs {run_id} ") == ["ps:0", "worker:0"]

@@ -89,7 +89,8 @@ def test_it_ends_with_its_task(tmp_path):
 
 
 def test_a_caller_that_is_stopped_holds_up_neither_its_task_nor_others(tmp_path):
-    script = f"i=0; echo begun; while sleep 0.05; do i=$((i+1)); echo $i > {tmp_path}/n; done"
+    note = f"echo $i > {tmp_path}/new; mv {tmp_path}/new {tmp_path}/n"  # whole at any time
+    script = f"i=0; {note}; echo begun; while sleep 0.05; do i=$((i+1)); {note}; done"
     with lasting_run(command=("sh", "-c", script)):
         with running_tfrun("exec", "worker:0", "--", "cat", "/dev/zero", **BYTES) as caller:
             assert caller.stdout.read(1_000_000) == bytes(1_000_000)

@@ -13,6 +13,7 @@ import pytest
 
 from tests.bounds import HANG
 from tests.commands import running_tfrun, tfrun
+from tests.ports import free_port
 from tests.whole.entering import lasting_run
 
 # Echoes all that comes, and says so when that has ended.
@@ -101,8 +102,7 @@ def test_a_task_that_has_said_all_before_its_client_does_goes_on(port):
 
 
 def test_a_port_that_nobody_listens_at_is_said_and_the_connection_ends(port):
-    with socket.create_server(("127.0.0.1", 0)) as unused:
-        closed = unused.getsockname()[1]
+    closed = free_port()
     with running_tfrun("forward", f"worker:0:{closed}") as forward:
         assert echoed_or_reset(local_port(forward)) == b""
         assert f"nobody listens at port {closed}" in forward.stderr.readline()

@@ -11,6 +11,7 @@ import pytest
 from selenium.webdriver.common.by import By
 
 from tests.commands import tfrun
+from tests.mesos.genuine.cluster import wait_until
 from tests.whole.entering import lasting_run
 from tests.whole.test_page import button, complaints, page, until, until_text  # noqa: F401
 
@@ -31,6 +32,9 @@ step()
 """
 
 
+PLACES = ("worker:1-2 of 3: all_reduce at train.py:4", "worker:0: read_data at train.py:6")
+
+
 @pytest.fixture
 def hung(tmp_path):
     """A training that hangs and ignores signals; one task of it is even stopped."""
@@ -42,6 +46,7 @@ def hung(tmp_path):
     command = (sys.executable, str(program))
     with lasting_run(*flags, "--stop-grace", "1", command=command, tasks=3) as launcher:
         pids = [int(path.name) for path in (tmp_path / "pids").iterdir()]
+        wait_until("all hang", lambda: all(place in tfrun("stacks").stdout for place in PLACES))
         os.kill(pids[0], signal.SIGSTOP)
         yield launcher
 
@@ -49,8 +54,7 @@ def hung(tmp_path):
 def test_tasks_that_answer_no_signal_are_shown_by_place_and_go_on(hung):
     done = tfrun("stacks")
     assert done.returncode == 0, done.stderr
-    assert "worker:1-2 of 3: all_reduce at train.py:4\n" in done.stdout
-    assert "worker:0: read_data at train.py:6\n" in done.stdout
+    assert all(f"{place}\n" in done.stdout for place in PLACES), done.stdout
     answers = json.loads(tfrun("stacks", "worker:1", "--json").stdout)
     assert [answer["task"] for answer in answers] == ["worker:1"]
     assert hung.poll() is None

@@ -221,7 +221,7 @@ def test_tasks_of_an_agent_that_is_drained_have_failed_however_well_they_end(two
             drain = {"agent_id": {"value": agent["id"]}}
             assert master.post("/api/v1", {"type": "DRAIN_AGENT", "drain_agent": drain}) == 200
         _, err = finish(run)
-    assert run.returncode == 143
+    assert run.returncode == 75  # another time, or elsewhere, it may end well
     assert "tfrun: worker:0 was ended by its node, which the operator is draining on node-" in err
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from tests.bounds import HANG
 from tests.lasting import PIDS
 from tests.mesos.genuine.cluster import wait_until
+from tests.ports import free_port
 
 PROGRAMS = ("slurmctld", "slurmd", "munged", "sbatch", "unshare")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -222,7 +223,7 @@ class Slurm:
             "AccountingStorageType=accounting_storage/none",
             "JobAcctGatherType=jobacct_gather/none",
             "GresTypes=gpu",
-            "MessageTimeout=10",
+            "MessageTimeout=60",  # of a busy machine; a dead peer refuses at once
             *(
                 f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} "
                 f"{self._size} Gres=gpu:a100:{GPUS} Feature={FEATURES[name]} "
@@ -236,12 +237,8 @@ class Slurm:
 
 
 def free_ports(number: int) -> list[int]:
-    """All bound at once, so that no two of them are the same."""
-    found = [socket.socket() for _ in range(number)]
-    try:
-        for one in found:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in found]
-    finally:
-        for one in found:
-            one.close()
+    """No two of them are the same, and the kernel gives none of them to a connection."""
+    found: set[int] = set()
+    while len(found) < number:
+        found.add(free_port())
+    return [*found]

@@ -48,7 +48,13 @@ def others() -> list[str]:
     found = []
     for directory in Path("/proc").glob("[0-9]*"):
         try:
-            line = (directory / "cmdline").read_bytes().replace(b"\0", b" ").decode().strip()
+            line = (
+                (directory / "cmdline")
+                .read_bytes()
+                .replace(b"\0", b" ")
+                .decode(errors="replace")
+                .strip()
+            )
         except OSError:
             continue  # it has ended
         if int(directory.name) not in known and line:
@@ -61,12 +67,15 @@ def signal_others(text: str, number: int) -> int:
     count = 0
     for directory in Path("/proc").glob("[0-9]*"):
         try:
-            line = (directory / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            line = (
+                (directory / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            )
         except OSError:
             continue
         if text in line and int(directory.name) != os.getpid():
-            os.kill(int(directory.name), number)
-            count += 1
+            with suppress(ProcessLookupError):
+                os.kill(int(directory.name), number)
+                count += 1
     return count
 
 

@@ -47,8 +47,9 @@ def assert_success(run):
 
 
 def the_job(slurm):
-    (line,) = slurm.jobs()
-    return line.split()[0]
+    """That which runs; one before it may still be completing."""
+    (job,) = [job for job, state in map(str.split, slurm.jobs()) if state == "RUNNING"]
+    return job
 
 
 # The daemons

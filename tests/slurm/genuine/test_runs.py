@@ -128,7 +128,7 @@ def test_a_cluster_from_python_runs_on_slurm(slurm):
     program = (
         "from tfmesos import Job, cluster\n"
         "jobs = [Job('worker', 2, mem=256, cmd='echo $SLURMD_NODENAME')]\n"
-        "with cluster(jobs, master='slurm://') as c: pass\n"
+        "with cluster(jobs, master='slurm://') as c: c.wait()\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, env=environment()
