@@ -149,7 +149,9 @@ class Launcher:
         self.events.append(event)
         self._news.set()
 
-    async def _output(self, task_id: str, stream: str, text: str, dropped: int) -> None:
+    async def _output(
+        self, task_id: str, stream: str, text: str, dropped: int, number: int
+    ) -> None:
         await self.open.wait()
         self.output += [(stream, line) for line in text.split("\n")[:-1]]
         self.dropped += dropped

@@ -13,19 +13,15 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse
-    from asyncio import AbstractEventLoop
     from collections.abc import Sequence
     from typing import NoReturn
 
     from .config.launch import LaunchConfig
-    from .core.outcome import Outcome
     from .inputs.resolve import Inputs
-    from .launcher.run import Run
     from .launcher.screen.console import Console
     from .runs.detaching import Handover
-    from .runs.recording import Recording
+    from .runs.directory import RunDirectory
 
-_STOP_SIGNALS = {signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
 _EX_SOFTWARE = 70
 _EX_OSERR = 71
 _LEVELS = ("notice", "info", "debug")  # without -v, with it, with -vv
@@ -123,9 +119,20 @@ def _run(args: argparse.Namespace) -> int:
     config = inputs.config()
     if args.dry_run:
         return _dry_run(config, args, inputs)
+    if args.resume and (lost := _lost_run(config)) is not None:
+        from .cli.taking_over import take_over
+
+        return take_over(lost, level=_level(args))
     if args.detach:
         return _detach(config, args)
     return _launch(config, args)
+
+
+def _lost_run(config: LaunchConfig) -> RunDirectory | None:
+    """The run of the same name that --resume goes on with."""
+    from .cli.taking_over import await_lost
+
+    return await_lost(config.name, lambda text: _complain(text, 0))
 
 
 def _detach(config: LaunchConfig, args: argparse.Namespace) -> int:
@@ -198,109 +205,26 @@ def _show(text: str) -> int:
     return 0
 
 
+def _level(args: argparse.Namespace) -> str:
+    return _LEVELS[min(args.verbose or 0, 2)]
+
+
 def _launch(
     config: LaunchConfig,
     args: argparse.Namespace,
     handover: Handover | None = None,
 ) -> int:
-    import asyncio
-    import gc
-
-    from .cli.arguments import flag_of
-    from .errors import SpecError
-    from .launcher.run import Run
-    from .launcher.screen.console import STALLED, Console, log_to
-    from .launcher.screen.standard_streams import (
-        Screen,
-        is_inherited_input,
-        unread_input,
-        unwritten,
-    )
+    from .cli.launching import launch
     from .runs.recording import Recording
 
-    gc.freeze()
-    level = _LEVELS[min(args.verbose or 0, 2)]
-    screen = Screen.of_this_process()
-    if args.detach:
-        screen = screen.replace(live=False)  # nothing may be left of it when the terminal is
-    console = Console(screen, level=level, named=flag_of)
-    log_to(console, level)
-
-    def on_ready(_: object) -> None:
-        if handover:
-            handover.ready()
-        if not config.local_chief and unread_input():
-            level = "info" if is_inherited_input() else "notice"
-            console.say("standard input goes to no task: only a --local-chief reads it", level)
-
-    try:
-        command = ["tfrun", *args.argv]
-        with Recording(
+    def record(console: Console) -> Recording:
+        return Recording(
             config,
-            command,
+            ["tfrun", *args.argv],
             console,
             args.argv,
             shown=args.cmd or args.argv,
-            needed_by="--detach" if args.detach else "",
-        ) as recording:
-            if handover:
-                handover.named(recording.id)
-            observer, run_id = recording.observer, recording.id
-            run = Run(
-                config,
-                console,
-                run_id,
-                on_ready=on_ready,
-                observer=observer,
-                bring_to=recording.brought,
-            )
-            outcome = asyncio.run(_go(run, console, recording))
-    except BaseException as error:
-        if handover and isinstance(error, SpecError):
-            handover.discarded()
-        console.close(STALLED)
-        raise
-    if outcome.ok and console.failure is not None:  # it came too late to end the run
-        return _complain(*unwritten(console.failure))
-    return outcome.exit_code
+            needed_by="--detach" if args.detach else "--resume" if args.resume else "",
+        )
 
-
-def _tell(loop: AbstractEventLoop, run: Run, error: Exception) -> None:
-    """From the thread of the console."""
-    try:
-        loop.call_soon_threadsafe(run.output_failed, error)
-    except RuntimeError:
-        pass  # the run is over already
-
-
-async def _go(run: Run, console: Console, recording: Recording) -> Outcome:
-    import asyncio
-    from functools import partial
-
-    from .errors import Interrupted
-    from .launcher.screen.console import STALLED
-    from .launcher.screen.terminal_signals import watch_terminal
-
-    loop = asyncio.get_running_loop()
-    if not run.config.local_chief:  # which is told of everything itself
-        watch_terminal(loop, console)
-    console.on_failure = partial(_tell, loop, run)
-    handlers = {signal.SIGINT: run.interrupt} | {
-        number: partial(run.request_stop, word, 128 + number)
-        for number, word in _STOP_SIGNALS.items()
-    }
-    for number, handler in handlers.items():
-        if signal.getsignal(number) != signal.SIG_IGN:  # nohup, or a shell's background
-            loop.add_signal_handler(number, handler)
-    async with recording.control(run):
-        outcome = await run.go()
-    recording.ended(outcome)
-    console.report(outcome)
-    try:
-        await run.stop_requests.unless_cut(console.finish())
-    except Interrupted as stop:
-        await asyncio.to_thread(console.close, STALLED)  # signals are still heeded meanwhile
-        if outcome.ok:
-            _complain(str(stop), stop.exit_code)
-            return outcome.replace(error=stop)
-    return outcome
+    return launch(record, level=_level(args), handover=handover, is_left=args.resume)

@@ -79,6 +79,7 @@ OTHERS = {
     "logs": "none",
     "stop_grace": 60,
     "stop_signal": "INT",
+    "survive": 60,  # on a cluster
     "record": False,
     "allow_exec": False,
     "check": "nvidia-smi",
@@ -109,6 +110,7 @@ COMPANIONS = {
     "tensorboard_stays": {"tensorboard": "logs"},
     "user": {"image": "me/train"},
     "ship_limit": {"ship": "."},
+    "survive": {"master": "mesos:5050"},
     "keytab": {"krb5_principal": "me@REALM"},
     "krb5_principal": {"keytab": "FILE"},
     "krb5_conf": {"keytab": "FILE", "krb5_principal": "me@REALM"},

@@ -9,14 +9,14 @@ import tempfile
 
 import pytest
 
-from tfmesos.engines.certificate import make_certificate
+from tfmesos.engines.certificate import make_certificate, tls_of
 from tfmesos.errors import SpecError
 
 
 @pytest.fixture(scope="module")
 def certificate():
     """A context for the listener, and the hash that tasks are told."""
-    return make_certificate("run-1", "link_tls")
+    return tls_of(make_certificate("run-1", "link_tls"))
 
 
 def test_the_key_was_in_a_file_for_its_owner_alone_and_is_in_it_no_more(monkeypatch):
@@ -28,7 +28,7 @@ def test_the_key_was_in_a_file_for_its_owner_alone_and_is_in_it_no_more(monkeypa
         return file
 
     monkeypatch.setattr(tempfile, "NamedTemporaryFile", opened)
-    make_certificate("run-1", "link_tls")
+    tls_of(make_certificate("run-1", "link_tls"))
     ((descriptor, name),) = kept
     about = os.fstat(descriptor)
     os.close(descriptor)
@@ -38,14 +38,14 @@ def test_the_key_was_in_a_file_for_its_owner_alone_and_is_in_it_no_more(monkeypa
 
 def test_each_run_has_a_certificate_of_its_own(certificate):
     _, digest = certificate
-    _, other = make_certificate("run-1", "link_tls")
+    _, other = tls_of(make_certificate("run-1", "link_tls"))
     assert len(digest) == 64 and digest != other
 
 
 def test_without_cryptography_one_line_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "cryptography", None)
     with pytest.raises(SpecError) as caught:
-        make_certificate("run-1", "link_tls")
+        tls_of(make_certificate("run-1", "link_tls"))
     expected = "link_tls needs the package cryptography: pip install 'tfmesos[tls]'"
     assert str(caught.value) == expected
 

@@ -49,6 +49,7 @@ def test_everything_by_which_a_run_is_known_is_told():
         "name": "mnist",
         "master": "zk://***@h:2181/mesos",
         "jobs": {"worker": 2},
+        "survive": 600.0,
         "versions": {"tfmesos": __version__, "python": platform.python_version()},
     }
     assert launcher == to_json(this_process()) and settings == settings_of(config)

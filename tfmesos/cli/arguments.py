@@ -14,7 +14,7 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from ..command_line import Answer, CommandLine
-from ..config.setting import GROUPS, SCREEN, TASKS, OneOf, Setting
+from ..config.setting import FAILURES, GROUPS, SCREEN, TASKS, OneOf, Setting
 from ..config.settings import SETTINGS
 from ..errors import SpecError
 from ..jobfiles import ENDINGS, WRITTEN
@@ -64,6 +64,14 @@ _OWN_FLAGS = (
         ("--detach",),
         SCREEN,
         field="detach",
+        kind=bool,
+    ),
+    Setting(
+        "go on with the lost run of this name, or begin one; when terminated, leave the run to the "
+        "next such call",
+        ("--resume",),
+        FAILURES,
+        field="resume",
         kind=bool,
     ),
     Setting(

@@ -21,6 +21,7 @@ DEFAULT_RESTARTS = 3
 DEFAULT_POLICY = "never"
 DEFAULT_GRACE = 5.0  # seconds
 DEFAULT_EVALUATOR_GRACE = 60.0  # seconds
+DEFAULT_SURVIVAL = 600.0  # seconds
 OF_ANY = "any:"  # before a time without output: that of any task, not of all
 # Ended by SIGINT, SIGKILL, SIGTERM, or by TensorFlow's PreemptionCheckpointHandler: from outside.
 DEFAULT_CODES = (42, 130, 137, 143)
@@ -133,6 +134,18 @@ class FailureSettings(TypedDict, total=False):
             "SIGNAL",
             default="TERM",
             check=OneOf("TERM", "INT"),
+        ),
+    ]
+    survive: Annotated[
+        Seconds,
+        Setting(
+            "how long the tasks on a cluster wait for another launcher (tfrun adopt) when this one "
+            "is gone: seconds, or as in 1h; 0: they end soon",
+            ("--survive",),
+            FAILURES,
+            "TIME",
+            default_words=f"{DEFAULT_SURVIVAL / 60:g}m on a cluster",
+            check=not_negative,
         ),
     ]
     hang_timeout: Annotated[

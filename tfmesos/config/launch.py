@@ -110,6 +110,7 @@ class LaunchConfig(Record):
     evaluator_grace: float = DEFAULTS["evaluator_grace"]  # seconds after all others
     stop_grace: float | None = None  # seconds from the signal below to SIGKILL, if it was said
     stop_signal: str = DEFAULTS["stop_signal"]
+    survive: float | None = None  # seconds that tasks wait for another launcher, if it was said
     advertise: tuple[str, int] | None = None
     tf_config: str = DEFAULTS[
         "tf_config"
@@ -160,6 +161,7 @@ class LaunchConfig(Record):
             if problem := large_environment(self.env_of(job)):
                 raise SpecError(None, "env", problem)
         self._check_volumes()
+        self._check_survival()
         if self.is_local:
             self._check_ports()
         if not self.is_kubernetes:
@@ -175,6 +177,17 @@ class LaunchConfig(Record):
         if self.run_timeout is None or self.checkpoint_before >= self.run_timeout:
             problem = f"must be shorter than run_timeout, got {self.checkpoint_before:g}"
             raise SpecError(None, "checkpoint_before", problem)
+
+    def _check_survival(self) -> None:
+        if not self.survive:
+            return
+        if self.is_local:
+            problem = "needs a cluster: on this machine tasks end with their launcher"
+            raise SpecError(None, "survive", problem)
+        for field, is_wrong in (("local_chief", self.local_chief), ("record", not self.record)):
+            if is_wrong:
+                problem = "cannot be combined with survive: another launcher could not go on"
+                raise SpecError(None, field, problem)
 
     def _check_volumes(self) -> None:
         plain = [job.name for job in self.jobs if self.image_of(job) is None]

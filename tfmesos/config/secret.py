@@ -38,6 +38,7 @@ class TaskSecrets(Record):
     paths: Mapping[str, str] = NOTHING  # variables of all steps, and the file each leads to
     principal: str = ""  # of Kerberos, for whom each task gets a ticket
     given_by: str = ""  # the first setting that gave any
+    missing: str = ""  # why they cannot be read again after a take-over
 
     def reveal(self) -> dict[str, Any] | None:
         """As a runner is told; None if there are none."""

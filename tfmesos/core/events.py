@@ -186,6 +186,12 @@ class StopRequested(Event):
     grace: float | None = None  # seconds that each task has to end, if it was said
 
 
+class TakenOver(Event):
+    """Another launcher goes on with the run. No clock ran for so many seconds before."""
+
+    away: float
+
+
 class RestartRequested(Event):
     """Its owner wants this task to be ended and started again, at its place or elsewhere."""
 

@@ -132,6 +132,9 @@ class Lifecycle:
                 return self._node_drained(event, now)
             case happened.UpdateRequested():
                 return self._update_requested(event, now)
+            case happened.TakenOver(away):
+                self._time_limit.spend(away)
+                return []
             case happened.StopRequested():
                 return self._stop_requested(event, now)
             case happened.Ticked(is_output_held, is_bringing):

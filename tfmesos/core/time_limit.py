@@ -19,5 +19,9 @@ class TimeLimit:
             return None
         return self._began_at + self._seconds - (self.grace or 0.0)
 
+    def spend(self, seconds: float) -> None:
+        """So much time has passed that no clock has seen."""
+        self._began_at -= seconds
+
     def error(self) -> RunTimeout:
         return RunTimeout(f"not over after {self._seconds:g} s, the time it was given")

@@ -32,6 +32,13 @@ it calls ``Expect``, which tells what the runner must be given: the settings of 
 (``TFMESOS_RUNNER``) and the secret of the task (``TFMESOS_SECRET``), both in the environment.
 
 **The setup** finds the engine before the run begins, and says where runners and launcher meet.
+
+**A take-over.** Where tasks outlive the launcher (``survives`` in ``engines/kinds``), another one
+may go on with the run: ``Context.keys`` has what the engine kept there with ``keep`` (its name for
+the run, the address of the listener). The decider is given all recorded events
+again; the driver is told of each, and of what the decider wanted done then, by ``recall``. A call
+that was decided but perhaps never made must be safe to make again. Then ``run`` finds the engine
+under the same name and emits what became of the tasks meanwhile.
 """
 
 from __future__ import annotations
@@ -63,6 +70,24 @@ class UnlessStopped(Protocol):
     async def __call__(self, work: Coroutine[Any, Any, T]) -> T: ...
 
 
+class Keys(Protocol):
+    """What an engine has to find again when another launcher goes on with the run."""
+
+    def get(self, name: str) -> str | None: ...
+
+    def keep(self, name: str, value: str) -> None: ...
+
+
+class NoKeys:
+    """Of a run that ends with its launcher."""
+
+    def get(self, name: str) -> str | None:
+        return None
+
+    def keep(self, name: str, value: str) -> None:
+        pass
+
+
 class Context(Record):
     """The run that an engine serves, and the way to its user."""
 
@@ -71,6 +96,8 @@ class Context(Record):
     say: Say
     named: Callable[[str], str]  # what the user calls a setting
     unless_stopped: UnlessStopped
+    keys: Keys = NoKeys()
+    give_away: Callable[[str], None] = lambda why: None  # another launcher has taken the run
 
 
 class Expect(Protocol):
@@ -130,6 +157,13 @@ class Driver(Protocol):
 
     def carry_out(self, action: Any) -> None:
         """Begin to do what the decider returned. Must not block."""
+
+    def recall(self, event: Any, actions: Sequence[Any]) -> None:
+        """A launcher before this one took in *event*, and was to carry out *actions*.
+
+        Note what is needed to go on, and do nothing. Called before ``run``, for all that the
+        record of the run has, in its order; only where tasks outlive the launcher.
+        """
 
     async def explain(self, ending: Ending) -> Ending:
         """*ending* with what the engine kept of the task."""

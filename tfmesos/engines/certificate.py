@@ -1,4 +1,4 @@
-"""The certificate of a run: made for it, known to its tasks by its hash, and never kept."""
+"""The certificate of a run: made for it, kept among its keys, known to its tasks by its hash."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _VALID = datetime.timedelta(days=3650)  # nobody looks: what tells is the hash
 _INSTALL = "the package cryptography: pip install 'tfmesos[tls]'"
 
 
-def make_certificate(run_id: str, asked_by: str) -> tuple[ssl.SSLContext, str]:
-    """What the listener uses, and the hash for the tasks.
+def make_certificate(run_id: str, asked_by: str) -> str:
+    """A private key and a certificate, in PEM.
 
     SpecError of the setting *asked_by* if what makes it is not installed.
     """
@@ -23,14 +23,20 @@ def make_certificate(run_id: str, asked_by: str) -> tuple[ssl.SSLContext, str]:
         key, certificate = _make(run_id)
     except ImportError:
         raise SpecError(None, asked_by, f"needs {_INSTALL}") from None
+    return key.decode("ascii") + ssl.DER_cert_to_PEM_cert(certificate)
+
+
+def tls_of(pem: str) -> tuple[ssl.SSLContext, str]:
+    """What the listener uses, and the hash for the tasks."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     # OpenSSL takes a key from a file only; nobody else can read this one, and it is gone at once.
     with tempfile.NamedTemporaryFile(prefix="tfmesos-") as file:
-        file.write(key + ssl.DER_cert_to_PEM_cert(certificate).encode())
+        file.write(pem.encode("ascii"))
         file.flush()
         context.load_cert_chain(file.name)
         os.ftruncate(file.fileno(), 0)
-    return context, hashlib.sha256(certificate).hexdigest()
+    certificate = pem[pem.index(ssl.PEM_HEADER) :]
+    return context, hashlib.sha256(ssl.PEM_cert_to_DER_cert(certificate)).hexdigest()
 
 
 def _make(run_id: str) -> tuple[bytes, bytes]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from ..config.failures import DEFAULT_SURVIVAL
 from ..config.launch import LaunchConfig
+from ..errors import SpecError
 from ..record import Record
 from ..shared import timings
 
@@ -13,6 +15,7 @@ class Kind(Record):
     name: str
     reconnect_within: float  # seconds that runner and launcher look for each other
     is_here: bool = False  # do the tasks share this machine with the launcher?
+    survives: bool = False  # do its tasks outlive the launcher, so that another can go on?
     leaves_grace: bool = False  # has a task all of its stop grace, whoever ends it?
     gives_directory: bool = True  # has a task one of its own, from the engine?
     gpus_in_images: str = ""  # what brings them there; empty: it depends on the containerizer
@@ -27,7 +30,7 @@ KINDS = {
             is_here=True,
             gpus_in_images="Docker on this machine needs the NVIDIA Container Toolkit",
         ),
-        Kind(MESOS, timings.RECONNECT_TIMEOUT),
+        Kind(MESOS, timings.RECONNECT_TIMEOUT, survives=True),
         Kind(
             KUBERNETES,
             timings.API_SERVER_RECONNECT_TIMEOUT,
@@ -42,6 +45,20 @@ KINDS = {
         ),
     )
 }
+
+
+def survival(config: LaunchConfig) -> float:
+    """Seconds that the tasks of a run wait for another launcher; 0: they end with this one.
+
+    SpecError if they cannot.
+    """
+    kind = kind_of(config)
+    if config.survive is not None and (kind.survives or not config.survive):
+        return config.survive
+    if config.survive:
+        raise SpecError(None, "survive", f"is not supported on {kind.name.title()} yet")
+    has_successor = kind.survives and config.record and not config.local_chief
+    return DEFAULT_SURVIVAL if has_successor else 0.0
 
 
 def kind_of(config: LaunchConfig) -> Kind:

@@ -2,25 +2,50 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from typing import TYPE_CHECKING
 
 from ..config.launch import LaunchConfig
-from ..errors import SpecError
+from ..errors import EngineError, SpecError
 from ..shared.address import join_address
-from .api import Listens
+from .api import Context, Listens
 
 if TYPE_CHECKING:
     from ssl import SSLContext
 
+CERTIFICATE = "certificate"  # the key of the run that is its private one, and the certificate
+LISTEN_WITHIN, LISTEN_EVERY = 15.0, 0.25  # seconds for a port to be free again
 
-def link_tls(config: LaunchConfig, host: str, run_id: str) -> tuple[SSLContext | None, str]:
-    """For links to us at *host*: a context with a certificate of the run, and its hash."""
+
+def link_tls(config: LaunchConfig, host: str, context: Context) -> tuple[SSLContext | None, str]:
+    """For links to us at *host*: a context with the certificate of the run, and its hash."""
     asked_by = config.asks_for_link_tls(host)
     if not asked_by:
         return None, ""
-    from .certificate import make_certificate  # not cheap, and often not needed
+    from .certificate import make_certificate, tls_of  # not cheap, and often not needed
 
-    return make_certificate(run_id, asked_by)
+    certificate = context.keys.get(CERTIFICATE) or make_certificate(context.run_id, asked_by)
+    context.keys.keep(CERTIFICATE, certificate)
+    return tls_of(certificate)
+
+
+async def listen_again(
+    listener: Listens, host: str, port: int, tls: SSLContext | None
+) -> tuple[str, int]:
+    """Listen where another launcher did. Raises EngineError if the port stays taken."""
+    end = time.monotonic() + LISTEN_WITHIN
+    while True:
+        try:
+            return await listener.listen(host, port, tls)
+        except OSError as error:
+            if time.monotonic() >= end:
+                where = join_address(host, port)
+                problem = (
+                    f"the tasks look for their launcher at {where}, and it cannot listen there"
+                )
+                raise EngineError(f"{problem}: {error.strerror}") from error
+        await asyncio.sleep(LISTEN_EVERY)
 
 
 async def listen_for_all(listener: Listens, host: str, port: int, tls: SSLContext | None) -> str:

@@ -24,6 +24,7 @@ from ..config.slurm_settings import SLURM_SCHEME, SlurmRequest, parse_options, p
 from ..config.task_choice import TaskChoice
 from ..config.tensorboard import log_dir_of, with_board
 from ..config.volumes import parse_volumes
+from ..engines.kinds import survival
 from ..engines.mesos.api.masters import parse as parse_master
 from ..errors import SpecError
 from ..launcher.engine_choice import check, with_engine_values
@@ -74,6 +75,7 @@ def make_config(jobs: Jobs, **settings: Unpack[Settings]) -> LaunchConfig:
     parsed = tuple(constrained(parse_jobs(jobs), given["constraints"]))
     as_they_are = {field: given[field] for field in LaunchConfig.__match_args__ if field in given}
     config = LaunchConfig(**{**as_they_are, **_translated(given, parsed)})
+    config = config.replace(survive=survival(config))
     check_room(config)
     config = with_engine_values(config)
     check(config)

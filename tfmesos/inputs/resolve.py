@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     Asked = Jobs | str | os.PathLike[str]
 
 
+# Nobody can go on with a run in the place of the program that uses it.
+_OF_A_PROGRAM = {"survive": 0}
+
+
 class Inputs:
     """A document, which may be that of a job file, and what is given besides."""
 
@@ -75,13 +79,14 @@ def config_of_call(jobs: Asked, settings: Settings) -> LaunchConfig:
     profile = profile_of(settings, os.environ)
     if not isinstance(jobs, (str, os.PathLike)):
         try:
-            return make_config(jobs, **cast("Settings", profile.under(settings)))
+            given = {**_OF_A_PROGRAM, **profile.under(settings)}
+            return make_config(jobs, **cast("Settings", given))
         except SpecError as error:
             raise (error if error.field in settings else profile.located(error)) from None
     from .job_file import JobFile, said_beside  # most calls have none
 
     file = JobFile(os.fspath(jobs), said_beside(settings, profile))
-    document = changed(file.document, dict(settings))
+    document = changed({**_OF_A_PROGRAM, **file.document}, dict(settings))
     return Inputs(file, profile, document, lambda error: error.field in settings).config()
 
 

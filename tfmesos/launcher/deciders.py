@@ -77,7 +77,7 @@ class Deciders:
     ) -> None:
         self._lifecycle = lifecycle
         self._engine = engine
-        self._overhear = overhear
+        self.overhear = overhear
 
     @property
     def deadline(self) -> float | None:
@@ -101,7 +101,7 @@ class Deciders:
         """What one tells the other goes there; the rest is to be done."""
         for output in outputs:
             if isinstance(output, Event | BeginGeneration):
-                self._overhear(output, now)
+                self.overhear(output, now)
             if isinstance(output, Event | Request):
                 yield from self.handle(output, now)
             else:

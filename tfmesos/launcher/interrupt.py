@@ -10,6 +10,7 @@ from ..errors import Interrupted
 
 T = TypeVar("T")
 
+HURRY_EVERY = 0.2  # seconds between two looks
 CTRL_C_TWICE = 2.0  # seconds within which a second Ctrl-C is meant for us, not for a local chief
 
 
@@ -50,6 +51,13 @@ class StopRequests:
     async def unless_cut(self, work: Coroutine[Any, Any, T]) -> T:
         """The result of *work*, which waits for a reader; Interrupted as soon as it need not."""
         return await self._unless(self._cut, work)
+
+    async def unless_hurried(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do *work*, but no further once a second request has come."""
+        task = asyncio.ensure_future(work)
+        while not task.done() and not self.is_hurried:
+            await asyncio.wait({task}, timeout=HURRY_EVERY)
+        task.cancel()
 
     async def _unless(self, event: asyncio.Event, work: Coroutine[Any, Any, T]) -> T:
         answer, stop = asyncio.ensure_future(work), asyncio.ensure_future(event.wait())

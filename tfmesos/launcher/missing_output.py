@@ -5,13 +5,27 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Mapping
 
+from ..core.outcome import Outcome
 from ..engines.api import Driver
 from ..errors import FrameError
 from ..shared import undelivered, wire
 from .links.exchange import Output
+from .links.last_lines import joined
 from .links.listener import Listener
 
 FETCHES = 16  # sandboxes that are read at once, each up to 32 MiB
+
+
+async def explained(
+    outcome: Outcome, driver: Driver, last_lines: Callable[[str], list[str]]
+) -> Outcome:
+    """The outcome with the place of the culprit's sandbox, and its end if we had none."""
+    if outcome.cause is None:
+        return outcome
+    cause = await driver.explain(outcome.cause)
+    if not cause.is_reported:
+        cause = cause.replace(tail=joined(last_lines(cause.task_id), cause.tail))
+    return outcome.replace(cause=cause)
 
 
 class MissingOutput:
@@ -52,7 +66,7 @@ class MissingOutput:
         messages, is_all = unpack(text, received)
         for message in messages:
             if message["type"] == "output":
-                await output(task_id, message["stream"], message["text"], message["dropped"])
+                await output(task_id, message["stream"], message["text"], message["dropped"], 0)
         return is_all
 
 

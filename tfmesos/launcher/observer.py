@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..core.actions import BeginGeneration
 from ..core.events import Event
+from ..record import Record
 from .deciders import Beginning
 from .links.usage import Usage
+
+
+class Counted(Record):
+    """A message of a runner: how many it has sent by then, and whether this is its last."""
+
+    task_id: str
+    number: int
+    is_last: bool = False
+
+
+Confirm = Callable[[Mapping[str, int]], None]  # so many messages of these tasks are written down
 
 
 class Observer:
     """This one looks away. None of its methods may wait or raise."""
 
     wants_progress = False  # if not, the runners need not tell it
+    confirms = False  # does it write down all messages, and say so, before they are acknowledged?
+
+    def confirm_to(self, confirm: Confirm) -> None:
+        """Whom to tell, from any thread, if it confirms."""
 
     def begun(self, beginning: Beginning) -> None:
         """What the deciders start from."""
@@ -24,8 +41,16 @@ class Observer:
     def told(self, event: Event | BeginGeneration, now: float) -> None:
         """What the engine tells the lifecycle, and which generations begin."""
 
-    def written(self, task: str, stream: str, text: str, dropped: int) -> None:
-        """Whole lines of a task, before which *dropped* others were left out."""
+    def written(
+        self, task: str, stream: str, text: str, dropped: int, counted: Counted | None = None
+    ) -> None:
+        """Whole lines of a task, before which *dropped* others were left out.
+
+        They came in the message *counted*, if it was one.
+        """
+
+    def counted(self, counted: Counted) -> None:
+        """A message of a runner that was no output; what it led to has been told."""
 
     def measured(self, task: str, usage: Usage) -> None:
         """What it uses, every few seconds."""
@@ -40,6 +65,11 @@ class Observers(Observer):
     def __init__(self, *observers: Observer) -> None:
         self._observers = observers
         self.wants_progress = any(one.wants_progress for one in observers)
+        self.confirms = any(one.confirms for one in observers)
+
+    def confirm_to(self, confirm: Confirm) -> None:
+        for one in self._observers:
+            one.confirm_to(confirm)
 
     def begun(self, beginning: Beginning) -> None:
         for one in self._observers:
@@ -53,9 +83,15 @@ class Observers(Observer):
         for one in self._observers:
             one.told(event, now)
 
-    def written(self, task: str, stream: str, text: str, dropped: int) -> None:
+    def written(
+        self, task: str, stream: str, text: str, dropped: int, counted: Counted | None = None
+    ) -> None:
         for one in self._observers:
-            one.written(task, stream, text, dropped)
+            one.written(task, stream, text, dropped, counted)
+
+    def counted(self, counted: Counted) -> None:
+        for one in self._observers:
+            one.counted(counted)
 
     def measured(self, task: str, usage: Usage) -> None:
         for one in self._observers:

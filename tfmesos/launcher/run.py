@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -25,26 +26,22 @@ from ..core.phases import Phase
 from ..engines.api import Context, Decider, Driver, Setup
 from ..errors import Interrupted, SpecError, TFMesosError
 from ..json_types import Json
-from ..record import Record
 from ..shared.address import split_address
 from .deciders import Beginning, Deciders
 from .engine_choice import new_setup
 from .inside import Inside
 from .interrupt import StopRequests
-from .links import payload
+from .keys import Keys
 from .links.brought import Brought
-from .links.exchange import Limits, Sinks, Supplies
-from .links.last_lines import joined
+from .links.exchange import Holder
 from .links.listener import Listener
-from .links.messages import (
-    prepare_message,
-    runner_grace,
-    silent_after,
-    stop_message,
-)
-from .missing_output import MissingOutput
+from .links.messages import limits_of, prepare_message, stop_message
+from .missing_output import MissingOutput, explained
 from .observer import Observer
 from .open_files import limit_warning
+from .past import CannotTakeOver, GivenAway, Past, Succession
+from .recall import SOONER, Recall
+from .run_events import Clock, RunEvents
 from .runners import Runners
 from .screen.console import Console
 from .screen.standard_streams import unwritten
@@ -73,11 +70,17 @@ class Run:
         on_failure: Callable[[Outcome], Awaitable[None]] | None = None,
         observer: Observer | None = None,
         bring_to: Path | None = None,
+        succession: Succession | None = None,
     ) -> None:
         """Servers that have ended answer for themselves until *on_failure* returns.
 
-        *bring_to* is where the files go that are collected from tasks.
+        *bring_to* is where the files go that are collected from tasks. The *succession*
+        tells what other launchers of the run have left, or are left.
         """
+        self._keys, self._past = succession or Succession(Keys(), None)
+        self._now = Clock()
+        self._given_away: GivenAway | None = None
+        self.on_open: Callable[[], object] = lambda: None  # nothing can be refused any more
         self._observer = observer or Observer()
         every = progress_every(config, console, self._observer)
         self.config = config.replace(progress_every=every)
@@ -86,7 +89,7 @@ class Run:
         self._on_failure = on_failure if config.has_servers else None
         self.id = f"tfmesos-{run_id}"
         self._view = View(config, console, self._observer)
-        self._events: asyncio.Queue[Record] = asyncio.Queue()
+        self._events = RunEvents(self._observer.happened, self._now)
         self._outcome: Outcome | None = None
         self.stop_requests = StopRequests()
         self._shipment = Shipment(config, console)
@@ -111,6 +114,11 @@ class Run:
         return split_address(self._launcher)[0]
 
     @property
+    def now(self) -> float | None:
+        """The time on the clock of the run, once it has begun."""
+        return self._now() if self._events.is_open else None
+
+    @property
     def awaited(self) -> str:
         """What the end of the run waits for just now, in words."""
         if self._lifecycle is None:
@@ -124,10 +132,10 @@ class Run:
         self.stop_requests.add(reason, exit_code)
         if self.stop_requests.is_cut:
             self._console.hurry()
-        self._events.put_nowait(happened.StopRequested(reason, exit_code, grace))
+        self._events.put(happened.StopRequested(reason, exit_code, grace))
 
     def shorten_stop(self, grace: float) -> None:
-        self._events.put_nowait(happened.StopRequested("sooner", 0, grace))
+        self._events.put(happened.StopRequested(SOONER, 0, grace))
 
     def restart(self, name: str, elsewhere: bool) -> str:
         """Have a task ended and started again; returns what is wrong with that, if anything is."""
@@ -135,7 +143,7 @@ class Run:
             return "it is being set up"
         task_id, problem = self._lifecycle.members.to_restart(name)
         if not problem:
-            self._events.put_nowait(happened.RestartRequested(task_id, elsewhere))
+            self._events.put(happened.RestartRequested(task_id, elsewhere))
         return problem
 
     def checkpoint(self) -> str:
@@ -160,7 +168,7 @@ class Run:
         await self._driver.look(new)
         self._check_update()  # it may have changed while we looked
         if not dry_run:
-            self._events.put_nowait(wanted)
+            self._events.put(wanted)
         return wanted.difference
 
     def _check_update(self) -> Lifecycle:
@@ -186,6 +194,12 @@ class Run:
     ) -> None:
         assert self._inside is not None
         await self._inside.serve(asked, reader, writer)
+
+    def give_away(self, why: str, exit_code: int = GivenAway.exit_code) -> None:
+        """End this launcher, and leave the tasks to the next one."""
+        self._given_away = GivenAway(why)
+        self._given_away.exit_code = exit_code
+        self._events.wake()
 
     @property
     def is_stopped(self) -> bool:
@@ -213,23 +227,15 @@ class Run:
         async with AsyncExitStack() as stack:
             try:
                 await self._open(stack, began_at)
-            except SpecError:
-                raise  # the caller's mistake, like those that are found before
             except TFMesosError as error:
+                if self._past is not None:  # its tasks may find another launcher yet
+                    return Outcome(error=CannotTakeOver.because(error))
+                if isinstance(error, SpecError):
+                    raise  # the caller's mistake, like those that are found before
                 return Outcome(error=error)
             outcome = await self._live()
         self._console.status("")
-        return self._with_files(outcome)
-
-    def _with_files(self, outcome: Outcome) -> Outcome:
-        """Say what has come home; a run that succeeded has failed if something did not."""
-        self._brought.close()
-        if said := self._brought.summary():
-            self._console.say(said)
-        error = self._brought.error()
-        if error is not None and not outcome.ok:
-            self._console.say(str(error), "warning")
-        return outcome.replace(error=error) if outcome.ok and error else outcome
+        return self._brought.settle(outcome, self._console.say)
 
     # Setting up
 
@@ -238,7 +244,15 @@ class Run:
         await self._shipment.pack(stack, stops.unless_requested)
         console = self._console
         setup = new_setup(
-            Context(self.config, self.id, console.say, console.named, stops.unless_requested)
+            Context(
+                self.config,
+                self.id,
+                console.say,
+                console.named,
+                stops.unless_requested,
+                self._keys,
+                self.give_away,
+            )
         )
         for text in self.config.warnings:
             console.say(text, "warning")
@@ -256,8 +270,11 @@ class Run:
             self._chief = LocalChief(self.config, self.id, self.host, self._console.say)
             stack.callback(self._chief.close)
         seed = int.from_bytes(os.urandom(8), "big")
-        beginning = Beginning.of(self.config, self.id, began_at, self._chief, seed)
-        self._observer.begun(beginning)
+        if self._past is not None:
+            beginning = self._past.beginning
+        else:
+            beginning = Beginning.of(self.config, self.id, began_at, self._chief, seed)
+            self._observer.begun(beginning)
         self._lifecycle = beginning.lifecycle()
         lifecycle = self._lifecycle
         self._inside = Inside(self.config, lambda: lifecycle.members, self._listener, console)
@@ -265,30 +282,27 @@ class Run:
         self._deciders = Deciders(self._lifecycle, engine, self._observer.told)
         self._open_engine(setup, engine)
         self._starts = self._new_starts(self._lifecycle)
+        if self._past is not None:
+            self._recall(self._past, self._lifecycle)
+        self._events.open()
+        self.on_open()
 
     def _new_listener(self) -> Listener:
-        return Listener(
+        listener = Listener(
             self.id,
-            Sinks(
-                emit=self._events.put_nowait,
-                output=self._view.output,
-                measured=self._view.measured,
-                progressed=self._view.progressed,
-                collected=self._brought,
-            ),
-            Supplies(
-                runners=payload.runners(),
-                packs=self._shipment.packs,
-                on_sent=self._shipment.sent,
-            ),
-            Limits(grace=runner_grace(self.config), silent_after=silent_after(self.config)),
+            self._view.sinks(self._events.put, self._brought, self.give_away),
+            self._shipment.supplies(),
+            limits_of(self.config, self._observer.confirms),
             dismisses=self._on_failure is None,
+            holder=Holder(self._keys.epoch, f"{socket.gethostname()} (pid {os.getpid()})"),
         )
+        self._observer.confirm_to(listener.recorded)
+        return listener
 
     def _open_engine(self, setup: Setup, engine: Decider) -> None:
         found_at = (self._listener, self._launcher, self._shipment)
-        self._runners = Runners(self.config, self.id, setup, *found_at)
-        self._driver = setup.driver(engine, self._events.put_nowait, self._runners.expect)
+        self._runners = Runners(self.config, self.id, setup, *found_at, self._keys)
+        self._driver = setup.driver(engine, self._events.put, self._runners.expect)
         self._view.names = self._runners.names
         self._story = Story(self.config.size, setup.story)
 
@@ -297,10 +311,32 @@ class Run:
             self.config,
             self._listener,
             self._chief,
-            self._events.put_nowait,
+            self._events.put,
             self._beside,
             is_running=lambda: lifecycle.phase is Phase.RUNNING,
         )
+
+    # Taking over
+
+    def _recall(self, past: Past, lifecycle: Lifecycle) -> None:
+        """Be where the launcher before this one was; then wait for its runners."""
+        self._now.go_on_from(past.last)
+        recalled = Recall(
+            lifecycle,
+            self._driver,
+            self._listener,
+            self._starts,
+            self._story,
+            self.stop_requests,
+            self._do,
+        )
+        for event, now in past.decide_again(self._deciders, recalled.step):
+            self._observer.told(event, now)
+        self._deciders.overhear = self._observer.told
+        self._events.open()
+        self._events.put(happened.TakenOver(past.away))
+        self._listener.resume(past.received)
+        self._runners.go_on(self._events.put, is_starting=lifecycle.phase is Phase.STARTING)
 
     # Living
 
@@ -308,20 +344,30 @@ class Run:
         assert self._lifecycle is not None
         async with self._driving(), asyncio.TaskGroup() as self._group:
             self._beside(self._view.draw_on(self._lifecycle, lambda: self._shipment.status))
-            outcome = await self._explained(await self._loop())
-            if self._on_failure is not None and outcome.error is not None:
-                await self._on_failure(outcome)
-                for task_id in self._runners.names:
-                    self._listener.dismiss(task_id)
-            await self._leave()
-            outcome = await self._with_all_output(outcome)
+            outcome = await self._loop()
+            if self._given_away is None:
+                outcome = await self._finish(outcome)
             for work in self._side_work:
                 work.cancel()
         return outcome
 
+    async def _finish(self, outcome: Outcome) -> Outcome:
+        if self._past is not None:
+            await self.stop_requests.unless_hurried(self._listener.hear_out())
+        outcome = await explained(outcome, self._driver, self._listener.last_lines)
+        if self._on_failure is not None and outcome.error is not None:
+            await self._on_failure(outcome)
+            for task_id in self._runners.names:
+                self._listener.dismiss(task_id)
+        await self._leave()
+        return await self._with_all_output(outcome)
+
     @asynccontextmanager
     async def _driving(self) -> AsyncIterator[None]:
-        """However the block ends, the engine is left, while its driver still runs if it can."""
+        """However the block ends, the engine is left, while its driver still runs if it can.
+
+        Unless it was given away: then all stays as it is there.
+        """
         async with asyncio.TaskGroup() as group:
             driver = group.create_task(self._driver.run())
             try:
@@ -331,7 +377,7 @@ class Run:
                 driver.cancel()
 
     async def _leave(self) -> None:
-        if not self._has_left:
+        if not self._has_left and self._given_away is None:
             is_hurried = self.stop_requests.is_hurried
             await self._driver.leave(HURRY_WITHIN if is_hurried else LEAVE_WITHIN)
             self._has_left = True
@@ -342,12 +388,11 @@ class Run:
 
     async def _loop(self) -> Outcome:
         assert self._lifecycle is not None
-        clock = asyncio.get_running_loop().time
         while self._outcome is None:
-            event = await self._next_event()
-            now = clock()
+            event, now = await self._next_event()
+            if self._given_away is not None:
+                return Outcome(error=self._given_away)
             log.debug("event: %s", event)
-            self._observer.happened(event, now)
             todo = self._deciders.handle(event, now)
             for line in self._story.tell(event, todo):
                 self._console.say(line, "info")
@@ -361,21 +406,13 @@ class Run:
             self._view.changed()
         return self._outcome
 
-    async def _next_event(self) -> Record:
+    async def _next_event(self) -> tuple[Any, float]:
         try:
-            async with asyncio.timeout_at(self._deciders.deadline):
+            async with asyncio.timeout_at(self._now.of_loop(self._deciders.deadline)):
                 return await self._events.get()
         except TimeoutError:
-            return happened.Ticked(self._listener.is_busy, self._brought.is_busy)
-
-    async def _explained(self, outcome: Outcome) -> Outcome:
-        """The outcome with the place of the culprit's sandbox, and its end if we had none."""
-        if outcome.cause is None:
-            return outcome
-        cause = await self._driver.explain(outcome.cause)
-        if not cause.is_reported:
-            cause = cause.replace(tail=joined(self._listener.last_lines(cause.task_id), cause.tail))
-        return outcome.replace(cause=cause)
+            self._events.put(happened.Ticked(self._listener.is_busy, self._brought.is_busy))
+            return await self._events.get()
 
     async def _with_all_output(self, outcome: Outcome) -> Outcome:
         """Show what tasks have written that ended, or say that it is missing."""
@@ -397,7 +434,7 @@ class Run:
             case do.Start():
                 self._starts.begin(action)
             case do.StopRunner(task_id, grace) if self._chief and task_id == self._chief.task_id:
-                self._beside(self._chief.stop(grace, self._events.put_nowait))
+                self._beside(self._chief.stop(grace, self._events.put))
             case do.StopRunner(task_id):
                 if action.examine:
                     self._view.shown.add(self._runners.names[task_id])  # to read what it says

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 
 from ..config.job import Task
 from ..config.launch import LaunchConfig
 from ..config.secret import Secret
+from ..core.events import EngineGaveUp, Event
 from ..engines.api import Setup
+from ..errors import TFMesosError
+from .keys import Keys
 from .links.listener import Listener
 from .links.messages import runner_settings, stub_settings
 from .shipment import Shipment
+
+
+class SecretsGone(TFMesosError):
+    """What was to be brought to tasks could not be read again after a take-over."""
+
+    exit_code = 66  # EX_NOINPUT
 
 
 class Runners:
@@ -25,7 +35,10 @@ class Runners:
         listener: Listener,
         launcher: str,
         shipment: Shipment,
+        keys: Keys,
     ) -> None:
+        self._keys = keys
+        self._attempts: Counter[str] = Counter()  # how often each task id was given a place
         self._config = config
         self._run_id = run_id
         self._setup = setup
@@ -33,6 +46,16 @@ class Runners:
         self._launcher = launcher
         self._shipment = shipment
         self.names: dict[str, str] = {}  # task id -> name on the screen
+        self._emit: Callable[[Event], object] = lambda event: None  # after a take-over
+
+    def go_on(self, emit: Callable[[Event], object], is_starting: bool) -> None:
+        """The past is over. No task is started any more without the secrets that it needs."""
+        self._emit = emit
+        if is_starting and (missing := self._config.secrets.missing):
+            self._give_up(missing)
+
+    def _give_up(self, problem: str) -> None:
+        self._emit(EngineGaveUp(SecretsGone(problem)))
 
     def change(self, config: LaunchConfig) -> None:
         """The next generation begins: what is launched from now on is launched so."""
@@ -49,8 +72,15 @@ class Runners:
         if task_id in self.names:  # its place was not good: nobody speaks for it from there
             self._listener.forget(task_id)
         self.names[task_id] = task.name
+        if missing := self._config.secrets.missing:
+            self._give_up(f"{task.name} cannot be started again: {missing}")
         settings = runner_settings(self._config, task, port, gpu_ids)
         settings = settings | self._shipment.described | more
-        secret = Secret(self._listener.expect(task_id, settings=settings).hex())
+        self._attempts[task_id] += 1
+        first, later = (
+            self._keys.secret_of(word, task_id, str(self._attempts[task_id]))
+            for word in ("first", "later")
+        )
+        secret = Secret(self._listener.expect(task_id, first, settings, later).hex())
         told = (self._run_id, self._launcher, task_id, owner, self._setup.certificate)
         return stub_settings(*told), secret

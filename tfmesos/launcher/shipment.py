@@ -16,6 +16,8 @@ from ..errors import CannotWrite, SpecError
 from ..json_types import Json
 from ..node.task.files import SHIP
 from ..text import count, size_text
+from .links import payload
+from .links.exchange import Supplies
 from .screen.console import Console
 from .ship.progress import ShipProgress
 
@@ -42,6 +44,10 @@ class Shipment:
     def described(self) -> Json:
         """For the settings of a runner."""
         return {"packs": {name: pack.describe() for name, pack in self.packs.items()}}
+
+    def supplies(self) -> Supplies:
+        """What runners are sent: themselves, and what is packed."""
+        return Supplies(runners=payload.runners(), packs=self.packs, on_sent=self.sent)
 
     @property
     def status(self) -> str:

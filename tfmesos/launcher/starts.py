@@ -47,6 +47,10 @@ class Starts:
         if len(start.tasks) > STARTS:
             self._spawn(self._start_rest(start))
 
+    def recall(self, start: Start) -> None:
+        """A launcher before this one was to tell them; whoever was not told yet will be."""
+        self._start(start)
+
     async def _start_rest(self, start: Start) -> None:
         """A thousand that begin at the same moment would leave us no time on their machine."""
         for at in range(STARTS, len(start.tasks), STARTS):

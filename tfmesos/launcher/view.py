@@ -10,11 +10,14 @@ import logging
 from collections.abc import Callable
 
 from ..config.launch import LaunchConfig
+from ..core.events import Event
 from ..core.lifecycle import Lifecycle
 from ..core.phases import Phase
 from ..core.tasks import Stage, Tasks
+from .links.brought import Brought
+from .links.exchange import Sinks
 from .links.usage import Usage
-from .observer import Observer
+from .observer import Counted, Observer
 from .screen.console import Console
 from .screen.live_area import Live, StatusLine
 
@@ -50,11 +53,31 @@ class View:
         """The next generation has these tasks."""
         self.shown |= {task.name for task in config.tasks if task in config.logs}
 
-    async def output(self, task_id: str, stream: str, text: str, dropped: int) -> None:
+    def sinks(
+        self, emit: Callable[[Event], None], brought: Brought, give_away: Callable[[str], object]
+    ) -> Sinks:
+        """Where what the runners report goes."""
+        return Sinks(
+            emit=emit,
+            counted=self.counted,
+            superseded=lambda holder: give_away(f"{holder} holds the run now"),
+            output=self.output,
+            measured=self.measured,
+            progressed=self.progressed,
+            collected=brought,
+        )
+
+    async def output(
+        self, task_id: str, stream: str, text: str, dropped: int, number: int = 0
+    ) -> None:
         name = self.names.get(task_id, task_id)
-        self._observer.written(name, stream, text, dropped)
+        counted = Counted(task_id, number) if number else None
+        self._observer.written(name, stream, text, dropped, counted)
         if name in self.shown:
             await self._console.output(name, stream, text, dropped)
+
+    def counted(self, task_id: str, number: int, is_last: bool) -> None:
+        self._observer.counted(Counted(task_id, number, is_last))
 
     def measured(self, task_id: str, usage: Usage) -> None:
         self._observer.measured(self.names.get(task_id, task_id), usage)

@@ -54,6 +54,7 @@ class Settings:
         self.same_machine = bool(values.get("same_machine"))
         # Has the engine given the task a directory of its own?
         self.has_directory = bool(values.get("has_directory", True))
+        self.spills = bool(values.get("spills"))  # is output kept while the launcher is away?
         self.grace = float(values.get("grace", timings.RECONNECT_TIMEOUT))
         self.stop_grace = float(values.get("stop_grace") or timings.STOP_GRACE)
         self.stop_signal = str(values.get("stop_signal") or "TERM")

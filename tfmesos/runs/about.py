@@ -18,7 +18,18 @@ from .values import to_json
 
 # Not settings of the run but of the screen, or written down under other names.
 _TOLD_ELSEWHERE = frozenset(
-    ["master", "name", "user", "inherited_env", "own_python", "remark", "warnings", "cwd", "logs"]
+    [
+        "master",
+        "name",
+        "user",
+        "survive",
+        "inherited_env",
+        "own_python",
+        "remark",
+        "warnings",
+        "cwd",
+        "logs",
+    ]
 )
 
 
@@ -42,6 +53,7 @@ def about(
         "name": config.name,
         "master": without_password(config.master),
         "jobs": {job.name: job.size for job in config.jobs},
+        "survive": config.survive or 0,
         "settings": settings_of(config),
         "launcher": to_json(this_process()),
         "versions": {"tfmesos": __version__, "python": ".".join(map(str, sys.version_info[:3]))},

@@ -47,6 +47,10 @@ class RunDirectory:
         self.outcome_file = path / "outcome.json"
         self.incomplete_file = path / "incomplete.json"
         self.socket_file = path / "control"
+        # While the run lives, and outlives its launcher:
+        self.keys_file = path / "keys"
+        self.lock_file = path / "lock"
+        self.taken_file = path / "taken.jsonl"
         self.commit_file = path / "commit"
         self.output = path / "output"
         self.brought = path / "brought"

@@ -28,6 +28,11 @@ class LauncherProcess(Record):
             return None
         return self == this_process(self.pid)
 
+    @property
+    def is_stopped(self) -> bool:
+        """Does it do nothing until it is told to go on?"""
+        return self.is_of_this_machine and _fields(self.pid)[0] in "Tt"
+
 
 def this_process(pid: int | None = None) -> LauncherProcess:
     """This process, or the one that has *pid* now."""
@@ -44,9 +49,13 @@ def _boot_id() -> str:
 
 def _started(pid: int) -> int:
     """When process *pid* began; -1 if there is none."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return -1
-    state, *fields = stat.rpartition(")")[2].split()
+    state, *fields = _fields(pid)
     return -1 if state in "ZX" else int(fields[18])
+
+
+def _fields(pid: int) -> list[str]:
+    """What Linux tells of process *pid*, from its state on."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return ["X"]

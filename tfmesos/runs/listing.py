@@ -13,6 +13,7 @@ from ..text import count, duration, size_text
 from .directory import RunDirectory
 from .measurements import latest
 from .status import ENDED, LOST, Generation, RunStatus, TaskStatus, phase_of, state_of, status_now
+from .takeover.lost import adoptable_until, clock_time
 
 LONGEST_COMMAND = 60  # characters
 MOST_GENERATIONS = 10  # lines about them
@@ -44,6 +45,8 @@ def _row(run: RunDirectory, now: float) -> tuple[str, ...]:
 
 
 def _phase_and_code(run: RunDirectory, phase: str) -> str:
+    if (until := adoptable_until(run)) is not None:
+        return f"{LOST}, can be adopted until {clock_time(until)}"
     code = (run.outcome or {}).get("exit_code")
     return f"{phase_of(run, phase)} ({code})" if code else phase_of(run, phase)
 
@@ -109,7 +112,10 @@ def why_of(run: RunDirectory, status: RunStatus) -> str:
 def lost_words(run: RunDirectory) -> str:
     """Of a run whose launcher died: nobody wrote down how it ended."""
     when = datetime.fromtimestamp(run.last_written).strftime("%Y-%m-%d %H:%M:%S")
-    return f"its launcher (pid {run.launcher.pid}) died; it was last heard of at {when}"
+    died = f"its launcher (pid {run.launcher.pid}) died; it was last heard of at {when}"
+    if (until := adoptable_until(run)) is None:
+        return died
+    return f"{died}; its tasks wait until {clock_time(until)}: tfrun adopt {run.id} goes on with it"
 
 
 def _origin(run: RunDirectory) -> str:

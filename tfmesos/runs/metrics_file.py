@@ -13,7 +13,7 @@ from ..core.actions import BeginGeneration
 from ..core.events import Event
 from ..launcher.deciders import Beginning
 from ..launcher.links.usage import Usage
-from ..launcher.observer import Observer
+from ..launcher.observer import Counted, Observer
 from .status import Reader, RunStatus, TaskStatus
 
 WRITE_EVERY = 10.0  # seconds
@@ -124,7 +124,9 @@ class MetricsFile(Observer):
         with self._lock, suppress(ValueError, LookupError):  # of tasks that nobody knows
             self._reader.take(event, now)
 
-    def written(self, task: str, stream: str, text: str, dropped: int) -> None:
+    def written(
+        self, task: str, stream: str, text: str, dropped: int, counted: Counted | None = None
+    ) -> None:
         with self._lock:
             self._lines[task] += text.count("\n") + dropped
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from ..launcher.observer import Observer
+from ..launcher.observer import Counted, Observer
 from .directory import log_name
 from .lines import last_states, left_out
 from .task_log import append
@@ -17,9 +17,9 @@ CLOSE_WITHIN = 10.0  # seconds for the disk to take what is left
 class OutputFile:
     """Takes the place of one that was there."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, goes_on: bool = False) -> None:
         self._path = path
-        self._is_new = True
+        self._is_new = not goes_on
 
     def append(self, data: bytes) -> None:
         if self._is_new:
@@ -29,8 +29,14 @@ class OutputFile:
 
 
 class OutputFiles(Observer):
-    def __init__(self, directory: str, complain: Callable[[str], object]) -> None:
-        """OSError if there is no such directory and it cannot be made."""
+    def __init__(
+        self, directory: str, complain: Callable[[str], object], goes_on: bool = False
+    ) -> None:
+        """OSError if there is no such directory and it cannot be made.
+
+        It *goes on* with the files of a launcher before this one.
+        """
+        self._goes_on = goes_on
         self._directory = Path(directory)
         self._complain = complain
         self._files: dict[str, OutputFile] = {}
@@ -38,7 +44,9 @@ class OutputFiles(Observer):
         self._directory.mkdir(parents=True, exist_ok=True)
         self._writer = Writer(self._failed)
 
-    def written(self, task: str, stream: str, text: str, dropped: int) -> None:
+    def written(
+        self, task: str, stream: str, text: str, dropped: int, counted: Counted | None = None
+    ) -> None:
         if dropped:
             self._put(task, left_out(dropped, "they came too fast"))
         if text:
@@ -53,7 +61,8 @@ class OutputFiles(Observer):
 
     def _file(self, task: str) -> OutputFile:
         if task not in self._files:
-            self._files[task] = OutputFile(self._directory / log_name(task))
+            path = self._directory / log_name(task)
+            self._files[task] = OutputFile(path, self._goes_on)
         return self._files[task]
 
     def close(self) -> None:

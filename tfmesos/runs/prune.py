@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from .directory import RunDirectory
 from .store import Store
+from .takeover.lost import adoptable_until
 
 KEEP = 200  # runs
 AT_ONCE = 20  # that many are removed together: to look for the oldest takes a while
@@ -38,4 +39,4 @@ def prune_when_due(store: Store, now: float) -> None:
 def _too_many(runs: Sequence[RunDirectory], now: float, keep: int) -> list[RunDirectory]:
     """*runs* are sorted, the newest first. Of another machine nothing is known: those stay."""
     old = [run for n, run in enumerate(runs) if n >= keep or now - run.began > KEEP_FOR]
-    return [run for run in old if run.is_over]
+    return [run for run in old if run.is_over and adoptable_until(run) is None]

@@ -7,7 +7,7 @@ import os
 import shutil
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -20,15 +20,16 @@ from ..errors import Interrupted
 from ..json_types import Json
 from ..launcher.deciders import Beginning
 from ..launcher.links.usage import Usage
-from ..launcher.observer import Observer
+from ..launcher.observer import Confirm, Counted, Observer
 from .about import write_commit
 from .directory import RunDirectory
 from .lines import left_out, lines_in, written_line
 from .measurements import MeasurementLog, line_of
 from .progress_bars import ProgressLog, bar_line
-from .task_log import TaskLog, append
+from .takeover.taken import Taken, TakenLog
+from .task_log import Position, TaskLog, append
 from .values import to_json
-from .writer import Appendable, Writer
+from .writer import Appendable, Marks, Writer
 
 TASK_LIMIT = 64 * 1024 * 1024  # bytes of output that are kept of a task
 RUN_LIMIT = 1024 * 1024 * 1024  # of all tasks together
@@ -54,6 +55,13 @@ class EventLog:
         else:
             self.left_out += data.count(b"\n")
 
+    def cut_half_line(self) -> None:
+        """Of a launcher that was killed while it wrote."""
+        with suppress(FileNotFoundError):
+            content = self._path.read_bytes()
+            self._size = content.rfind(b"\n") + 1
+            os.truncate(self._path, self._size)
+
     def close(self) -> None:
         if self.left_out:
             append(self._path, b'{"left_out": %d}\n' % self.left_out)
@@ -70,7 +78,16 @@ class Recorder(Observer):
         about: Json,
         complain: Callable[[str], object],
         wall: Callable[[], float] = time.time,
+        *,
+        confirms: bool = False,
+        before: Sequence[Taken] | None = None,
     ) -> None:
+        """If it *confirms*, events are in the record before anybody acts on them.
+
+        *before* is what launchers before this one have written down: their record goes on.
+        """
+        self.confirms = confirms
+        self._confirm: Confirm = lambda numbers: None
         self.directory = directory
         self._complain = complain
         self._wall = wall
@@ -78,16 +95,53 @@ class Recorder(Observer):
         self._logs: dict[str, TaskLog] = {}
         self._left_out: dict[str, int] = {}  # lines, by task, that the disk did not take
         self._lost: Counter[Appendable] = Counter()  # lines that were to be written when it failed
+        self._names: dict[str, str] = {}  # of tasks, by their ids
         self._events = EventLog(directory.events_file)
         self._measurements = MeasurementLog(directory.measurements_file)
         self._progress = ProgressLog(directory.progress_file)
-        directory.output.mkdir(mode=0o700)
+        directory.output.mkdir(mode=0o700, exist_ok=before is not None)
+        if before is not None:
+            self._go_on(before)
+        self._taken = TakenLog(directory.taken_file, before or ())
         write_whole(directory.about_file, about, waits_for_disk=False)
         self._reserve = directory.path / ".reserve"
+        self._reserve.unlink(missing_ok=True)
         append(self._reserve, bytes(RESERVE))
         self._problem = ""  # why nothing more is recorded
-        self._git = write_commit(about["cwd"], directory.commit_file)
-        self._writer = Writer(self._failed, self._not_written)
+        is_first = before is None
+        self._git = write_commit(about["cwd"], directory.commit_file) if is_first else None
+        self._writer = Writer(self._failed, self._not_written, self._count)
+
+    def _go_on(self, before: Sequence[Taken]) -> None:
+        """Take out what comes again: all behind the last message that is written down."""
+        self._events.cut_half_line()
+        self._names.update((taken.task_id, taken.log) for taken in before)
+        positions = {taken.log: taken.position for taken in before if taken.position}
+        for name in self.directory.logged():
+            log = self._new_log(name)
+            if name == SAID:
+                log.go_on_at_end()
+            else:
+                log.go_on_at(positions.get(name, Position(0, 0, 0, 0)))
+
+    def confirm_to(self, confirm: Confirm) -> None:
+        self._confirm = confirm
+
+    def counted(self, counted: Counted) -> None:
+        if self.confirms:
+            self._writer.count(counted)
+
+    def _count(self, marks: Marks) -> None:
+        """On the thread: what these messages brought is written, as far as it can be."""
+        if not self._problem:
+            self._try(lambda: self._taken.add(map(self._taken_by, marks.values())))
+        self._confirm({task_id: counted.number for task_id, counted in marks.items()})
+
+    def _taken_by(self, counted: Counted) -> Taken:
+        name = self._names.get(counted.task_id, "")
+        log = self._logs.get(name)
+        position = log.position if log is not None else None
+        return Taken(counted.task_id, counted.number, counted.is_last, name, position)
 
     def begun(self, beginning: Beginning) -> None:
         self._note(beginning.at, "beginning", beginning, wall=self._wall())
@@ -105,14 +159,24 @@ class Recorder(Observer):
     def _note(self, now: float, kind: str, value: Any, **more: Any) -> None:
         line = json.dumps({"at": now, kind: to_json(value), **more}, ensure_ascii=False)
         data = line.encode("utf-8", "backslashreplace") + b"\n"
-        if not self._writer.put(self._events, data):
+        if self.confirms and not self._problem:
+            self._try(lambda: self._events.append(data))
+        elif not self._writer.put(self._events, data):
             self._events.left_out += 1
 
-    def written(self, task: str, stream: str, text: str, dropped: int) -> None:
+    def written(
+        self, task: str, stream: str, text: str, dropped: int, counted: Counted | None = None
+    ) -> None:
+        if not self.confirms:
+            counted = None
+        if counted is not None:
+            self._names[counted.task_id] = task
         if dropped:
             self._log(task, "tfrun", left_out(dropped, "they came too fast"))
         if text:
-            self._log(task, stream, text)
+            self._log(task, stream, text, counted)
+        elif counted is not None:
+            self._writer.count(counted)
 
     def measured(self, task: str, usage: Usage) -> None:
         self._writer.put(self._measurements, line_of(self._wall(), task, usage))
@@ -123,11 +187,11 @@ class Recorder(Observer):
     def said(self, text: str) -> None:
         self._log(SAID, "tfrun", f"{text}\n")
 
-    def _log(self, name: str, stream: str, text: str) -> None:
+    def _log(self, name: str, stream: str, text: str, counted: Counted | None = None) -> None:
         log = self._logs.get(name) or self._new_log(name)
         missing = self._left_out.pop(name, 0)
         data = self._too_slow(missing) + written_line(self._wall(), stream, text)
-        if not self._writer.put(log, data):
+        if not self._writer.put(log, data, counted):
             self._left_out[name] = lines_in(data)
 
     def _too_slow(self, lines: int) -> bytes:
@@ -146,6 +210,7 @@ class Recorder(Observer):
         self._try(self._end_logs)
         self.directory.progress_file.unlink(missing_ok=True)  # no bar moves any more
         self._reserve.unlink(missing_ok=True)
+        self.directory.taken_file.unlink(missing_ok=True)
         ended = _ended(outcome, report, self._wall())
         ended["missing"] = self._missing()
         self._try(lambda: write_whole(self.directory.outcome_file, ended))
@@ -195,6 +260,10 @@ class Recorder(Observer):
             self._git.kill()  # it has had its time
             self._git.wait()
         return self._writer.close(CLOSE_WITHIN)
+
+    def leave(self) -> None:
+        """Another launcher goes on with the run, and with its record."""
+        self._close()
 
     def discard(self) -> None:
         """There was no run after all."""

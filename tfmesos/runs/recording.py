@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from collections.abc import Sequence
@@ -16,7 +17,9 @@ from ..config.launch import LaunchConfig
 from ..core.outcome import Outcome
 from ..errors import CannotWrite, Interrupted, SpecError, TFMesosError
 from ..json_types import Json
+from ..launcher.keys import Keys
 from ..launcher.observer import Observer, Observers
+from ..launcher.past import CannotTakeOver, GivenAway, Past
 from ..launcher.run import Run
 from ..launcher.screen.console import Console
 from ..launcher.screen.report import failure_report
@@ -27,6 +30,8 @@ from .output_files import OutputFiles
 from .prune import prune_when_due
 from .recorder import Recorder
 from .store import Store, Unsafe, expects_records, runs_root
+from .takeover.hold import BEAT_EVERY, BEAT_SOON, Hold
+from .takeover.keys_file import keep
 
 _ID_CHARACTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # 32, none that looks like another
 
@@ -66,21 +71,34 @@ class Recording:
         self._files = self._open_files(config.output_dir) if config.output_dir else None
         self._brings = bool(config.bring)
         self._recorder: Recorder | None = None
+        self._hold: Hold | None = None
+        self.config = config
+        self.keys: Keys | None = None
+        self.past: Past | None = None
         if config.record:
             try:
                 self._check_root(needed_by)
                 begins = about("", config, argv, arguments, os.getcwd(), time.time(), shown)
-                self._recorder = self._open(begins)
+                self._recorder = self._open(begins, config)
             except OSError as error:
                 where = error.filename or self._store.root
                 bring = console.named("bring") if config.bring else ""
                 self._do_without(f"{where}: {error.strerror}", needed_by or bring)
+        if self._hold is None:
+            self.config = config.replace(survive=0.0)
         self._metrics = self._open_metrics(config.metrics_file) if config.metrics_file else None
 
-    def _open(self, begins: Json) -> Recorder:
+    def _open(self, begins: Json, config: LaunchConfig) -> Recorder:
         directory = self._store.create(new_id)
         self.id = begins["id"] = directory.id
-        recorder = Recorder(directory, begins, self._warn)
+        if config.survive:
+            self._hold = Hold(directory)
+            self.keys = keep(directory, config)
+        return self._listen_to_screen(
+            Recorder(directory, begins, self._warn, confirms=bool(config.survive))
+        )
+
+    def _listen_to_screen(self, recorder: Recorder) -> Recorder:
         self._console.on_say = recorder.said
         self._console.recorded_as = self.id
         return recorder
@@ -141,6 +159,8 @@ class Recording:
         """While it is entered, the owner can control *run* from elsewhere."""
         if self._recorder is None:
             return nullcontext()
+        if self._hold is not None:
+            self._beats = asyncio.get_running_loop().create_task(_beat(self._hold, run))
         commands: dict[str, Command] = {
             "stop": partial(_stop, run),
             "restart": partial(_restart, run),
@@ -151,6 +171,13 @@ class Recording:
         }
         conversations = {"inside": run.serve_inside}
         return Control(self._recorder.directory, commands, self._warn, conversations)
+
+    @property
+    def _is_given_away(self) -> bool:
+        """Does the run go on without us, or was it not ours at all?"""
+        if self._outcome is None:
+            return self.past is not None
+        return isinstance(self._outcome.error, GivenAway | CannotTakeOver)
 
     def ended(self, outcome: Outcome) -> None:
         self._outcome = outcome
@@ -166,13 +193,15 @@ class Recording:
     ) -> None:
         if self._files is not None:
             self._files.close()
-        is_refused = isinstance(error, SpecError)  # nothing was started
+        is_refused = isinstance(error, SpecError) and self.past is None  # nothing was started
         outcome = self._outcome or Outcome(error=_fault(error))
         if self._metrics is not None:
             self._metrics.close(outcome.exit_code)
         if self._recorder is not None:
             self._end_record(None if is_refused else outcome)
-        if self._config.on_end and not is_refused:
+        if self._hold is not None:
+            self._hold.release()
+        if self._config.on_end and not is_refused and not self._is_given_away:
             self._tell_end(self._config.on_end, outcome)
 
     def _end_record(self, outcome: Outcome | None) -> None:
@@ -181,8 +210,13 @@ class Recording:
         if outcome is None:
             self._recorder.discard()
             return
+        if self._is_given_away:
+            self._recorder.leave()
+            return
         report = failure_report(outcome, self._console.named) if outcome.error else []
         self._recorder.end(outcome, report)
+        self._recorder.directory.keys_file.unlink(missing_ok=True)
+        self._recorder.directory.lock_file.unlink(missing_ok=True)
         with suppress(OSError, Unsafe):
             prune_when_due(self._store, time.time())
 
@@ -192,6 +226,13 @@ class Recording:
         seconds = time.monotonic() - self._began
         facts = facts_of(self.id, self._config.name, outcome, seconds)
         do_on_end(wanted, facts, self._complain)
+
+
+async def _beat(hold: Hold, run: Run) -> None:
+    while True:
+        if (now := run.now) is not None:
+            hold.beat(now)
+        await asyncio.sleep(BEAT_SOON if now is None else BEAT_EVERY)
 
 
 def _stop(run: Run, request: Json) -> str:

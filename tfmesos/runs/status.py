@@ -15,6 +15,7 @@ from ..core.actions import BeginGeneration
 from ..json_types import Json
 from ..launcher.deciders import Beginning
 from .directory import RunDirectory
+from .takeover.lost import adoptable_until
 from .values import from_json
 
 LOST = "lost"  # its launcher died, and nobody wrote down how it ended
@@ -119,9 +120,10 @@ class RunStatus:
 
 
 def status_now(run: RunDirectory) -> RunStatus:
-    """Of a run that is over, what nobody saw the end of is lost."""
+    """Of a run that is over, what nobody saw the end of is lost; unless its tasks wait."""
     status = Reader().read(run.entries())
-    return settled(status, run.outcome) if run.is_over else status
+    is_settled = run.is_over and adoptable_until(run) is None
+    return settled(status, run.outcome) if is_settled else status
 
 
 def settled(status: RunStatus, outcome: Json | None) -> RunStatus:

@@ -13,11 +13,20 @@ import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 PIECES = 4  # that are kept; together they are as large as the beginning
 
 _LEFT_OUT = re.compile(rb"\((\d+) lines left out here: the log of a task is limited\)\n")
+
+
+class Position(NamedTuple):
+    """How far a log is written."""
+
+    piece: int
+    size: int  # of the piece, in bytes
+    lines: int  # of all pieces
+    beginning: int  # lines before the first piece
 
 
 class TaskLog:
@@ -27,6 +36,35 @@ class TaskLog:
         self._piece = 0  # the one that is written; 0 for the beginning
         self._size = self._lines = 0
         self._beginning = 0  # lines in the beginning
+
+    @property
+    def position(self) -> Position:
+        return Position(self._piece, self._size, self._lines, self._beginning)
+
+    def go_on_at(self, position: Position) -> None:
+        """Go on with a log of another process, after *position*; what is behind that goes."""
+        self._piece, self._size, self._lines, self._beginning = position
+        for number in _pieces(self._path):
+            if number > position.piece:
+                _piece(self._path, number).unlink()
+        file = _piece(self._path, position.piece)
+        if file.exists():
+            with file.open("rb+") as opened:
+                header = len(opened.readline()) if position.piece else 0
+                opened.truncate(header + position.size)
+
+    def go_on_at_end(self) -> None:
+        """Go on with a log of another process where that ends."""
+        pieces = (0, *_pieces(self._path))
+        lines = size = beginning = 0
+        for number in pieces:
+            with suppress(FileNotFoundError), _piece(self._path, number).open("rb") as file:
+                lines = int(file.readline()) if number else 0
+                content = file.read()
+                size, lines = len(content), lines + content.count(b"\n")
+            beginning = beginning or lines
+        self._piece, self._size, self._lines = pieces[-1], size, lines
+        self._beginning = beginning if pieces[-1] else 0
 
     def append(self, data: bytes) -> None:
         """*data* is whole lines."""

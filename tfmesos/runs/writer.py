@@ -6,8 +6,11 @@ import threading
 from collections.abc import Callable
 from typing import Protocol
 
+from ..launcher.observer import Counted
 from .task_log import NotWritten
 
+Marks = dict[str, Counted]  # the last message of each task, by its id
+PLENTY = 1024 * 1024  # bytes that are worth writing at once
 MOST_WAITING = 16 * 1024 * 1024  # bytes
 WRITE_EVERY = 0.1  # seconds; a crash loses no more than that
 
@@ -26,9 +29,13 @@ class Writer:
         self,
         on_failure: Callable[[OSError], object],
         on_lost: Callable[[Appendable, bytes], object] = lambda file, data: None,
+        on_counted: Callable[[Marks], object] = lambda marks: None,
     ) -> None:
+        """*on_counted* is told, on the thread, which messages all that was put so far is of."""
         self._on_failure = on_failure
         self._on_lost = on_lost
+        self._on_counted = on_counted
+        self._marks: Marks = {}
         self._waiting: dict[Appendable, list[bytes]] = {}
         self._size = 0
         self._is_closed = self.has_failed = False
@@ -36,15 +43,23 @@ class Writer:
         self._thread = threading.Thread(target=self._write_on, name="record", daemon=True)
         self._thread.start()
 
-    def put(self, file: Appendable, data: bytes) -> bool:
+    def put(self, file: Appendable, data: bytes, counted: Counted | None = None) -> bool:
         """False if too much is waiting already: this is left out, then."""
         with self._changed:
+            if counted is not None:
+                self._marks[counted.task_id] = counted
             if self._size > MOST_WAITING or self.has_failed:
                 return False
             self._waiting.setdefault(file, []).append(data)
             self._size += len(data)
             self._changed.notify()
         return True
+
+    def count(self, counted: Counted) -> None:
+        """A message came of which nothing is to be written here."""
+        with self._changed:
+            self._marks[counted.task_id] = counted
+            self._changed.notify()
 
     def close(self, within: float) -> bool:
         """Write what is left. False if that takes longer than *within* seconds."""
@@ -58,14 +73,20 @@ class Writer:
         is_closed = False
         while not is_closed:
             with self._changed:
-                self._changed.wait_for(lambda: self._waiting or self._is_closed)
+                self._changed.wait_for(lambda: self._waiting or self._marks or self._is_closed)
                 if not self._is_closed:
-                    self._changed.wait_for(lambda: self._is_closed, WRITE_EVERY)
-                batch = self._waiting
+                    self._changed.wait_for(self._is_due, WRITE_EVERY)
+                batch, marks = self._waiting, self._marks
                 self._waiting = {}
+                self._marks = {}
                 self._size = 0
                 is_closed = self._is_closed
             self._write(batch)
+            if marks:
+                self._on_counted(marks)
+
+    def _is_due(self) -> bool:
+        return self._is_closed or self._size > PLENTY
 
     def _write(self, batch: dict[Appendable, list[bytes]]) -> None:
         for file, pieces in batch.items():

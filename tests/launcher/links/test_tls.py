@@ -11,7 +11,7 @@ import pytest
 from tests.packs import packed, write
 from tests.runners import Proxy, Runner, another_python, environment, launcher, runner, settings
 from tfmesos.core.events import TaskExited
-from tfmesos.engines.certificate import make_certificate
+from tfmesos.engines.certificate import make_certificate, tls_of
 from tfmesos.errors import BAD_SETTINGS, CANNOT_REACH_LAUNCHER, HANDSHAKE_FAILED
 
 WORD = "open-sesame-4711"
@@ -20,7 +20,7 @@ WORD = "open-sesame-4711"
 @pytest.fixture(scope="module")
 def certificate():
     """A context for the listener, and the hash that tasks are told."""
-    return make_certificate("run-1", "link_tls")
+    return tls_of(make_certificate("run-1", "link_tls"))
 
 
 def run_through_proxy(sandbox, tls, digest, command, python=sys.executable, **more):
@@ -117,7 +117,7 @@ class OtherCertificateLater(Proxy):
 
 
 def test_a_certificate_is_checked_again_on_every_further_connection(tmp_path, certificate):
-    thief_tls, _ = make_certificate("thief", "link_tls")
+    thief_tls, _ = tls_of(make_certificate("thief", "link_tls"))
 
     async def main():
         async with launcher(tls=certificate[0]) as ours, launcher(tls=thief_tls) as thief:

@@ -55,7 +55,7 @@ IMPATIENT = (
 @contextmanager
 def impatient_run_of_two(mesos, tasks):
     """The same, but runners and launcher look for each other for a second only."""
-    size = ["-m", mesos.master.address, "-w", "2", "-Cw", "4"]
+    size = ["-m", mesos.master.address, "-w", "2", "-Cw", "4", "--survive", "0"]
     command = [sys.executable, "-c", IMPATIENT, *size, "--", "sh", "-c", tasks.script]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, **pipes, text=True, env=environment()) as run:

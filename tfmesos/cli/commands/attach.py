@@ -16,7 +16,11 @@ ARGUMENTS: tuple[Argument, ...] = (LIVING,)
 
 
 def run(args: argparse.Namespace) -> int:
-    found, since = living_run(args.id), time.time()
+    return follow(living_run(args.id), time.time())
+
+
+def follow(found: RunDirectory, since: float) -> int:
+    """Show what its tasks write, and return its exit code."""
     try:
         if not found.is_over:
             say(f"attached to {found.id}; Ctrl-C leaves it running")

@@ -6,6 +6,7 @@ import argparse
 
 from ...errors import TFMesosError
 from ...runs.prune import remove
+from ...runs.takeover.lost import adoptable_until
 from .answer import say
 from .arguments import THE_RUN, Argument
 from .choice import the_run
@@ -22,6 +23,9 @@ def run(args: argparse.Namespace) -> int:
     found = the_run(args.id)
     if not found.is_over:
         raise StillAlive(f"run {found.id} is not over: stop it first, with tfrun stop {found.id}")
+    if adoptable_until(found) is not None:
+        problem = "its launcher is gone, but its tasks wait for another one"
+        raise StillAlive(f"run {found.id}: {problem}: stop it first, with tfrun stop {found.id}")
     remove(found)
     say(f"the record of {found.id} is removed")
     return 0

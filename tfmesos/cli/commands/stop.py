@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 
 from ...runs.control import ask
-from . import arguments
+from ...runs.directory import RunDirectory
+from ...runs.takeover.lost import adoptable_until
+from . import adopt, arguments
 from .answer import say
 from .arguments import LIVING, NO_WAIT, Argument
 from .choice import living_run, until
@@ -27,6 +29,13 @@ ARGUMENTS: tuple[Argument, ...] = (
 
 def run(args: argparse.Namespace) -> int:
     found = living_run(args.id)
+    if adoptable_until(found) is not None:
+        if code := adopt.in_background(found):
+            return code
+        found = RunDirectory(found.path)
+        if found.outcome is not None:  # it ended while nobody looked
+            say(f"{found.id} has ended")
+            return 0
     ask(found, "stop", grace=args.stop_grace)
     say(f"{found.id} is stopping")
     if args.no_wait:

@@ -13,6 +13,7 @@ NAMES = (
     *("list", "status", "logs", "attach", "wait", "stop", "restart", "replace", "rm", "prune"),
     *("ui", "open", "update", "checkpoint", "completion", "exec", "forward", "stacks", "cp"),
     "continue",
+    "adopt",
 )
 OTHER_NAMES = {
     "ps": "list",

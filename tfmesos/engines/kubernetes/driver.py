@@ -7,7 +7,7 @@ import logging
 import socket
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 from ...call_queue import CallQueue
 from ...config.job import Task
@@ -201,6 +201,9 @@ class KubernetesDriver:
         return await self._client.dial(name, port, speaks_first=False)
 
     # What the engine wants done
+
+    def recall(self, event: Any, actions: Sequence[Any]) -> None:
+        """Tasks on Kubernetes do not outlive their launcher yet."""
 
     def carry_out(self, action: KubernetesAction) -> None:
         match action:

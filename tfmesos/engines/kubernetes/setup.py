@@ -66,14 +66,14 @@ class KubernetesSetup:
         """A pod can rarely reach us; we reach each pod, at its loopback, through the server."""
         if self._config.advertise is not None:
             host, port = self._config.advertise
-            tls, self.certificate = link_tls(self._config, host, self._run_id)
+            tls, self.certificate = link_tls(self._config, host, self._context)
             return await listen_for_all(listener, host, port, tls)
         if not self._access.context:  # we are in a pod ourselves
             host = await self._context.unless_stopped(self._own_host())
-            tls, self.certificate = link_tls(self._config, host, self._run_id)
+            tls, self.certificate = link_tls(self._config, host, self._context)
             return join_address(*await listener.listen(host, 0, tls))
         host = urlsplit(self._access.server).hostname or ""  # it, too, could read what passes
-        tls, self.certificate = link_tls(self._config, host, self._run_id)
+        tls, self.certificate = link_tls(self._config, host, self._context)
         links = Dialer(listener, self._dial, tls, self._say_unreached)
         self._links = await self._stack.enter_async_context(links)
         return f":{LINK_PORT}"

@@ -8,6 +8,7 @@ import socket
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from ...config.job import Job
 from ...config.launch import LaunchConfig
@@ -71,6 +72,9 @@ class LocalDriver:
     async def run(self) -> None:
         self._emit(happened.MachineFound(socket.gethostname(), tuple(self._gpu_ids)))
         await asyncio.Event().wait()  # what happens to tasks is told by their ends
+
+    def recall(self, event: Any, actions: Sequence[Any]) -> None:
+        """Here tasks end with their launcher."""
 
     def carry_out(self, action: LocalAction) -> None:
         match action:

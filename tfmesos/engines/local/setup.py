@@ -92,7 +92,7 @@ class LocalSetup:
         """The tasks are on this machine, so a loopback address will do."""
         config = self._config
         host, port = config.advertise or ("127.0.0.1", 0)
-        tls, self.certificate = link_tls(config, host, self._context.run_id)
+        tls, self.certificate = link_tls(config, host, self._context)
         if config.advertise is None:
             return join_address(*await listener.listen(host, port, tls))
         if not config.images:

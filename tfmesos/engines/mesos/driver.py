@@ -6,8 +6,8 @@ import asyncio
 import logging
 import socket
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ...call_queue import CallQueue
 from ...config.launch import LaunchConfig
@@ -21,7 +21,7 @@ from . import events as happened
 from . import feasibility, quotas
 from .actions import MesosAction
 from .api import sandbox
-from .api.client import MesosClient
+from .api.client import FailedOver, MesosClient
 from .api.json_values import NONSENSE
 from .api.masters import Masters
 from .api.retries import Timing
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     import ssl
 
 log = logging.getLogger(__name__)
+
+FRAMEWORK = "framework"  # the key of the run that is its id
 
 
 class MesosDriver:
@@ -65,6 +67,9 @@ class MesosDriver:
         self._credential = credential
         self._tls = tls
         self._last_updates = LastUpdates()
+        self._kills: dict[str, do.KillTask] = {}  # of a launcher before this one
+        self._keys = context.keys
+        self._give_away = context.give_away
         self._group: asyncio.TaskGroup
         self._calls = CallQueue()
         self._client = MesosClient(
@@ -77,6 +82,7 @@ class MesosDriver:
             on_state=lambda line: emit(happened.MasterSought(line)),
             timing=timing,
         )
+        self._client.framework_id = self._keys.get(FRAMEWORK)
 
     async def look(self, config: LaunchConfig) -> None:
         """What others use now counts as free, and so does what our own tasks use."""
@@ -102,6 +108,8 @@ class MesosDriver:
     async def _subscribe(self) -> None:
         try:
             await self._client.run()
+        except FailedOver:
+            self._give_away("another launcher holds the run now, as the master says")
         except TFMesosError as error:
             self._emit(happened.MasterGaveUp(error))
 
@@ -115,6 +123,28 @@ class MesosDriver:
         if translated is not None:
             self._last_updates.heard(translated)
             self._emit(translated)
+            if isinstance(translated, happened.Subscribed):
+                self._keys.keep(FRAMEWORK, translated.framework_id)
+                self._kill_again()
+
+    def recall(self, event: Any, actions: Sequence[Any]) -> None:
+        """Expect the runners again. Kills are asked for again: nobody knows if they were before."""
+        if isinstance(event, MesosEvent):
+            self._last_updates.heard(event)
+        for action in actions:
+            match action:
+                case do.Launch(_, _, _, seats):
+                    self._last_updates.launched(task_id for task_id, _ in seats)
+                    for task_id, seat in seats:
+                        self._command(task_id, seat)
+                case do.KillTask():
+                    self._kills[action.task_id] = action
+
+    def _kill_again(self) -> None:
+        for kill in self._kills.values():
+            if self._engine.is_running(kill.task_id):
+                self.carry_out(kill)
+        self._kills.clear()
 
     def carry_out(self, action: MesosAction) -> None:
         client, call = self._client, self._calls.add
@@ -138,6 +168,9 @@ class MesosDriver:
                 call(lambda: client.reconcile(tasks))
 
     def _launch(self, launch: do.Launch) -> None:
+        for _, seat in launch.seats:
+            if seat.other_port:
+                self._say(seat.other_port, "notice")
         infos = [
             task_info(
                 self._config,

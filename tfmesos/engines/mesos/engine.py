@@ -76,6 +76,10 @@ class MesosEngine:
         """Where a task was launched, if it was."""
         return self._launched.get(task_id)
 
+    def is_running(self, task_id: str) -> bool:
+        """Has it been launched, and Mesos has told of no end?"""
+        return task_id in self._agent_of
+
     def handle(self, event: MesosEvent | Request | Ticked, now: float) -> Sequence[Output]:
         match event:
             case Place():

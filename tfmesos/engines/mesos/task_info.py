@@ -34,7 +34,7 @@ def framework_info(config: LaunchConfig, run_id: str, hostname: str) -> Json:
         "roles": [config.role],
         "hostname": hostname,
         "checkpoint": True,
-        "failover_timeout": FAILOVER_TIMEOUT,
+        "failover_timeout": max(FAILOVER_TIMEOUT, config.survive or 0.0),
         "capabilities": [{"type": name} for name in CAPABILITIES],
         "offer_filters": {config.role: {"min_allocatable_resources": _smallest(config)}},
         "labels": _labels(run_id),

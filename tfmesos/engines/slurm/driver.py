@@ -92,6 +92,9 @@ class SlurmDriver:
         """The next generation begins: what is launched from now on is launched so."""
         self._config = config
 
+    def recall(self, event: Any, actions: Sequence[Any]) -> None:
+        """Tasks on Slurm do not outlive their launcher yet."""
+
     def carry_out(self, action: SlurmAction) -> None:
         match action:
             case do.Submit():

@@ -116,7 +116,7 @@ class SlurmSetup:
     async def listen(self, listener: Listener) -> str:
         config = self._config
         host, port = config.advertise or (await self._own_host(), 0)
-        tls, self.certificate = link_tls(config, host, self._context.run_id)
+        tls, self.certificate = link_tls(config, host, self._context)
         if config.advertise is None:
             return join_address(*await listener.listen(host, 0, tls))
         return await listen_for_all(listener, host, port, tls)

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+from ...core.outcome import Outcome
 from ...errors import FrameError, TFMesosError
 from ...private_directory import make_private
 from ...shared import wire
@@ -169,6 +170,16 @@ class Brought:
     def close(self) -> None:
         for task_id in list(self._incoming):
             self.gone(task_id)
+
+    def settle(self, outcome: Outcome, say: Callable[[str, str], object]) -> Outcome:
+        """Say what has come; a run that succeeded has failed if something did not."""
+        self.close()
+        if said := self.summary():
+            say(said, "notice")
+        error = self.error()
+        if error is not None and not outcome.ok:
+            say(str(error), "warning")
+        return outcome.replace(error=error) if outcome.ok and error else outcome
 
     def summary(self) -> str:
         """Empty if nothing has come."""

@@ -15,9 +15,9 @@ from .usage import Usage
 if TYPE_CHECKING:
     from ..ship.pack import Pack
 
-# Gets (task id, stream, whole lines, number of lines dropped before them); the runner is read
-# no further until it returns.
-Output = Callable[[str, str, str, int], Awaitable[None]]
+# Gets (task id, stream, whole lines, number of lines dropped before them) and the number of the
+# message, 0 for one that is not counted; the runner is read no further until it returns.
+Output = Callable[[str, str, str, int, int], Awaitable[None]]
 
 
 class Sinks(Record):
@@ -28,6 +28,16 @@ class Sinks(Record):
     measured: Callable[[str, Usage], object] = lambda task_id, usage: None
     progressed: Callable[[str, str], object] = lambda task_id, text: None  # a progress bar, as text
     collected: Brought = Brought(None, 0, str)  # files
+    # The number of any other message, and whether the runner has no more to say:
+    counted: Callable[[str, int, bool], object] = lambda task_id, number, is_last: None
+    superseded: Callable[[str], object] = lambda holder: None  # by this launcher
+
+
+class Holder(Record):
+    """The launcher that holds the run, as runners know it."""
+
+    epoch: int = 1  # how many launchers the run has had; runners obey the latest
+    name: str = ""  # where it is
 
 
 class Supplies(Record):
@@ -47,3 +57,4 @@ class Limits(Record):
     silent_after: float = timings.OUTPUT_SILENCE  # without output a task counts as silent
     handshake: float = timings.HANDSHAKE_TIMEOUT
     strangers: int = MAX_STRANGERS  # besides those who are expected
+    awaits_record: bool = False  # is a message acknowledged only after it is written down?

@@ -12,18 +12,28 @@ import logging
 import os
 import socket
 from collections.abc import Coroutine, Mapping
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ...acceptor import BACKLOG, Acceptor, Complaints, family_of
-from ...core.events import RunnerBack, RunnerLost, RunnerOutOfTouch
+from ...core.events import (
+    Event,
+    RunnerBack,
+    RunnerLost,
+    RunnerOutOfTouch,
+    TaskExited,
+    TaskFellSilent,
+    TaskReady,
+    TaskRegistered,
+)
 from ...errors import FrameError, HandshakeError
 from ...shared import wire
 from ...shared.address import join_address
 from .authentication import Authentication, LauncherHandshake
 from .channels import Channels
-from .draining import drain
-from .exchange import Limits, Sinks, Supplies
+from .draining import LOOK_EVERY, drain
+from .exchange import Holder, Limits, Sinks, Supplies
 from .pack_sender import PackSender
 from .runner_link import SECRET_BYTES, RunnerLink
 from .runner_reports import RunnerReports
@@ -35,7 +45,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 CHUNK = 256 * 1024  # bytes
+HEAR_OUT_WITHIN = 15.0  # seconds for the last words of tasks that ended before a take-over
 FLUSH = 1.0  # seconds for the last bytes to a runner, or from it
+_REPORTS = {TaskRegistered: "register", TaskReady: "ready", TaskExited: "exit"}
 
 
 class Listener:
@@ -49,10 +61,12 @@ class Listener:
         limits: Limits | None = None,
         *,
         dismisses: bool = True,  # let a runner go once it has reported its end; or `dismiss` does
+        holder: Holder | None = None,
     ) -> None:
         supplies, limits = supplies or Supplies(), limits or Limits()
         self._emit = sinks.emit
         self._limits = limits
+        self._holder = holder or Holder()
         self._authentication = Authentication(run_id, self._secret_of, supplies.runners)
         self.sender = PackSender(supplies.packs, limits.silence, self._spawn, supplies.on_sent)
         self._reports = RunnerReports(sinks, limits.silent_after, dismisses)
@@ -64,8 +78,10 @@ class Listener:
         self._handlers: set[asyncio.Task[None]] = set()
         self._acceptors: list[Acceptor] = []
         self._closing = False
+        self._loop: asyncio.AbstractEventLoop
 
     async def __aenter__(self) -> Listener:
+        self._loop = asyncio.get_running_loop()
         await self._group.__aenter__()
         self._spawn(self._beat())
         return self
@@ -119,22 +135,73 @@ class Listener:
     def needs_connection(self, task_id: str) -> bool:
         """Is this task without one, and is there anything left to say?"""
         link = self._links.get(task_id)
-        return link is not None and task_id in self._awaited and not link.is_dismissed
+        if link is None or task_id not in self._awaited:
+            return False
+        return not (link.is_dismissed and link.exited)
 
     def _protocol(self) -> asyncio.BaseProtocol:
         return asyncio.StreamReaderProtocol(asyncio.StreamReader(CHUNK // 2), self._connected)
 
     def expect(
-        self, task_id: str, secret: bytes | None = None, settings: Mapping[str, Any] | None = None
+        self,
+        task_id: str,
+        secret: bytes | None = None,
+        settings: Mapping[str, Any] | None = None,
+        later_secret: bytes | None = None,
     ) -> bytes:
         """Let the runner of this task in from now on, with the secret that is returned.
 
-        *settings* is what it is told in its first welcome.
+        *settings* is what it is told in its first welcome; *later_secret* is for all connections
+        but its first.
         """
         secret = secret or os.urandom(SECRET_BYTES)
-        self._links[task_id] = RunnerLink(task_id, secret, {} if settings is None else settings)
+        told = {} if settings is None else settings
+        link = RunnerLink(task_id, secret, told, later_secret, self._limits.awaits_record)
+        self._links[task_id] = link
         self._awaited.add(task_id)
         return secret
+
+    # A take-over:
+
+    def recall(self, event: Event) -> None:
+        """A runner reported this to a launcher before this one."""
+        if (link := self._links.get(getattr(event, "task_id", ""))) is None:
+            return
+        if kind := _REPORTS.get(type(event)):
+            link.recall(kind)
+            if self._reports.dismisses:
+                link.dismiss()
+        elif isinstance(event, TaskFellSilent):
+            link.has_changed_silence(event.seconds > 0)
+
+    def resume(self, received: Mapping[str, tuple[int, bool]]) -> None:
+        """So many messages of each runner are written down, or all that there are of it.
+
+        Wait for the runners that may come back.
+        """
+        for task_id, link in self._links.items():
+            link.resume(*received.get(task_id, (0, False)))
+            if link.has_reported and not link.is_refused:
+                self._connection_ended(link, "it did not come back to the new launcher")
+
+    async def hear_out(self, within: float = HEAR_OUT_WITHIN) -> None:
+        """Hear the rest of those whose end is known, and who have more to say about it."""
+        clock = asyncio.get_running_loop().time
+        end = clock() + within
+        while any(link.has_told_end and not link.exited for link in self._links.values()):
+            if clock() >= end:
+                return
+            await asyncio.sleep(LOOK_EVERY)
+
+    def recorded(self, numbers: Mapping[str, int]) -> None:
+        """So many messages of these runners are written down. Called from any thread."""
+        with suppress(RuntimeError):  # the run is over
+            self._loop.call_soon_threadsafe(self._recorded, numbers)
+
+    def _recorded(self, numbers: Mapping[str, int]) -> None:
+        for task_id, number in numbers.items():
+            if link := self._links.get(task_id):
+                link.recorded(number)
 
     def _secret_of(self, task_id: str, again: bool) -> bytes | None:
         link = self._links.get(task_id)
@@ -152,7 +219,7 @@ class Listener:
     def refuse(self, task_id: str) -> None:
         """Let a runner speak for this task no more, unless it has told of its end already."""
         link = self._links.get(task_id)
-        if link is not None and not link.exited:
+        if link is not None and not link.has_told_end:
             self._awaited.discard(task_id)
             link.refuse()
 
@@ -287,7 +354,7 @@ class Listener:
         if link.is_missed:
             self._emit(RunnerBack(task_id))
         self._awaited.discard(task_id)
-        link.welcome(writer, arrived)
+        link.welcome(writer, arrived, self._holder)
         return link
 
     async def _attend(
@@ -337,7 +404,7 @@ class Listener:
                 return
 
     def _connection_ended(self, link: RunnerLink, reason: str) -> None:
-        if link.exited:
+        if link.has_told_end:
             return
         if self._limits.grace <= 0:
             self._emit(RunnerLost(link.task_id, reason))

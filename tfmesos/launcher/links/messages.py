@@ -19,6 +19,7 @@ from ...shared import timings, wire
 from ...shared.address import join_address
 from ...shared.handshake import NOBODY
 from . import payload
+from .exchange import Limits
 from .task_environment import gpus_of_seat, task_environment
 
 MAX_COMMAND = 3 * 1024  # bytes of a task's CommandInfo in JSON, whatever it is made of
@@ -35,6 +36,15 @@ def silent_after(config: LaunchConfig) -> float:
     if config.hang_timeout is None:
         return timings.OUTPUT_SILENCE
     return min(timings.OUTPUT_SILENCE, config.hang_timeout / 2)
+
+
+def limits_of(config: LaunchConfig, awaits_record: bool) -> Limits:
+    """How long the launcher waits for its runners."""
+    return Limits(
+        grace=runner_grace(config),
+        silent_after=silent_after(config),
+        awaits_record=awaits_record,
+    )
 
 
 def stub_settings(
@@ -64,7 +74,8 @@ def runner_settings(
         "port_is_wish": bool(task.job.port) and not task.job.insists_on_port,
         "is_ready_when_it_listens": task.is_auxiliary,
         "env": gpus_of_seat(gpu_ids),
-        "grace": runner_grace(config),
+        "grace": max(runner_grace(config), config.survive or 0.0),
+        "spills": bool(config.survive),
         # A pod has this time also if others have it ended, a task of Mesos may have three seconds.
         "stop_grace": config.kill_grace if kind_of(config).leaves_grace else config.stop_grace,
         "stop_signal": config.stop_signal,

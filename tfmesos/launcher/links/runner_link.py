@@ -9,23 +9,37 @@ from typing import Any
 
 from ...node.process.tail import Tail
 from ...shared import wire
+from .exchange import Holder
 from .messages import ack_message, bye_message, welcome_message
 
 SECRET_BYTES = 32
 ACK_EVERY = 8  # messages; of output they are half a MiB, and the runner holds eight
 ACK_WITHIN = 0.1  # seconds, if much goes on coming: the runner reckons our pace by this
 MUCH = 16 * 1024  # bytes; less takes no room that a runner would miss
+ONCE = frozenset(["register", "ready", "exit"])  # what a runner reports at most once
 FULL = 64 * 1024  # bytes that wait to be sent; a heartbeat is left out then
 
 
 class RunnerLink:
     """One connection at a time speaks for the task; counted messages survive its change."""
 
-    def __init__(self, task_id: str, secret: bytes, settings: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        task_id: str,
+        secret: bytes,
+        settings: Mapping[str, Any],
+        later_secret: bytes | None = None,
+        awaits_record: bool = False,
+    ) -> None:
         self.task_id = task_id
         self.settings = settings
         self.first_secret: bytes | None = secret  # until the runner has reported
-        self.secret: bytes | None = os.urandom(SECRET_BYTES)  # for further connections
+        # for further connections
+        self.secret: bytes | None = later_secret or os.urandom(SECRET_BYTES)
+        self._awaits_record = awaits_record
+        self._recorded = 0  # numbered messages of the runner that are written down
+        self._known = 0  # messages that come again, and were taken before
+        self._reported: set[str] = set()  # kinds of reports that come once
         self.writer: asyncio.StreamWriter | None = None  # the connection that speaks for it
         self.received = 0  # numbered messages of the runner
         # those of them that it was told of, and when
@@ -34,7 +48,7 @@ class RunnerLink:
         self._unacked = 0  # bytes that came since
         self.order = asyncio.Lock()  # keeps the order of messages over a change of connection
         self.has_begun = False
-        self.exited = False
+        self.exited = False  # has it told of its end, so that nothing more comes?
         self.is_silent = False
         self._sent: list[bytes] = []  # numbered messages to the runner, arrived or not
         self.is_dismissed = False
@@ -51,21 +65,66 @@ class RunnerLink:
         """Its command may have written something from now on."""
         self.has_begun = True
 
-    def take_in(self, *, numbered: bool, begins: bool) -> None:
-        """A message came: the runner has its second secret, or it could have said nothing."""
+    def take_in(self, kind: str, *, numbered: bool) -> bool:
+        """A message came: the runner has its second secret, or it could have said nothing.
+
+        False if the message was taken before.
+        """
         self.first_secret = None
+        if numbered and self._known:
+            self._known -= 1
+            return False
         self.received += numbered
-        self.has_begun = self.has_begun or begins
+        self.has_begun = self.has_begun or (numbered and kind != "register")
+        return kind not in self._reported
+
+    def told(self, kind: str) -> None:
+        """A message of this kind made sense."""
+        if kind in ONCE:
+            self._reported.add(kind)
+        self.exited = self.exited or kind == "exit"
+
+    def recall(self, kind: str) -> None:
+        """A launcher before this one was told this. What came before may have yet to be heard."""
+        self._reported.add(kind)
+        self.has_begun = self.has_begun or kind != "register"
+
+    @property
+    def has_reported(self) -> bool:
+        return bool(self._reported)
+
+    @property
+    def is_refused(self) -> bool:
+        return self.secret is None
+
+    @property
+    def has_told_end(self) -> bool:
+        return "exit" in self._reported
+
+    def resume(self, received: int, is_all: bool) -> None:
+        """A launcher before this one has written down so many messages, or all that there are."""
+        self.received = received
+        self._recorded = received
+        self.exited = is_all
+        if self._reported:
+            self.first_secret = None
+
+    @property
+    def safe(self) -> int:
+        """How many numbered messages of the runner cannot get lost any more."""
+        return self._recorded if self._awaits_record else self.received
+
+    def recorded(self, number: int) -> None:
+        """The first *number* messages are written down."""
+        self._recorded = max(self._recorded, number)
+        self.acknowledge_if_due(0)
+        self._say_bye()
 
     def has_changed_silence(self, is_silent: bool) -> bool:
         """Whether this is news."""
         before = self.is_silent
         self.is_silent = is_silent
         return before != is_silent
-
-    def end(self) -> None:
-        """It has reported its end."""
-        self.exited = True
 
     def disconnect(self, writer: asyncio.StreamWriter) -> bool:
         """This connection is over. False if another one speaks for the task already."""
@@ -76,11 +135,16 @@ class RunnerLink:
 
     def dismiss(self) -> None:
         """Let the runner go, if it has reported its end; once is enough."""
-        if self.exited and not self.is_dismissed:
+        if self.has_told_end and not self.is_dismissed:
             self.is_dismissed = True
+            self._say_bye()
+
+    def _say_bye(self) -> None:
+        """Once all that the runner has to say is safe."""
+        if self.is_dismissed and self.exited and self.safe == self.received:
             self._write(wire.encode(bye_message()))
 
-    def welcome(self, writer: asyncio.StreamWriter, arrived: int) -> None:
+    def welcome(self, writer: asyncio.StreamWriter, arrived: int, holder: Holder) -> None:
         """From now on this connection speaks for the task. *arrived* of our messages did."""
         if self.writer is not None:
             self.writer.transport.abort()
@@ -88,18 +152,19 @@ class RunnerLink:
         self.expect_loss(None)
         assert self.secret is not None, "who was refused has proved nothing"
         settings = None if self.first_secret is None else self.settings
-        self._write(wire.encode(welcome_message(self.received, self.secret, settings)))
+        self._known = self.received - self.safe  # will be sent again, for safety
+        told = {"epoch": holder.epoch, "holder": holder.name} if self._awaits_record else {}
+        self._write(wire.encode({**welcome_message(self.safe, self.secret, settings), **told}))
         for frame in self._sent[arrived:]:
             self._write(frame)
-        if self.is_dismissed:
-            self._write(wire.encode(bye_message()))
+        self._say_bye()
 
     def acknowledge_if_due(self, size: int) -> None:
         """After *size* bytes more. The next heartbeat tells of the rest: to tell of every read
         would cost as much as what was read.
         """
         self._unacked += size
-        is_due = self.received - self._acked >= ACK_EVERY
+        is_due = self.safe - self._acked >= ACK_EVERY
         if self._unacked >= MUCH and not is_due:
             is_due = asyncio.get_running_loop().time() - self._acked_at >= ACK_WITHIN
         if is_due:
@@ -117,10 +182,10 @@ class RunnerLink:
             or self.writer.transport.get_write_buffer_size() > FULL
         ):
             return
-        self._acked = self.received
+        self._acked = self.safe
         self._acked_at = asyncio.get_running_loop().time()
         self._unacked = 0
-        self._write(wire.encode(ack_message(self.received)))
+        self._write(wire.encode(ack_message(self.safe)))
 
     def _write(self, frame: bytes) -> None:
         if self.writer is not None and not self.writer.is_closing():

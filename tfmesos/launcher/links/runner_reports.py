@@ -19,7 +19,7 @@ class RunnerReports:
         self._sinks = sinks
         self._emit = sinks.emit
         self._silent_after = silent_after
-        self._dismisses = dismisses
+        self.dismisses = dismisses
         self._taking = 0  # tasks whose output waits to be shown
         self._taken = self._seen = 0  # messages of all tasks; those when somebody looked last
 
@@ -36,10 +36,17 @@ class RunnerReports:
         return self.is_showing or seen != self._seen
 
     async def take(self, link: RunnerLink, message: wire.Message) -> None:
-        kind = message.get("type")
+        kind = str(message.get("type"))
         is_numbered = kind in wire.NUMBERED
-        link.take_in(numbered=is_numbered, begins=is_numbered and kind != "register")
+        is_new = link.take_in(kind, numbered=is_numbered)
         self._taken += is_numbered
+        if is_new:
+            await self._act_on(link, kind, message)
+        link.told(kind)
+        if is_numbered and kind != "output":
+            self._sinks.counted(link.task_id, link.received, link.exited)
+
+    async def _act_on(self, link: RunnerLink, kind: str, message: wire.Message) -> None:
         if kind == "register":
             host, port = address(message)
             where = (join_address(host, port), port, directory(message), node(message))
@@ -60,6 +67,8 @@ class RunnerReports:
             self._emit(TaskHeld(link.task_id, wire.field(message, "reason", str)))
         elif kind == "exit":
             self._exited(link, message)
+        elif kind == "superseded":
+            self._sinks.superseded(wire.field(message, "holder", str))
 
     async def _show(self, link: RunnerLink, message: wire.Message) -> None:
         stream, text = wire.field(message, "stream", str), wire.field(message, "text", str)
@@ -67,7 +76,7 @@ class RunnerReports:
         link.tail.add(text)
         self._taking += 1
         try:
-            await self._sinks.output(link.task_id, stream, text, dropped)
+            await self._sinks.output(link.task_id, stream, text, dropped, link.received)
         finally:
             self._taking -= 1
 
@@ -79,8 +88,8 @@ class RunnerReports:
 
     def _exited(self, link: RunnerLink, message: wire.Message) -> None:
         code, reason = ending(message)
-        link.end()
-        if self._dismisses:
+        link.told("exit")
+        if self.dismisses:
             link.dismiss()
         tail = tuple(lines(message, "tail"))
         was_stopped = message.get("stopped") is True

@@ -78,6 +78,9 @@ class Link:
         self._received = 0  # numbered messages of the launcher
         self._last_heard = self._kept_alive_at = 0.0
         self._secret = settings.secret
+        # Of the launcher that was heard last: how many there were, and where it is.
+        self._epoch = 0
+        self._holder = ""
         self._was_connected = False  # ever
         self.connected = False
         self.host = ""  # our address, as seen on the way to the launcher
@@ -303,15 +306,34 @@ class Link:
     def _welcomed(self, message: wire.Message) -> None:
         if message.get("type") != "welcome":
             raise HandshakeError(f"{message.get('type')!r} where 'welcome' was due")
+        if wire.count({"epoch": 0, **message}, "epoch") < self._epoch:
+            self._refuse()
+            raise FrameError("another launcher holds the run")
+        self._epoch = message.get("epoch", 0)
+        self._holder = str(message.get("holder", ""))
         self._outbox.rewind(wire.count(message, "received"))
         self._secret = wire.secret(message)
         if not self._was_connected:
             self._settings.learn(wire.field(message, "settings", dict))
         self.connected = self._was_connected = True
+        self._outbox.spills = False
+        if self._settings.spills and self._outbox.spill is None:
+            from .spill import Spill  # most runs end with their launcher
+
+            self._outbox.spill = Spill()
         self._attempts = 0
         self._give_up_at = 0.0
         self._send_heartbeat()
         self.ask(self._request)
+
+    def _refuse(self) -> None:
+        """Tell a launcher that woke up too late who holds the run."""
+        assert self._socket is not None
+        news = {"type": "superseded", "holder": self._holder}
+        try:
+            self._socket.send(bytearray(wire.encode(news)))
+        except OSError:
+            pass  # it will find out
 
     def _send_heartbeat(self) -> None:
         """Also looks whether the launcher has been silent for too long."""
@@ -342,6 +364,7 @@ class Link:
         """This connection is over; make the next one soon, or give up."""
         refused = self._handshake is not None and not self.connected
         self._hang_up()
+        self._outbox.spills = True
         self._handshake = None
         self._trouble = reason
         now = time.monotonic()

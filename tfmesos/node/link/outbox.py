@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections import deque
     from collections.abc import Callable
 
+    from .spill import Spill
+
 FRAME_TEXT = 64 * 1024  # characters in one frame, about
 OVERHEAD = 64  # bytes a piece of output, or a frame, takes beside its text
 
@@ -29,12 +31,15 @@ class Outbox:
     def __init__(self, limit: int = 8 * 1024 * 1024, drops: bool = True) -> None:
         self._limit = limit
         self.drops = drops
+        self.spill: Spill | None = None  # where output goes that there is no room for here
+        self.spills = False  # is it to go there, for nobody takes it just now?
         self._held = 0
         self._stream = ""
         self._texts: list[str] = []  # of that stream, not yet in a frame
         self._size = 0  # what is held for them
         self._dropped: dict[str, int] = {}  # lines of each stream, after all the others
-        self._frames: deque[tuple[bytes, int]] = stdlib.deque()  # and what is held for them
+        # Each frame, or where it is in the spill, and what is held for it here:
+        self._frames: deque[tuple[bytes | tuple[int, int], int]] = stdlib.deque()
         self._sent = 0  # frames of _frames given to this connection
         self.acked = 0  # frames the launcher has; they came before those in _frames
         self.taken = 0  # bytes of output in them
@@ -43,7 +48,14 @@ class Outbox:
     @property
     def is_full(self) -> bool:
         """Will output soon be dropped, and none has been yet?"""
-        return self._held > self._limit * 3 // 4 and not self._dropped
+        is_much = self._held > self._limit * 3 // 4
+        return is_much and not self._dropped and not self._is_spilling
+
+    @property
+    def _is_spilling(self) -> bool:
+        """Does the spill take what there is no room for? It does until it is empty again."""
+        spill = self.spill
+        return spill is not None and spill.has_room and (self.spills or len(spill) > 0)
 
     def add_text(self, stream: str, text: str) -> None:
         """Queue lines, each with its end; those there is no room for are counted instead."""
@@ -77,14 +89,22 @@ class Outbox:
         if self._sent == len(self._frames):
             return None
         self._sent += 1
-        return self._frames[self._sent - 1][0]
+        return self._read(self._frames[self._sent - 1][0])
+
+    def _read(self, frame: bytes | tuple[int, int]) -> bytes:
+        if isinstance(frame, bytes):
+            return frame
+        assert self.spill is not None
+        return self.spill.read(frame)
 
     def acknowledge(self, received: int) -> None:
         """Forget the first *received* frames: the launcher has them."""
         if received > self.acked + self._sent:
             raise FrameError("the launcher acked a frame that was never sent")
         while self.acked < received:
-            size = self._frames.popleft()[1]
+            frame, size = self._frames.popleft()
+            if self.spill is not None and not isinstance(frame, bytes):
+                self.spill.remove()
             self._held -= size
             self.taken += size
             self.acked += 1
@@ -104,10 +124,10 @@ class Outbox:
         """The frames that come after the ``acked`` ones, all that there is to tell in them."""
         self._pack()
         self._pack_dropped()
-        return [frame for frame, _ in self._frames]
+        return [self._read(frame) for frame, _ in self._frames]
 
     def _has_room(self, cost: int) -> bool:
-        if not self.drops:
+        if not self.drops or self._is_spilling:
             return True
         return self._held + cost <= (self._limit // 2 if self._dropped else self._limit)
 
@@ -125,11 +145,22 @@ class Outbox:
     def _pack(self) -> None:
         if self._texts:
             frame = wire.encode_output(self._stream, "".join(self._texts), 0)
-            held = len(frame) + OVERHEAD
-            self._frames.append((frame, held))
-            self._held += held - self._size
+            self._held -= self._size
             self._texts = []
             self._size = 0
+            self._keep(frame)
+
+    def _keep(self, frame: bytes) -> None:
+        held = len(frame) + OVERHEAD
+        if self._held + held > self._limit // 2 and self._is_spilling:
+            assert self.spill is not None
+            if (place := self.spill.add(frame)) is not None:
+                held = OVERHEAD
+                self._held += held
+                self._frames.append((place, held))
+                return
+        self._frames.append((frame, held))
+        self._held += held
 
     def _pack_dropped(self) -> None:
         for stream, number in self._dropped.items():

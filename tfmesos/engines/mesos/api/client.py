@@ -52,6 +52,11 @@ _FRAMEWORKS = "/master/frameworks"
 _ROLES = "/master/roles"
 _MAX_REDIRECTS = 5
 _REMEMBERED_UPDATES = 10_000
+_FAILED_OVER = "Framework failed over"  # what a master tells whoever subscribed before
+
+
+class FailedOver(MasterError):
+    """Another process has subscribed as this framework."""
 
 
 class MesosClient:
@@ -296,6 +301,8 @@ class MesosClient:
     def _take_error(self, event: Json, calls: Calls) -> None:
         message = field_of(event, str, "error", "message")
         if not self._tearing_down:  # else it is gone already, which is what we want
+            if message == _FAILED_OVER:
+                raise FailedOver(message)
             raise MasterError(f"the master at {calls.base} reports an error: {message}")
 
     def _take_subscribed(self, event: Json, subscription: Subscription) -> None:

@@ -1,0 +1,38 @@
+"""A few launchers that are killed at random moments; takeover.py says how to have more."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.commands import standing_mesos
+from tests.ports import offered_ports
+
+from .takeover import findings, genuine_mesos
+
+EMBEDDED, GENUINE = range(9), range(9, 12)
+WORKERS = 3
+
+
+@pytest.mark.bound(300)
+@pytest.mark.parametrize("first", EMBEDDED[::3])
+def test_whenever_a_launcher_is_killed_the_next_one_goes_on_and_no_line_is_lost(first, bound):
+    with standing_mesos(f"--resources=cpus:8;mem:8192;{offered_ports()}") as url:
+        bound.struck()
+        master = url.removeprefix("http://")
+        found = {seed: findings(seed, master, WORKERS) for seed in range(first, first + 3)}
+    assert {seed: problems for seed, problems in found.items() if problems} == {}
+
+
+@pytest.mark.bound(300)
+def test_the_same_on_a_genuine_mesos(bound):
+    from tests.mesos.genuine import build
+    from tests.mesos.genuine.conftest import unavailable
+
+    try:
+        build.rig()
+    except build.CannotRun as reason:
+        unavailable(f"no genuine Mesos can run here: {reason}")
+    with genuine_mesos() as master:
+        bound.struck()
+        found = {seed: findings(seed, master, WORKERS) for seed in GENUINE}
+    assert {seed: problems for seed, problems in found.items() if problems} == {}

@@ -1,0 +1,60 @@
+"""``tfrun adopt``."""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from ...runs.detaching import Handover
+from ...runs.directory import RunDirectory
+from ...runs.store import NoSuchRun
+from ...runs.takeover.lost import adoptable_until, check_lost
+from ...text import join_names
+from ..taking_over import take_over
+from . import attach
+from .answer import out
+from .arguments import Argument, switch
+from .choice import store, the_run
+
+HELP = "go on with a run whose launcher is gone, and show its output; Ctrl-C leaves it running"
+ARGUMENTS: tuple[Argument, ...] = (
+    (
+        ("id",),
+        {
+            "nargs": "?",
+            "metavar": "ID",
+            "help": "id of the run; its first letters are enough (default: the only lost run)",
+        },
+    ),
+    switch("--detach", help="print the id of the run, and do not show its output"),
+)
+
+
+def run(args: argparse.Namespace) -> int:
+    found = the_run(args.id) if args.id is not None else _only_lost()
+    check_lost(found)
+    since = time.time()
+    if code := in_background(found):
+        return code
+    if args.detach:
+        out(f"{found.id}\n")
+        return 0
+    return attach.follow(RunDirectory(found.path), since)
+
+
+def in_background(run: RunDirectory) -> int:
+    """Have another process go on with *run*; returns 0 when it does, or else its exit code."""
+    handover = Handover()
+    if handover.has_the_run:
+        raise SystemExit(take_over(run, level="notice", handover=handover))
+    _, code = handover.wait()
+    return code
+
+
+def _only_lost() -> RunDirectory:
+    lost = [run for run in store().all() if adoptable_until(run) is not None]
+    if len(lost) != 1:
+        ids = join_names([run.id for run in lost])
+        problem = f"several runs are lost: {ids}" if lost else "no run is lost"
+        raise NoSuchRun(f"{problem}; give the ID of the run, see tfrun list")
+    return lost[0]

@@ -1,0 +1,88 @@
+"""Going on with a run whose launcher is gone."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from ..config.launch import LaunchConfig
+from ..errors import SpecError, TFMesosError
+from ..launcher.past import CannotTakeOver
+from ..launcher.screen.console import Console
+from ..runs.detaching import Handover
+from ..runs.directory import RunDirectory
+from ..runs.recording import Recording
+from ..runs.store import Store, runs_root
+from ..runs.takeover import keys_file
+from ..runs.takeover.hold import holder_of, is_fresh
+from ..runs.takeover.keys_file import Kept
+from ..runs.takeover.lost import adoptable_until, check_lost, end_stopped
+from ..runs.takeover.resuming import Resumed
+from .arguments import in_flags, parse
+from .flag_inputs import inputs_of
+from .launching import launch
+
+LOOK_EVERY = 1.0  # seconds
+
+
+def take_over(run: RunDirectory, *, level: str, handover: Handover | None = None) -> int:
+    """Go on with *run*, and return its exit code. Raises CannotTakeOver, or Held."""
+    check_lost(run)
+    end_stopped(run)
+    kept = keys_file.read(run)
+    if kept is None:
+        raise CannotTakeOver(f"run {run.id} cannot be taken over: its keys cannot be read")
+    config = with_credentials(run, kept)
+
+    def record(console: Console) -> Recording:
+        return Resumed(run, config, kept, console)
+
+    return launch(record, level=level, handover=handover, is_left=handover is None)
+
+
+def with_credentials(run: RunDirectory, kept: Kept) -> LaunchConfig:
+    """The settings of the run, with what is not kept of them: it is read again."""
+    config = kept.config
+    if not kept.has_credentials and not config.secrets.given_by:
+        return config
+    try:
+        again = _again(run)
+    except TFMesosError as error:
+        why = in_flags(error) if isinstance(error, SpecError) else str(error)
+        if kept.has_credentials:
+            problem = f"its credentials cannot be read again: {why}"
+            raise CannotTakeOver(f"run {run.id} cannot be taken over: {problem}") from None
+        return config.replace(secrets=config.secrets.replace(missing=why))
+    return config.replace(access=again.access, secrets=again.secrets)
+
+
+def _again(run: RunDirectory) -> LaunchConfig:
+    """What the same command line means today."""
+    arguments = run.about.get("arguments")
+    if not isinstance(arguments, list):
+        raise CannotTakeOver("it was not started by tfrun")
+    with suppress(OSError):
+        os.chdir(str(run.about.get("cwd")))
+    return inputs_of(parse(arguments)).config()
+
+
+def await_lost(name: str, say: Callable[[str], object]) -> RunDirectory | None:
+    """The lost run of this name, once nobody else holds it; None if there is none."""
+    store = Store(runs_root(os.environ))
+    is_said = False
+    while True:
+        alike = [run for run in store.all() if run.about.get("name") == name]
+        held = [run for run in alike if run.outcome is None and _is_held(run)]
+        if not held:
+            return next((run for run in alike if adoptable_until(run) is not None), None)
+        if not is_said:
+            say(f"waiting for {holder_of(held[0])}, which holds run {held[0].id}")
+        is_said = True
+        time.sleep(LOOK_EVERY)
+
+
+def _is_held(run: RunDirectory) -> bool:
+    alive = run.launcher.is_alive
+    return is_fresh(run) if alive is None else alive

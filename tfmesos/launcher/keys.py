@@ -1,0 +1,51 @@
+"""The keys of a run: what the next launcher needs to go on with it, and nobody else may have."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+
+from ..shared.stdlib import hmac_sha256
+
+SECRET_BYTES = 32
+
+
+class Keys:
+    """Secrets of the tasks, and what an engine must find again; *on_change* writes them down.
+
+    ``epoch`` counts the launchers of the run: whoever has a higher one holds it.
+    """
+
+    def __init__(
+        self,
+        values: Mapping[str, str] | None = None,
+        epoch: int = 1,
+        on_change: Callable[[Mapping[str, str]], object] = lambda values: None,
+    ) -> None:
+        self._values = dict(values or {})
+        self._on_change = on_change
+        self.epoch = epoch
+        self._values.setdefault("secret", os.urandom(SECRET_BYTES).hex())
+
+    @property
+    def values(self) -> Mapping[str, str]:
+        return self._values
+
+    @property
+    def are_found(self) -> bool:
+        """Has another launcher held the run before this one?"""
+        return self.epoch > 1
+
+    def get(self, name: str) -> str | None:
+        return self._values.get(name)
+
+    def keep(self, name: str, value: str) -> None:
+        """For the next launcher."""
+        if self._values.get(name) != value:
+            self._values[name] = value
+            self._on_change(self._values)
+
+    def secret_of(self, *words: str) -> bytes:
+        """A secret of its own for whatever *words* name: none of them tells another."""
+        key = bytes.fromhex(self._values["secret"])
+        return bytes.fromhex(hmac_sha256(key, "\0".join(words).encode()))

@@ -1,0 +1,77 @@
+"""What launchers before this one have written down of a run, and how it becomes the present."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ..core.actions import BeginGeneration
+from ..core.events import Event
+from ..errors import TFMesosError
+from ..record import Record
+from .deciders import Beginning, Deciders
+from .keys import Keys
+
+Told = Event | BeginGeneration
+
+
+class CannotTakeOver(TFMesosError):
+    """The run cannot go on here."""
+
+    exit_code = 75  # EX_TEMPFAIL
+
+    @classmethod
+    def because(cls, error: TFMesosError) -> CannotTakeOver:
+        refusal = cls(f"the run cannot be taken over: {error}")
+        refusal.exit_code = error.exit_code
+        return error if isinstance(error, cls) else refusal
+
+
+class GivenAway(TFMesosError):
+    """Another launcher holds the run now, or may take it: this one ends, and the tasks go on."""
+
+    exit_code = 75
+
+
+class Succession(NamedTuple):
+    """What a launcher hands on to the next one, and what it was handed."""
+
+    keys: Keys
+    past: Past | None
+
+
+class Past(Record):
+    beginning: Beginning
+    steps: tuple[tuple[Any, float], ...]  # each event, and when it came
+    told: tuple[Told, ...]  # what the deciders told each other, as far as it is written down
+    received: Mapping[str, tuple[int, bool]]  # of each runner: messages, and whether that is all
+    beat: float  # the last moment on the clock of the run
+    away: float  # seconds since then
+
+    @property
+    def last(self) -> float:
+        """The last moment that is known of, on the clock of the run."""
+        return max(self.steps[-1][1] if self.steps else self.beginning.at, self.beat)
+
+    def decide_again(
+        self, deciders: Deciders, step: Callable[[Any, Sequence[Any]], object]
+    ) -> list[tuple[Told, float]]:
+        """Bring *deciders* to the present; *step* gets each event and what was to be done then.
+
+        Returns what they told each other after the last word of it in the record. Raises
+        CannotTakeOver if anything comes out otherwise than it is written down.
+        """
+        told: list[tuple[Told, float]] = []
+        deciders.overhear = lambda event, now: told.append((event, now))
+        try:
+            for event, now in self.steps:
+                step(event, deciders.handle(event, now))
+        except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:
+            raise CannotTakeOver(f"its record cannot be replayed: {error!r}") from error
+        self._compare([event for event, _ in told])
+        return told[len(self.told) :]
+
+    def _compare(self, told: Sequence[Told]) -> None:
+        for number, recorded in enumerate(self.told):
+            if number >= len(told) or repr(told[number]) != repr(recorded):
+                raise CannotTakeOver(f"its record does not fit together, at {recorded}")

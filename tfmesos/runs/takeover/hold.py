@@ -1,0 +1,65 @@
+"""Who holds a run: one process at a time, by a lock that the kernel takes from the dead."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+
+from ...errors import TFMesosError
+from ...record import Record
+from ..directory import RunDirectory
+
+BEAT_EVERY = 5.0  # seconds between two signs of life
+BEAT_SOON = 0.2  # seconds until the first, while the run is being set up
+LONGEST_BEAT = 64  # bytes
+STALE = 30.0  # seconds without one after which the launcher of another machine counts as dead
+
+
+class Held(TFMesosError):
+    """Another process holds the run."""
+
+    exit_code = 75  # EX_TEMPFAIL
+
+
+class Hold:
+    """Of a run, until ``release`` or the end of this process. Raises Held."""
+
+    def __init__(self, run: RunDirectory) -> None:
+        self._file = os.open(run.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(self._file)
+            raise Held(f"run {run.id} is held by {holder_of(run)}") from None
+
+    def beat(self, at: float) -> None:
+        """Give a sign of life, with the time *at* on the clock of the run."""
+        os.pwrite(self._file, f"{at!r} {time.time()!r}\n".ljust(LONGEST_BEAT).encode(), 0)
+
+    def release(self) -> None:
+        os.close(self._file)
+
+
+def holder_of(run: RunDirectory) -> str:
+    """In words."""
+    return f"its launcher on {run.launcher.host or '?'} (pid {run.launcher.pid})"
+
+
+class Beat(Record):
+    at: float  # on the clock of the run
+    wall: float  # in seconds since 1970
+
+
+def last_beat(run: RunDirectory) -> Beat:
+    """When its launcher gave its last sign of life; at least when it wrote something."""
+    try:
+        at, wall = map(float, run.lock_file.read_text("ascii").split())
+    except (OSError, ValueError):
+        at, wall = 0.0, run.began
+    return Beat(at, max(wall, run.last_written))
+
+
+def is_fresh(run: RunDirectory) -> bool:
+    """Can its launcher, if it is on another machine, be alive?"""
+    return time.time() - last_beat(run).wall < STALE

@@ -1,0 +1,75 @@
+"""Runs whose launcher is gone: which of them another one can go on with, and until when."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from datetime import datetime
+
+from ...launcher.past import CannotTakeOver
+from ..directory import RunDirectory
+from .hold import holder_of, is_fresh, last_beat
+
+END_WITHIN = 10.0  # seconds for a launcher that is killed
+
+
+def adoptable_until(run: RunDirectory) -> float | None:
+    """When the tasks of a lost run give up; None if nobody can go on with it."""
+    survive = run.about.get("survive")
+    if not run.is_lost or not run.keys_file.exists() or run.incomplete_file.exists():
+        return None
+    if not isinstance(survive, (int, float)) or not _has_begun(run):
+        return None
+    until = last_beat(run).wall + survive
+    return until if until > time.time() else None
+
+
+def check_lost(run: RunDirectory) -> None:
+    """Raises CannotTakeOver unless another launcher may go on with *run*."""
+    if why := _why_not(run):
+        raise CannotTakeOver(f"run {run.id} {why}")
+
+
+def _why_not(run: RunDirectory) -> str:
+    if run.outcome is not None:
+        return "is over"
+    if not run.about.get("survive"):
+        return "ended with its launcher: its tasks were not to wait for another one"
+    if run.launcher.is_alive and not run.launcher.is_stopped:
+        return f"is held by {holder_of(run)}, which is alive: see tfrun attach {run.id}"
+    if run.launcher.is_alive is None and is_fresh(run):
+        return f"is held by {holder_of(run)}, which gave a sign of life just now"
+    if run.incomplete_file.exists():
+        return f"cannot be taken over: {run.missing}"
+    if not _has_begun(run):
+        return "had not begun when its launcher died: start it again"
+    if not run.keys_file.exists():
+        return "cannot be taken over: its keys are gone"
+    until = last_beat(run).wall + float(run.about["survive"])
+    if until < time.time():
+        return f"was lost, and its tasks have waited for a launcher until {clock_time(until)} only"
+    return ""
+
+
+def _has_begun(run: RunDirectory) -> bool:
+    try:
+        with run.events_file.open("rb") as file:
+            return file.readline().endswith(b"\n")
+    except OSError:
+        return False
+
+
+def clock_time(wall: float) -> str:
+    return datetime.fromtimestamp(wall).strftime("%H:%M")
+
+
+def end_stopped(run: RunDirectory) -> None:
+    """A launcher that is stopped (SIGSTOP, Ctrl-Z) could wake up later: it is ended first."""
+    launcher = run.launcher
+    if not launcher.is_alive or not launcher.is_stopped:
+        return
+    os.kill(launcher.pid, signal.SIGKILL)
+    end = time.monotonic() + END_WITHIN
+    while launcher.is_alive and time.monotonic() < end:
+        time.sleep(0.05)

@@ -1,0 +1,69 @@
+"""The record of a lost run, continued by another launcher."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import Any
+
+from ...config.launch import LaunchConfig
+from ...launcher.past import CannotTakeOver
+from ...launcher.screen.console import Console
+from ..directory import RunDirectory
+from ..launcher_process import this_process
+from ..output_files import OutputFiles
+from ..recorder import Recorder
+from ..recording import Recording
+from ..store import Store, runs_root
+from ..values import to_json
+from . import taken
+from .hold import Hold
+from .keys_file import Kept, keep
+from .lost import check_lost
+from .reading import past_of
+
+
+class Resumed(Recording):
+    """Raises CannotTakeOver or Held; then nothing of the run was changed."""
+
+    def __init__(
+        self, run: RunDirectory, config: LaunchConfig, kept: Kept, console: Console
+    ) -> None:
+        self.id = run.id
+        self.config = config
+        self._config = config
+        self._began = time.monotonic()
+        self._metrics = None
+        self._console = console
+        self._store = Store(runs_root(os.environ))
+        self._outcome = None
+        self._files = None
+        self._recorder = None
+        self._brings = bool(config.bring)
+        self._hold = Hold(run)
+        try:
+            check_lost(run)
+            before = taken.read(run.taken_file)
+            self.past = past_of(run, before)
+        except ValueError as error:
+            self._hold.release()
+            raise CannotTakeOver(f"run {run.id} cannot be taken over: {error}") from None
+        except BaseException:
+            self._hold.release()
+            raise
+        self.keys = keep(run, config, kept.epoch + 1, kept)
+        recorder = Recorder(run, _about(run), self._warn, confirms=True, before=before)
+        self._recorder = self._listen_to_screen(recorder)
+        if config.metrics_file:
+            self._metrics = self._open_metrics(config.metrics_file)
+        if config.output_dir:
+            complain = lambda text: console.say(text, "warning")  # noqa: E731
+            self._files = OutputFiles(config.output_dir, complain, goes_on=True)
+
+
+def _about(run: RunDirectory) -> Any:
+    """As it was written down, but for the launcher."""
+    found = json.loads(run.about_file.read_bytes())
+    launchers = int(found.get("launchers", 1)) + 1
+    return {**found, "launcher": to_json(this_process()), "launchers": launchers}

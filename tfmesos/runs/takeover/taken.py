@@ -1,0 +1,74 @@
+"""Which messages of each runner are written down, and up to where in the log of its task.
+
+A line is added after every batch of output, when the output itself is in its log; what the logs
+have beyond the last line comes again. Only the last line of an attempt counts: the file is
+written anew when it has grown.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from ...record import Record
+from ..task_log import Position, append
+
+REWRITE_AT = 1024 * 1024  # bytes
+
+
+class Taken(Record):
+    """Of the attempt *task_id* so many messages are written down, the last of them perhaps."""
+
+    task_id: str
+    number: int
+    is_last: bool
+    log: str
+    position: Position | None  # None: nothing is in the log
+
+
+class TakenLog:
+    def __init__(self, path: Path, known: Iterable[Taken] = ()) -> None:
+        self._path = path
+        self._known = {taken.task_id: taken for taken in known}
+        self._size = 0
+        if self._known:
+            self._rewrite()
+
+    def add(self, news: Iterable[Taken]) -> None:
+        """Raises OSError."""
+        news = list(news)
+        self._known.update((taken.task_id, taken) for taken in news)
+        data = b"".join(map(_line, news))
+        if self._size + len(data) > max(REWRITE_AT, 256 * len(self._known)):
+            return self._rewrite()
+        append(self._path, data)
+        self._size += len(data)
+
+    def _rewrite(self) -> None:
+        data = b"".join(map(_line, self._known.values()))
+        new = self._path.with_name(f".{self._path.name}.new")
+        new.unlink(missing_ok=True)
+        append(new, data)
+        new.replace(self._path)
+        self._size = len(data)
+
+
+def _line(taken: Taken) -> bytes:
+    values = [taken.task_id, taken.number, taken.is_last, taken.log, taken.position]
+    return json.dumps(values).encode() + b"\n"
+
+
+def read(path: Path) -> list[Taken]:
+    """The last of each attempt, in the order of the file. Raises ValueError."""
+    found: dict[str, Taken] = {}
+    try:
+        lines = path.read_bytes().split(b"\n")[:-1]  # what follows the last newline is cut
+    except FileNotFoundError:
+        return []
+    for line in lines:
+        task_id, number, is_last, log, position = json.loads(line)
+        found.pop(task_id, None)
+        place = None if position is None else Position(*map(int, position))
+        found[task_id] = Taken(task_id, int(number), bool(is_last), log, place)
+    return list(found.values())
