@@ -196,6 +196,18 @@ def refusal(*run_id):
     return line.removeprefix("tfrun: ")
 
 
+def test_a_lost_run_that_cannot_be_replayed_can_be_stopped(lost):
+    run = lost()
+    about = (run.path / "run.json").read_text()
+    (run.path / "run.json").write_text(about.replace('"tfmesos": "', '"tfmesos": "9'))
+    stopped = tfrun("stop", run.id)
+    assert stopped.returncode == 0, stopped.stderr
+    assert "it was begun by tfmesos 9" in stopped.stderr
+    assert stopped.stderr.endswith("has stopped: its tasks were ended by their engine\n")
+    assert not (run.path / "keys").exists()
+    assert json.loads((run.path / "outcome.json").read_text())["was_stopped"] is True
+
+
 def test_of_two_who_adopt_at_once_one_has_the_run(lost):
     run = lost()
     with running_tfrun("adopt", run.id) as one, running_tfrun("adopt", run.id) as other:

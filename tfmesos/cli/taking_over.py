@@ -9,14 +9,16 @@ from contextlib import suppress
 
 from ..config.launch import LaunchConfig
 from ..errors import SpecError, TFMesosError
+from ..launcher.keys import Keys
 from ..launcher.past import CannotTakeOver
 from ..launcher.screen.console import Console
 from ..runs.detaching import Handover
 from ..runs.directory import RunDirectory
+from ..runs.recorder import write_end
 from ..runs.recording import Recording
 from ..runs.store import Store, runs_root
 from ..runs.takeover import keys_file
-from ..runs.takeover.hold import holder_of, is_fresh
+from ..runs.takeover.hold import Hold, holder_of, is_fresh
 from ..runs.takeover.keys_file import Kept
 from ..runs.takeover.lost import adoptable_until, check_lost, end_stopped
 from ..runs.takeover.resuming import Resumed
@@ -40,6 +42,22 @@ def take_over(run: RunDirectory, *, level: str, handover: Handover | None = None
         return Resumed(run, config, kept, console)
 
     return launch(record, level=level, handover=handover, is_left=handover is None)
+
+
+def end_by_keys(run: RunDirectory) -> None:
+    """Have the engine end the tasks of a lost run that cannot be replayed; its keys are enough."""
+    from ..launcher.ending import end_tasks  # is hardly ever needed
+
+    hold = Hold(run)
+    try:
+        kept = keys_file.read(run)
+        if kept is None:
+            raise CannotTakeOver(f"run {run.id} cannot be ended: its keys cannot be read")
+        config = with_credentials(run, kept)
+        end_tasks(config, f"tfmesos-{run.id}", Keys(kept.values, kept.epoch + 1))
+        write_end(run, time.time())
+    finally:
+        hold.release()
 
 
 def with_credentials(run: RunDirectory, kept: Kept) -> LaunchConfig:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Coroutine, Mapping
+from typing import Any
 
 from ..core.outcome import Outcome
 from ..engines.api import Driver
-from ..errors import FrameError
+from ..errors import FrameError, Interrupted
 from ..shared import undelivered, wire
+from .interrupt import StopRequests
 from .links.exchange import Output
 from .links.last_lines import joined
 from .links.listener import Listener
@@ -26,6 +28,17 @@ async def explained(
     if not cause.is_reported:
         cause = cause.replace(tail=joined(last_lines(cause.task_id), cause.tail))
     return outcome.replace(cause=cause)
+
+
+async def completed(
+    outcome: Outcome, stops: StopRequests, fetching: Coroutine[Any, Any, None]
+) -> Outcome:
+    """The outcome when all output was fetched, unless somebody does not want to wait for that."""
+    try:
+        await stops.unless_cut(fetching)
+    except Interrupted as stop:
+        return outcome if outcome.error else outcome.replace(error=stop)
+    return outcome
 
 
 class MissingOutput:

@@ -32,6 +32,10 @@ class GivenAway(TFMesosError):
 
     exit_code = 75
 
+    def __init__(self, why: str, exit_code: int = 75) -> None:
+        super().__init__(why)
+        self.exit_code = exit_code
+
 
 class Succession(NamedTuple):
     """What a launcher hands on to the next one, and what it was handed."""

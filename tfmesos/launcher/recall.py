@@ -17,6 +17,9 @@ from .starts import Starts
 SOONER = "sooner"  # why a stop that has begun is asked for again
 
 
+_OF_LINKS = do.Prepare | do.StopRunner | do.ContinueRunner | do.Refuse
+
+
 class Recall:
     """*carry_out* does what has no effect but on links that nobody uses yet."""
 
@@ -46,7 +49,7 @@ class Recall:
                 self._carry_out(action)
         self._driver.recall(event, todo)
         for action in todo:
-            if isinstance(action, do.Prepare | do.StopRunner | do.Refuse | do.Finish):
+            if isinstance(action, _OF_LINKS | do.Finish):
                 self._carry_out(action)
             elif isinstance(action, do.Start):
                 self._starts.recall(action)

@@ -36,7 +36,7 @@ from .links.brought import Brought
 from .links.exchange import Holder
 from .links.listener import Listener
 from .links.messages import limits_of, prepare_message, stop_message
-from .missing_output import MissingOutput, explained
+from .missing_output import MissingOutput, completed, explained
 from .observer import Observer
 from .open_files import limit_warning
 from .past import CannotTakeOver, GivenAway, Past, Succession
@@ -152,7 +152,7 @@ class Run:
             return "it is being set up"
         problem = self._lifecycle.why_not_checkpoint()
         if not problem:
-            self._events.put_nowait(happened.NoticeGiven("its owner wants a checkpoint"))
+            self._events.put(happened.NoticeGiven("its owner wants a checkpoint"))
         return problem
 
     async def update(self, changes: Changes, *, dry_run: bool = False) -> tuple[str, ...]:
@@ -182,7 +182,7 @@ class Run:
         """Let the tasks end that are held; returns what is wrong with that, if anything is."""
         if self._lifecycle is None or not self._lifecycle.members.held():
             return "no task is held"
-        self._events.put_nowait(happened.ContinueRequested())
+        self._events.put(happened.ContinueRequested())
         return ""
 
     def refusal_inside(self, asked: Json) -> str:
@@ -197,8 +197,7 @@ class Run:
 
     def give_away(self, why: str, exit_code: int = GivenAway.exit_code) -> None:
         """End this launcher, and leave the tasks to the next one."""
-        self._given_away = GivenAway(why)
-        self._given_away.exit_code = exit_code
+        self._given_away = GivenAway(why, exit_code)
         self._events.wake()
 
     @property
@@ -241,7 +240,7 @@ class Run:
 
     async def _open(self, stack: AsyncExitStack, began_at: float) -> None:
         stops = self.stop_requests
-        await self._shipment.pack(stack, stops.unless_requested)
+        await self._shipment.open(stack, stops.unless_requested, again=self._past is not None)
         console = self._console
         setup = new_setup(
             Context(
@@ -270,10 +269,9 @@ class Run:
             self._chief = LocalChief(self.config, self.id, self.host, self._console.say)
             stack.callback(self._chief.close)
         seed = int.from_bytes(os.urandom(8), "big")
-        if self._past is not None:
-            beginning = self._past.beginning
-        else:
-            beginning = Beginning.of(self.config, self.id, began_at, self._chief, seed)
+        fresh = Beginning.of(self.config, self.id, began_at, self._chief, seed)
+        beginning = self._past.beginning if self._past else fresh
+        if self._past is None:
             self._observer.begun(beginning)
         self._lifecycle = beginning.lifecycle()
         lifecycle = self._lifecycle
@@ -284,8 +282,7 @@ class Run:
         self._starts = self._new_starts(self._lifecycle)
         if self._past is not None:
             self._recall(self._past, self._lifecycle)
-        self._events.open()
-        self.on_open()
+        self._events.open(self.on_open)
 
     def _new_listener(self) -> Listener:
         listener = Listener(
@@ -360,7 +357,11 @@ class Run:
             for task_id in self._runners.names:
                 self._listener.dismiss(task_id)
         await self._leave()
-        return await self._with_all_output(outcome)
+        names = self._runners.names
+        wanted = names.values() if self.config.keeps_output else self._view.shown
+        missing = MissingOutput(self._listener, self._driver, self._console.say, names)
+        fetching = missing.fetch(wanted, self._view.output)
+        return await completed(outcome, self.stop_requests, fetching)
 
     @asynccontextmanager
     async def _driving(self) -> AsyncIterator[None]:
@@ -378,8 +379,8 @@ class Run:
 
     async def _leave(self) -> None:
         if not self._has_left and self._given_away is None:
-            is_hurried = self.stop_requests.is_hurried
-            await self._driver.leave(HURRY_WITHIN if is_hurried else LEAVE_WITHIN)
+            within = HURRY_WITHIN if self.stop_requests.is_hurried else LEAVE_WITHIN
+            await self._driver.leave(within)
             self._has_left = True
 
     def _beside(self, work: Coroutine[Any, Any, None]) -> None:
@@ -413,17 +414,6 @@ class Run:
         except TimeoutError:
             self._events.put(happened.Ticked(self._listener.is_busy, self._brought.is_busy))
             return await self._events.get()
-
-    async def _with_all_output(self, outcome: Outcome) -> Outcome:
-        """Show what tasks have written that ended, or say that it is missing."""
-        try:
-            names = self._runners.names
-            wanted = names.values() if self.config.keeps_output else self._view.shown
-            missing = MissingOutput(self._listener, self._driver, self._console.say, names)
-            await self.stop_requests.unless_cut(missing.fetch(wanted, self._view.output))
-        except Interrupted as stop:
-            return outcome if outcome.error else outcome.replace(error=stop)
-        return outcome
 
     # Doing
 

@@ -37,11 +37,13 @@ class RunEvents:
         self.is_open = False
         self._queue: asyncio.Queue[tuple[Any, float]] = asyncio.Queue()
 
-    def open(self) -> None:
+    def open(self, tell: Callable[[], object] = lambda: None) -> None:
+        """Take events from now on, and *tell* so."""
         self.is_open = True
         for event in self._early:
             self.put(event)
         self._early.clear()
+        tell()
 
     def put(self, event: Any) -> None:
         if not self.is_open:

@@ -18,8 +18,8 @@ from .links.messages import runner_settings, stub_settings
 from .shipment import Shipment
 
 
-class SecretsGone(TFMesosError):
-    """What was to be brought to tasks could not be read again after a take-over."""
+class InputsGone(TFMesosError):
+    """Secrets or files for the tasks could not be read again after a take-over."""
 
     exit_code = 66  # EX_NOINPUT
 
@@ -49,13 +49,17 @@ class Runners:
         self._emit: Callable[[Event], object] = lambda event: None  # after a take-over
 
     def go_on(self, emit: Callable[[Event], object], is_starting: bool) -> None:
-        """The past is over. No task is started any more without the secrets that it needs."""
+        """The past is over. No task is started any more without the secrets or files it needs."""
         self._emit = emit
-        if is_starting and (missing := self._config.secrets.missing):
-            self._give_up(missing)
+        if is_starting and self._missing:
+            self._give_up(self._missing)
+
+    @property
+    def _missing(self) -> str:
+        return self._config.secrets.missing or self._shipment.missing
 
     def _give_up(self, problem: str) -> None:
-        self._emit(EngineGaveUp(SecretsGone(problem)))
+        self._emit(EngineGaveUp(InputsGone(problem)))
 
     def change(self, config: LaunchConfig) -> None:
         """The next generation begins: what is launched from now on is launched so."""
@@ -72,8 +76,8 @@ class Runners:
         if task_id in self.names:  # its place was not good: nobody speaks for it from there
             self._listener.forget(task_id)
         self.names[task_id] = task.name
-        if missing := self._config.secrets.missing:
-            self._give_up(f"{task.name} cannot be started again: {missing}")
+        if self._missing:
+            self._give_up(f"{task.name} cannot be started again: {self._missing}")
         settings = runner_settings(self._config, task, port, gpu_ids)
         settings = settings | self._shipment.described | more
         self._attempts[task_id] += 1

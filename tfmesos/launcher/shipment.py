@@ -12,7 +12,7 @@ from ..config.secret import without_password
 from ..config.shipping import Ship
 from ..engines.api import UnlessStopped
 from ..engines.kinds import kind_of
-from ..errors import CannotWrite, SpecError
+from ..errors import CannotRead, CannotWrite, SpecError
 from ..json_types import Json
 from ..node.task.files import SHIP
 from ..text import count, size_text
@@ -38,6 +38,7 @@ class Shipment:
         self._config = config
         self._console = console
         self.packs: dict[str, Pack] = {}
+        self.missing = ""  # why it cannot be sent any more, after a take-over
         self._progress = ShipProgress(0, 0)
 
     @property
@@ -72,6 +73,18 @@ class Shipment:
         self.packs = {SHIP: pack}
         tasks = self._config.size - self._config.local_chief
         self._progress = ShipProgress(pack.size, tasks)
+
+    async def open(
+        self, stack: AsyncExitStack, unless_stopped: UnlessStopped, *, again: bool = False
+    ) -> None:
+        """Have it ready; *again* after a take-over, when those that run have what they need."""
+        try:
+            await self.pack(stack, unless_stopped)
+        except (SpecError, CannotRead, CannotWrite) as error:
+            if not again:
+                raise
+            self.missing = f"what is shipped cannot be packed again: {error}"
+            self._console.say(self.missing, "warning")
 
     async def _fetch(self, ship: Ship, unless_stopped: UnlessStopped) -> Fetched:
         if not ship.addresses:

@@ -293,6 +293,14 @@ def _ended(outcome: Outcome, report: list[str], wall: float) -> Json:
     }
 
 
+def write_end(run: RunDirectory, wall: float) -> None:
+    """Of a run whose record nobody could go on with: it was ended, and that is all."""
+    stopped = Outcome(error=Interrupted("stopped by its owner, after its launcher was lost"))
+    write_whole(run.outcome_file, _ended(stopped, [], wall))
+    for file in (run.keys_file, run.lock_file, run.taken_file):
+        file.unlink(missing_ok=True)
+
+
 def write_whole(path: Path, text: Json, waits_for_disk: bool = True) -> None:
     """All of it or nothing; after a loss of power only if it *waits_for_disk*."""
     new = path.with_name(f"{path.name}.new")

@@ -7,6 +7,7 @@ import argparse
 from ...runs.control import ask
 from ...runs.directory import RunDirectory
 from ...runs.takeover.lost import adoptable_until
+from ..taking_over import end_by_keys
 from . import adopt, arguments
 from .answer import say
 from .arguments import LIVING, NO_WAIT, Argument
@@ -30,8 +31,10 @@ ARGUMENTS: tuple[Argument, ...] = (
 def run(args: argparse.Namespace) -> int:
     found = living_run(args.id)
     if adoptable_until(found) is not None:
-        if code := adopt.in_background(found):
-            return code
+        if adopt.in_background(found):
+            end_by_keys(found)
+            say(f"{found.id} has stopped: its tasks were ended by their engine")
+            return 0
         found = RunDirectory(found.path)
         if found.outcome is not None:  # it ended while nobody looked
             say(f"{found.id} has ended")

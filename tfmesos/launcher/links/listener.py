@@ -24,6 +24,7 @@ from ...core.events import (
     RunnerOutOfTouch,
     TaskExited,
     TaskFellSilent,
+    TaskHeld,
     TaskReady,
     TaskRegistered,
 )
@@ -47,7 +48,12 @@ log = logging.getLogger(__name__)
 CHUNK = 256 * 1024  # bytes
 HEAR_OUT_WITHIN = 15.0  # seconds for the last words of tasks that ended before a take-over
 FLUSH = 1.0  # seconds for the last bytes to a runner, or from it
-_REPORTS = {TaskRegistered: "register", TaskReady: "ready", TaskExited: "exit"}
+_REPORTS = {
+    TaskRegistered: "register",
+    TaskReady: "ready",
+    TaskHeld: "held",
+    TaskExited: "exit",
+}
 
 
 class Listener:

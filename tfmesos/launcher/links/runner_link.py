@@ -16,7 +16,7 @@ SECRET_BYTES = 32
 ACK_EVERY = 8  # messages; of output they are half a MiB, and the runner holds eight
 ACK_WITHIN = 0.1  # seconds, if much goes on coming: the runner reckons our pace by this
 MUCH = 16 * 1024  # bytes; less takes no room that a runner would miss
-ONCE = frozenset(["register", "ready", "exit"])  # what a runner reports at most once
+ONCE = frozenset(["register", "ready", "held", "exit"])  # what a runner reports at most once
 FULL = 64 * 1024  # bytes that wait to be sent; a heartbeat is left out then
 
 
