@@ -200,7 +200,10 @@ class Case:
                 return
             time.sleep(0.1)
         root = self._directory / "state" / "tfmesos" / "runs"
-        keys = [path for path in root.glob("*/keys") if '"beginning"' in self._events()]
+        # One that was killed when it had written its last word leaves them to the next run.
+        lost = [path for path in root.glob("*") if not (path / "outcome.json").exists()]
+        begun = lost if '"beginning"' in self._events() else []
+        keys = [path / "keys" for path in begun if (path / "keys").exists()]
         yield from [f"left behind: {keys}"] if keys else []
 
 

@@ -102,9 +102,7 @@ class Lifecycle:
             case happened.TasksLeftOut():
                 return self._left_out(event)
             case happened.Waiting(placed, reason):
-                self._wait.placed = placed
-                self._wait.reason = reason
-                return []
+                return self._wait.explain(placed, reason)
             case happened.Impossible(reason) if self._placing.is_waited_for(self.phase):
                 return self._fail(ResourcesError(f"this cannot be placed: {reason}"), now)
             case happened.Impossible():
@@ -133,8 +131,7 @@ class Lifecycle:
             case happened.UpdateRequested():
                 return self._update_requested(event, now)
             case happened.TakenOver(away):
-                self._time_limit.spend(away)
-                return []
+                return self._time_limit.spend(away)
             case happened.StopRequested():
                 return self._stop_requested(event, now)
             case happened.Ticked(is_output_held, is_bringing):

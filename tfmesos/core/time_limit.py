@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..errors import RunTimeout
+from .actions import Action
 from .phases import Phase
 
 
@@ -19,9 +20,10 @@ class TimeLimit:
             return None
         return self._began_at + self._seconds - (self.grace or 0.0)
 
-    def spend(self, seconds: float) -> None:
+    def spend(self, seconds: float) -> list[Action]:
         """So much time has passed that no clock has seen."""
         self._began_at -= seconds
+        return []
 
     def error(self) -> RunTimeout:
         return RunTimeout(f"not over after {self._seconds:g} s, the time it was given")

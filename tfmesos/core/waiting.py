@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..errors import EngineError, ResourcesError, StartTimeout, TFMesosError
 from ..text import agreeing, count, join_names
-from .actions import Say
+from .actions import Action, Say
 from .tasks import Stage, Tasks
 
 FIRST_NOTICE = 3.0  # seconds until the first word
@@ -22,6 +22,12 @@ class Wait:
         self.placed = 0
         self.reason = "no place has been seen yet"
         self.begin(now)
+
+    def explain(self, placed: int, reason: str) -> list[Action]:
+        """So many could have a place, and this is why not all can."""
+        self.placed = placed
+        self.reason = reason
+        return []
 
     def begin(self, now: float) -> None:
         """Somebody has to be waited for, from now on."""

@@ -273,15 +273,22 @@ class Run:
         beginning = self._past.beginning if self._past else fresh
         if self._past is None:
             self._observer.begun(beginning)
-        self._lifecycle = beginning.lifecycle()
+        lifecycle = self._lifecycle = beginning.lifecycle()
         lifecycle = self._lifecycle
         self._inside = Inside(self.config, lambda: lifecycle.members, self._listener, console)
         engine = beginning.engine()
-        self._deciders = Deciders(self._lifecycle, engine, self._observer.told)
+        self._deciders = Deciders(lifecycle, engine, self._observer.told)
         self._open_engine(setup, engine)
-        self._starts = self._new_starts(self._lifecycle)
+        self._starts = Starts(
+            self.config,
+            self._listener,
+            self._chief,
+            self._events.put,
+            self._beside,
+            is_running=lambda: lifecycle.phase is Phase.RUNNING,
+        )
         if self._past is not None:
-            self._recall(self._past, self._lifecycle)
+            self._recall(self._past, lifecycle)
         self._events.open(self.on_open)
 
     def _new_listener(self) -> Listener:
@@ -302,16 +309,6 @@ class Run:
         self._driver = setup.driver(engine, self._events.put, self._runners.expect)
         self._view.names = self._runners.names
         self._story = Story(self.config.size, setup.story)
-
-    def _new_starts(self, lifecycle: Lifecycle) -> Starts:
-        return Starts(
-            self.config,
-            self._listener,
-            self._chief,
-            self._events.put,
-            self._beside,
-            is_running=lambda: lifecycle.phase is Phase.RUNNING,
-        )
 
     # Taking over
 

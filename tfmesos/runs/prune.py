@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Sequence
+from pathlib import Path
 
 from .directory import RunDirectory
 from .store import Store
@@ -30,10 +31,18 @@ def remove(run: RunDirectory) -> None:
 def prune_when_due(store: Store, now: float) -> None:
     """Without a look into each record, as long as none has to go."""
     entries = list(os.scandir(store.root))
+    _remove_stale_keys([RunDirectory(Path(one.path)) for one in entries])
     if len(entries) >= KEEP + AT_ONCE or any(
         now - one.stat().st_mtime > KEEP_FOR for one in entries
     ):
         prune(store, now)
+
+
+def _remove_stale_keys(runs: Sequence[RunDirectory]) -> None:
+    """Of launchers that were killed when they had written their last word."""
+    for run in runs:
+        if run.keys_file.exists() and run.outcome_file.exists():
+            run.keys_file.unlink(missing_ok=True)
 
 
 def _too_many(runs: Sequence[RunDirectory], now: float, keep: int) -> list[RunDirectory]:

@@ -65,7 +65,7 @@ def play(scenario):
 
 def take(link, messages, size=10):
     for _ in range(messages):
-        link.take_in(numbered=True, begins=False)
+        link.take_in("register", numbered=True)
         link.acknowledge_if_due(size)
 
 
@@ -84,7 +84,7 @@ def test_every_eighth_message_is_acknowledged_and_none_before():
 def test_what_has_no_number_is_not_counted():
     async def scenario(link, first):
         for _ in range(2 * ACK_EVERY):
-            link.take_in(numbered=False, begins=False)
+            link.take_in("heartbeat", numbered=False)
             link.acknowledge_if_due(1)
         assert await first.marked() == [] and link.received == 0
 
@@ -173,7 +173,7 @@ def test_a_runner_that_has_reported_its_end_is_let_go_once_and_again_if_it_comes
     async def scenario(link, first):
         link.dismiss()
         assert await first.marked() == [], "it has not ended"
-        link.end()
+        link.told("exit")
         link.dismiss()
         link.dismiss()
         assert await first.marked() == [{"type": "bye"}]
@@ -221,10 +221,10 @@ def test_whom_nobody_lets_in_has_no_secret_and_no_connection():
 
 def test_a_command_has_begun_when_it_was_started_or_has_said_so():
     link = RunnerLink("task", b"s" * 32, {})
-    link.take_in(numbered=True, begins=False)
+    link.take_in("register", numbered=True)
     assert not link.has_begun and link.first_secret is None
-    link.take_in(numbered=True, begins=True)
-    link.take_in(numbered=True, begins=False)
+    link.take_in("output", numbered=True)
+    link.take_in("register", numbered=True)
     assert link.has_begun and link.received == 3
     other = RunnerLink("task", b"s" * 32, {})
     other.begin()

@@ -7,8 +7,9 @@ import argparse
 from ...runs.control import ask
 from ...runs.directory import RunDirectory
 from ...runs.takeover.lost import adoptable_until
+from ..adoption import in_background
 from ..taking_over import end_by_keys
-from . import adopt, arguments
+from . import arguments
 from .answer import say
 from .arguments import LIVING, NO_WAIT, Argument
 from .choice import living_run, until
@@ -31,7 +32,7 @@ ARGUMENTS: tuple[Argument, ...] = (
 def run(args: argparse.Namespace) -> int:
     found = living_run(args.id)
     if adoptable_until(found) is not None:
-        if adopt.in_background(found):
+        if in_background(found):
             end_by_keys(found)
             say(f"{found.id} has stopped: its tasks were ended by their engine")
             return 0

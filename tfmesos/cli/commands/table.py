@@ -30,8 +30,12 @@ TAKING_FLAGS = {
 KNOWN = frozenset([*NAMES, *OTHER_NAMES])
 
 
+_ELSEWHERE = {"adopt": ".adoption"}  # beside this folder
+
+
 def module_of(name: str) -> ModuleType:
-    return import_module(f".{OTHER_NAMES.get(name, name)}", __package__)
+    name = OTHER_NAMES.get(name, name)
+    return import_module(f".{_ELSEWHERE.get(name, name)}", __package__)
 
 
 def parser_of(name: str) -> CommandLine:

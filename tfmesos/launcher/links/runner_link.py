@@ -13,6 +13,7 @@ from .exchange import Holder
 from .messages import ack_message, bye_message, welcome_message
 
 SECRET_BYTES = 32
+FIRST = Holder()
 ACK_EVERY = 8  # messages; of output they are half a MiB, and the runner holds eight
 ACK_WITHIN = 0.1  # seconds, if much goes on coming: the runner reckons our pace by this
 MUCH = 16 * 1024  # bytes; less takes no room that a runner would miss
@@ -144,7 +145,7 @@ class RunnerLink:
         if self.is_dismissed and self.exited and self.safe == self.received:
             self._write(wire.encode(bye_message()))
 
-    def welcome(self, writer: asyncio.StreamWriter, arrived: int, holder: Holder) -> None:
+    def welcome(self, writer: asyncio.StreamWriter, arrived: int, holder: Holder = FIRST) -> None:
         """From now on this connection speaks for the task. *arrived* of our messages did."""
         if self.writer is not None:
             self.writer.transport.abort()

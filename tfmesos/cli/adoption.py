@@ -1,20 +1,20 @@
-"""``tfrun adopt``."""
+"""``tfrun adopt``: a command about runs, beside the others because it launches."""
 
 from __future__ import annotations
 
 import argparse
 import time
 
-from ...runs.detaching import Handover
-from ...runs.directory import RunDirectory
-from ...runs.store import NoSuchRun
-from ...runs.takeover.lost import adoptable_until, check_lost
-from ...text import join_names
-from ..taking_over import take_over
-from . import attach
-from .answer import out
-from .arguments import Argument, switch
-from .choice import store, the_run
+from ..runs.detaching import Handover
+from ..runs.directory import RunDirectory
+from ..runs.store import NoSuchRun
+from ..runs.takeover.lost import adoptable_until, check_lost
+from ..text import join_names
+from .commands import attach
+from .commands.answer import out
+from .commands.arguments import Argument, switch
+from .commands.choice import store, the_run
+from .taking_over import take_over
 
 HELP = "go on with a run whose launcher is gone, and show its output; Ctrl-C leaves it running"
 ARGUMENTS: tuple[Argument, ...] = (
