@@ -6,7 +6,7 @@ from tests.builders import workers
 from tests.engines.kubernetes.test_objects import config, container, pod, template
 from tfmesos.engines.kubernetes.pods.resources import demands_cpu_limit, with_cpu_limit
 
-# As a genuine 1.20 said them.
+# As an API server says them: a quota, and a LimitRange, that demand limits.
 BY_QUOTA = (
     'pods "tfmesos-abcd-worker-0" is forbidden: failed quota: compute: must specify limits.cpu'
 )
