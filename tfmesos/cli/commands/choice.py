@@ -58,7 +58,10 @@ def living_or_latest(prefix: str | None) -> RunDirectory:
 
 
 def tasks_of(run: RunDirectory) -> list[str]:
-    return list(status_now(run).tasks)
+    """Those of the record, which begins a moment after the run; until then those it began with."""
+    return list(status_now(run).tasks) or [
+        f"{job}:{number}" for job, count in run.jobs.items() for number in range(count)
+    ]
 
 
 def task_of(run: RunDirectory, name: str) -> str:
