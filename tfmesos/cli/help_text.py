@@ -21,7 +21,7 @@ _SHORT = {
     "-w N": "number of workers",
     "-s N": "number of parameter servers",
     "--chief": "also a chief, whose end is the end of the run",
-    "-m MASTER": "local (default), a Mesos master, or k8s://[CONTEXT]",
+    "-m MASTER": "local (default), k8s://, slurm:// or a Mesos master",
     "-Gw N, -Cw N, -Mw SIZE": "GPUs, CPUs and memory of each worker",
     "--image IMAGE": "Docker image of the tasks",
     "--env KEY[=VALUE]": "set a variable for the command",

@@ -22,7 +22,7 @@ from .answer import say
 from .arguments import Argument
 from .choice import living_run, task_of
 
-HELP = "copy files and directories out of a running task, or into it"
+HELP = "copy files and directories into or out of a running task"
 USAGE = "tfrun cp [-h] [ID:]TASK:PATH LOCAL | LOCAL [ID:]TASK:PATH"
 ARGUMENTS: tuple[Argument, ...] = (
     (
