@@ -26,9 +26,11 @@ from tests.bounds import LEAVING
 from tests.lasting import lasts
 from tests.tls import make_certificate
 
+# Started in the background of a shell, or by nohup: what we start would ignore them, too.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # Started in the background of a shell; what we start would ignore it, too.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 if sys.platform == "linux":
     # Orphans of our tests become our children, so that none can hide.
