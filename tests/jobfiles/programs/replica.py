@@ -1,4 +1,4 @@
-"""A trainer with the flags of the Marathon template: each worker adds to a variable on the ps."""
+"""A trainer with the flags of the Marathon template: each worker reports to the ps."""
 
 import argparse
 
@@ -19,8 +19,11 @@ if flags.job_name == "ps":
 
 with tf.Graph().as_default():
     with tf.device("/job:ps/task:0"):
-        total = tf.compat.v1.get_variable("total", [], initializer=tf.zeros_initializer())
-        add = total.assign_add(1, use_locking=True)
+        present = tf.compat.v1.get_variable(
+            "present", [len(flags.worker_hosts)], initializer=tf.zeros_initializer()
+        )
+        joined = tf.compat.v1.scatter_update(present, [flags.task_index], [1.0])
+        total = tf.reduce_sum(joined)
     # A session that sees the other worker is made anew when that one ends first, and waits for it.
     seen = ["/job:ps", f"/job:worker/task:{flags.task_index}"]
     with tf.compat.v1.train.MonitoredTrainingSession(
@@ -28,7 +31,7 @@ with tf.Graph().as_default():
         is_chief=flags.task_index == 0,
         config=tf.compat.v1.ConfigProto(device_filters=seen),
     ) as session:
-        session.run(add)
-        while session.run(total) < len(flags.worker_hosts):
+        # Again and again: a chief whose session is made anew sets all of them back.
+        while (found := session.run(total)) < len(flags.worker_hosts):
             pass
-        print(f"worker {flags.task_index}: {session.run(total):g} in {flags.train_dir}", flush=True)
+        print(f"worker {flags.task_index}: {found:g} in {flags.train_dir}", flush=True)
