@@ -137,7 +137,8 @@ def test_ticks_of_children_that_ended_are_counted_with_their_parent():
     with Tree() as tree:
         parent = tree.start(code)
         parent.stdout.readline()
-        assert stat_of(parent.pid)[0] >= 0.3 * os.sysconf("SC_CLK_TCK")
+        # The kernel cuts user and system time to whole ticks, each.
+        assert stat_of(parent.pid)[0] >= 0.3 * os.sysconf("SC_CLK_TCK") - 2
 
 
 def test_what_has_not_begun_or_has_ended_uses_nothing():

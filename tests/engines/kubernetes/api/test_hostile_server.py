@@ -69,6 +69,7 @@ def test_a_list_is_given_up_after_so_many_bytes_and_they_are_not_kept(certificat
 
 def test_a_list_that_takes_too_long_may_be_tried_again(certificate, monkeypatch):
     monkeypatch.setattr(client, "LIST_TIMEOUT", 0.3)
+    monkeypatch.setattr(client, "MOST_PAGES", 10**9)
     error, _ = asked(certificate, {f"GET {PODS}": Pages()}, lambda it: it.list("pods"))
     assert isinstance(error, Unreachable) and error.is_retryable
     assert "pods" in str(error) and "0.3 s" in str(error)
