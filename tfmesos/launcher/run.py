@@ -274,7 +274,6 @@ class Run:
         if self._past is None:
             self._observer.begun(beginning)
         lifecycle = self._lifecycle = beginning.lifecycle()
-        lifecycle = self._lifecycle
         self._inside = Inside(self.config, lambda: lifecycle.members, self._listener, console)
         engine = beginning.engine()
         self._deciders = Deciders(lifecycle, engine, self._observer.told)

@@ -22,5 +22,5 @@ def run(args: argparse.Namespace) -> int:
     found = living_run(args.id)
     number = status_now(found).generation
     ask(found, "checkpoint")
-    say(f"{found.id}: all tasks are told to end")
+    say(f"{found.id}: stopping all tasks")
     return 0 if args.no_wait else wait_for_generation(found, number + 1)
