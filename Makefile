@@ -90,11 +90,10 @@ format: $(VENV)/installed-for-tests
 image: $(BIN)/python
 	rm -rf docker/wheels build # which may hold modules of yesterday
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --wheel-dir docker/wheels '.[$(EXTRAS)]'
-	docker build --quiet --build-arg BASE=$(BASE) --build-arg IMAGE=$(IMAGE) --build-arg EXTRAS=$(EXTRAS) \
-		--tag $(IMAGE) docker
+	docker build --quiet --build-arg BASE=$(BASE) --build-arg IMAGE=$(IMAGE) --tag $(IMAGE) docker
 	rm -rf docker/wheels
 
-# A source distribution and a wheel in dist/, checked and tried: docs/releasing.rst.
+# A source distribution and a wheel in dist/, checked and tried, and the image: docs/releasing.rst.
 release: $(VENV)/installed-for-release
 	misc/release.sh
 

@@ -34,11 +34,13 @@ DOCS = ["furo", "sphinx"]
 setup(
     name="tfmesos",
     version=ABOUT["__version__"],
-    description="Run distributed TensorFlow on Kubernetes, Mesos or this machine with one command",
+    description=(
+        "Run distributed TensorFlow with one command: on this machine, Kubernetes, Slurm or Mesos"
+    ),
     long_description=(HERE / "README.rst").read_text(),
     long_description_content_type="text/x-rst",
     author="the tfmesos authors",
-    keywords="tensorflow keras distributed-training launcher kubernetes mesos",
+    keywords="tensorflow keras distributed-training launcher kubernetes slurm mesos",
     license="BSD-3-Clause",
     python_requires=">=3.11",
     # Said in full, so that an editable install is one line of a .pth file, and not a finder that
@@ -65,12 +67,15 @@ setup(
         "Environment :: Console",
         "Intended Audience :: Developers",
         "Intended Audience :: Science/Research",
-        "Operating System :: POSIX",
+        "Operating System :: POSIX :: Linux",
+        "Programming Language :: Python :: 3",
         "Programming Language :: Python :: 3 :: Only",
         "Programming Language :: Python :: 3.11",
         "Programming Language :: Python :: 3.12",
         "Programming Language :: Python :: 3.13",
         "Topic :: Scientific/Engineering :: Artificial Intelligence",
+        "Topic :: System :: Clustering",
         "Topic :: System :: Distributed Computing",
+        "Typing :: Typed",
     ],
 )

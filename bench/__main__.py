@@ -65,7 +65,7 @@ def main(argv: list[str] | None = None) -> None:
         keep(result, args.directory)
         goals += result.goals
         if result.values and not plots.draw(result, args.directory):
-            print(f"no plot of {name}: matplotlib is not installed (pip install 'tfmesos[bench]')")
+            print(f"no plot of {name}: matplotlib is not installed (pip install matplotlib)")
     minutes = (time.monotonic() - began) / 60
     print(f"{minutes:.1f} minutes, on a machine with a load of {load:.1f} before")
     show_goals(goals)

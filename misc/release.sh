@@ -22,4 +22,10 @@ for version in 3.11 3.12 3.13; do
     tried="$tried $version"
 done
 [ -n "$tried" ] || { echo "misc/release.sh: no Python from 3.11 to 3.13 was found" >&2; exit 1; }
-echo "dist/ is ready; the wheel ran on Python$tried"
+if docker info >/dev/null 2>&1; then
+    make image
+    image='the image is built'
+else
+    image='the image is not built, because no Docker engine answers'
+fi
+echo "dist/ is ready; the wheel ran on Python$tried; $image"

@@ -38,7 +38,7 @@ def _opened(place, flags):
         from selenium import webdriver
         from selenium.webdriver.chrome.service import Service
     except ImportError:
-        unavailable("selenium is not installed: pip install tfmesos[test]")
+        unavailable("selenium is not installed: pip install selenium")
     options = webdriver.ChromeOptions()
     options.binary_location = program
     for flag in (*FLAGS, f"--user-data-dir={place}/profile", *flags):

@@ -19,7 +19,7 @@ from tests.bounds import HANG
 # take longer than most tests.
 needs_tensorflow = pytest.mark.skipif(
     find_spec("tensorflow") is None,
-    reason="TensorFlow is not installed: pip install tfmesos[tf]",
+    reason="TensorFlow is not installed: pip install tensorflow",
 )
 needs_tensorboard = pytest.mark.skipif(
     not Path(sys.executable).with_name("tensorboard").exists(),

@@ -42,11 +42,11 @@ def test_each_run_has_a_certificate_of_its_own(certificate):
     assert len(digest) == 64 and digest != other
 
 
-def test_without_cryptography_one_line_names_the_extra(monkeypatch):
+def test_without_cryptography_one_line_names_the_package(monkeypatch):
     monkeypatch.setitem(sys.modules, "cryptography", None)
     with pytest.raises(SpecError) as caught:
         tls_of(make_certificate("run-1", "link_tls"))
-    expected = "link_tls needs the package cryptography: pip install 'tfmesos[tls]'"
+    expected = "link_tls needs the package cryptography: pip install cryptography"
     assert str(caught.value) == expected
 
 

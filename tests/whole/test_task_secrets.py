@@ -102,12 +102,12 @@ def test_a_wrong_secret_is_one_line_and_starts_nothing(files, flags, code, probl
     assert not (files / "started").exists()
 
 
-def test_without_cryptography_secrets_stay_here_and_one_line_names_the_extra(files):
+def test_without_cryptography_secrets_stay_here_and_one_line_names_the_package(files):
     (files / "cryptography").mkdir()
     (files / "cryptography" / "__init__.py").write_text("raise ImportError('none')")
     flags = ("-w", 1, "--advertise", "192.0.2.1", "--secret", "token=token")
     done = tfrun(*flags, "--", "true", cwd=files, env={"PYTHONPATH": str(files)})
-    expected = "tfrun: --secret needs the package cryptography: pip install 'tfmesos[tls]'\n"
+    expected = "tfrun: --secret needs the package cryptography: pip install cryptography\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", expected)
 
 

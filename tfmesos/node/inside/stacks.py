@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .surroundings import Surroundings
 
 TOOL = "py-spy"
-NO_TOOL = "py-spy is neither on its node nor here: pip install 'tfmesos[stacks]'"
+NO_TOOL = "py-spy is neither on its node nor here: pip install py-spy"
 LARGEST_TOOL = 64 * 1024 * 1024  # bytes
 MOST_PROCESSES = 64
 MOST_THREADS = 64

@@ -206,7 +206,7 @@ def test_a_zookeeper_whose_name_does_not_exist_is_told_from_one_that_is_away(unk
 
 def test_without_kazoo_the_user_is_told_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "kazoo.client", None)
-    with pytest.raises(SpecError, match=r"needs kazoo: pip install 'tfmesos\[zk\]'"):
+    with pytest.raises(SpecError, match=r"needs kazoo: pip install kazoo"):
         candidates("zk://127.0.0.1/mesos")
 
 

@@ -56,7 +56,7 @@ class ZooKeeperMasters(Record):
             from kazoo.exceptions import KazooException
             from kazoo.handlers.threading import KazooTimeoutError
         except ImportError:
-            problem = f"{self} needs kazoo: pip install 'tfmesos[zk]'"
+            problem = f"{self} needs kazoo: pip install kazoo"
             raise SpecError(None, "master", problem) from None
         auth = [("digest", self.credential.reveal())] if self.credential else None
         client = KazooClient(
