@@ -16,7 +16,7 @@ BASE ?= python:$(shell $(BIN)/python -c 'import sys; print("%d.%d" % sys.version
 ROOMS := $(patsubst tfmesos/%/__init__.py,tests/%,$(wildcard tfmesos/*/__init__.py))
 UNIT_TESTS := $(wildcard tests/test_*.py $(ROOMS))
 
-.PHONY: demo test test-fast bench torch frameworks chaos fuzz mutants check docs format clean image release
+.PHONY: demo test test-fast bench torch frameworks chaos fuzz mutants check docs reference format clean image release
 
 demo: $(VENV)/installed-for-demo
 	cd examples/mnist && $(CURDIR)/$(BIN)/tfrun -w 2 -s 1 -- $(CURDIR)/$(BIN)/python mnist_replica.py \
@@ -83,6 +83,12 @@ check: $(VENV)/installed-for-tests
 docs: $(VENV)/installed-for-docs
 	misc/docs.sh
 
+# The tables of docs/commandline.rst and docs/api.rst and the schema of job files, from the tables of
+# tfrun itself.
+reference: $(VENV)/installed-for-tests
+	$(BIN)/python docs/reference.py
+	$(BIN)/python -m tests.jobfiles.test_schema
+
 format: $(VENV)/installed-for-tests
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -98,7 +104,7 @@ release: $(VENV)/installed-for-release
 	misc/release.sh
 
 clean:
-	rm -rf $(VENV) build dist mutants *.egg-info docker/wheels docs/_build docs/_generated
+	rm -rf $(VENV) build dist mutants *.egg-info docker/wheels docs/_build
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tfmesos needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; name another one: make PYTHON=python3.12")'

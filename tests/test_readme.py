@@ -2,13 +2,25 @@
 
 import argparse
 import importlib.util
+import json
 import re
 from pathlib import Path
 
 import docutils.core
 import pytest
 
+import tfmesos
+from tests.builders import workers
+from tfmesos import errors
 from tfmesos.cli.arguments import build_parser
+from tfmesos.cli.commands.table import NAMES, OTHER_NAMES, TAKING_FLAGS
+from tfmesos.config.settings import SETTINGS
+from tfmesos.inputs.resolve import config_of_call
+from tfmesos.launcher.links.task_environment import task_environment
+from tfmesos.node.task.secrets import DIRECTORY
+from tfmesos.node.task.workspace import SHIP_DIR, TASK_DIR
+from tfmesos.shared.process import MARK
+from tfmesos.shared.task_variables import environment
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "tfmesos"
@@ -32,14 +44,30 @@ def reference():
     return module
 
 
-def test_every_flag_is_in_the_reference(reference):
-    entries = [line for line in reference.flags() if line.startswith(".. option::")]
-    told = {flag for entry in entries for flag in re.findall(r"(?<=[ ,])--?[\w-]+", entry)}
-    assert told == {flag for action in build_parser()._actions for flag in action.option_strings}
+@pytest.mark.parametrize("name", ["commandline.rst", "api.rst"])
+def test_the_tables_of_the_reference_are_current_or_make_reference_renews_them(reference, name):
+    text = (ROOT / "docs" / name).read_text()
+    assert text == reference.page(name), f"run make reference: docs/{name} is not current"
+
+
+def test_every_flag_and_command_is_in_the_reference():
+    text = (ROOT / "docs" / "commandline.rst").read_text()
+    flags = {flag for action in build_parser()._actions for flag in action.option_strings}
+    assert {flag for flag in flags if not re.search(rf"``{flag}[ `[]", text)} == set()
+    commands = {*NAMES, *OTHER_NAMES, *TAKING_FLAGS}
+    assert {name for name in commands if f"``tfrun {name}``" not in text} == set()
+
+
+def test_every_setting_and_public_name_is_in_the_reference():
+    text = (ROOT / "docs" / "api.rst").read_text()
+    assert {it.field for it in SETTINGS if f"   * - ``{it.field}``\n" not in text} == set()
+    assert {name for name in tfmesos.__all__[1:] if not re.search(rf"\b{name}\b", text)} == set()
+    fields = set(tfmesos.Job.__match_args__) - {"type_offset"}
+    assert {name for name in fields if not re.search(rf"^(?:\S.*)?``{name}``", text, re.M)} == set()
 
 
 def test_the_reference_has_the_variables_that_tfrun_reads(reference):
-    told = set(re.findall("^``(.*)``$", "\n".join(reference.variables()), re.M))
+    told = set(re.findall("``([A-Z_]+)``$", "\n".join(reference.variables()), re.M))
     assert told == {
         "DOCKER_IMAGE",
         "MESOS_MASTER",
@@ -47,6 +75,40 @@ def test_the_reference_has_the_variables_that_tfrun_reads(reference):
         "MESOS_SECRET_FILE",
         "TFMESOS_PROFILE",
     }
+
+
+def test_every_variable_that_a_task_finds_is_in_its_table():
+    told = _left_column("docs/commandline.rst", "A task finds these:")
+    cluster = {"worker": ["here:1", "there:2"], "ps": ["here:3"]}
+    config = config_of_call(workers(2), {"hang_timeout": 60, "image": "any"})
+    found = {
+        *environment(cluster, "worker", 0),
+        *task_environment(config, config.tasks[0]),
+        *(TASK_DIR, SHIP_DIR, DIRECTORY, MARK),
+    }
+    keras = "KERAS_DISTRIBUTION_"
+    assert found - told == {name for name in found if name.startswith(keras)}
+    assert f"{keras}..." in told
+
+
+def test_every_exit_code_of_an_error_is_in_its_table():
+    text = (ROOT / "docs" / "commandline.rst").read_text().partition("\nExit codes\n")[2]
+    told = set(map(int, re.findall(r"^(\d+) ", text, re.M)))
+    kinds = [it for it in vars(errors).values() if isinstance(it, type)]
+    assert {it.exit_code for it in kinds if issubclass(it, errors.TFMesosError)} - {1} <= told
+
+
+def test_every_key_of_a_job_is_in_the_table_of_job_files():
+    schema = json.loads((ROOT / "docs" / "job.schema.json").read_text())
+    keys = set(schema["properties"]["jobs"]["additionalProperties"]["properties"])
+    assert keys - _left_column("docs/jobfiles.rst", "Of a job:") == set()
+
+
+def _left_column(name, before):
+    """What stands in the first column of the table behind this line."""
+    table = (ROOT / name).read_text().partition(before)[2].split("\n\n")[1]
+    width = table.index(" ")
+    return {it for line in table.splitlines() for it in re.findall("``(.*?)``", line[:width])}
 
 
 def test_every_flag_that_a_document_names_exists():

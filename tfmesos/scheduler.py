@@ -379,5 +379,5 @@ def cluster(
     scheduler._raise_untold_failure()
 
 
-# Sphinx has a table instead: see docs/conf.py.
+# The page has a table instead: see docs/reference.py.
 cluster.__doc__ = f"{cluster.__doc__}\n{textwrap.indent(settings_help(), ' ' * 4)}\n"

@@ -35,7 +35,7 @@ def is_valid(document):
 
 
 def test_the_file_for_editors_is_the_schema_of_the_table():
-    """To write it: python -m tests.jobfiles.test_schema."""
+    """To write it: make reference."""
     jsonschema.Draft202012Validator.check_schema(schema())
     assert json.loads(FILE.read_text()) == schema()
 

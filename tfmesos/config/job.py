@@ -95,6 +95,8 @@ class Job(Record):
     ``num``
         the number of its tasks, whose indices begin at 0; ``(2, 8)`` or ``"2:8"`` asks for eight
         and takes fewer, at least two, if there is no room. One job of a run may have such a range
+    ``at_least``
+        the lower end of that range, if ``num`` is its upper end
     ``cpus``, ``mem``, ``gpus``, ``disk``
         the resources of each task; ``mem`` and ``disk`` are in MiB, or texts such as ``2G``
     ``cmd``
