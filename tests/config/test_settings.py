@@ -10,7 +10,8 @@ import pytest
 from tests.builders import workers
 from tfmesos.config.job import Job
 from tfmesos.config.launch import LaunchConfig
-from tfmesos.config.settings import DOCUMENT_KEYS, SETTINGS, merge
+from tfmesos.config.setting import Setting
+from tfmesos.config.settings import DOCUMENT_KEYS, SETTINGS, deprecations, merge
 from tfmesos.errors import SpecError
 from tfmesos.inputs.launch_config import make_config
 
@@ -230,3 +231,27 @@ def test_the_address_of_on_end_is_not_in_the_name_that_everybody_sees(monkeypatc
     monkeypatch.setattr("sys.argv", ["tfrun", "--on-end", url, "-w", "1", "--", "true"])
     name = make_config(workers(1), on_end=url).name
     assert "hush" not in name and "--on-end *** -w 1" in name
+
+
+def test_a_deprecated_setting_says_since_when_and_what_to_use_instead():
+    table = [
+        Setting("old way", ("--old",), field="old", deprecated="since 1.1: use --new"),
+        Setting("new way", ("--new",), field="new"),
+        Setting("of Python", field="past", deprecated="since 1.2"),
+    ]
+    assert table[0].help == "old way (deprecated since 1.1: use --new)"
+    given = {"old": "x", "new": "y", "past": 0}
+    assert deprecations(given, table) == (
+        "--old is deprecated since 1.1: use --new",
+        "past is deprecated since 1.2",
+    )
+    assert deprecations({"new": "y", "old": None}, table) == ()
+
+
+def test_a_run_with_a_deprecated_setting_warns_and_goes_on(monkeypatch):
+    (row,) = (one for one in SETTINGS if one.field == "stop_signal")
+    monkeypatch.setattr(row, "deprecated", "since 1.1: use --other")
+    config = make_config(workers(1), stop_signal="INT")
+    assert config.warnings == ("--stop-signal is deprecated since 1.1: use --other",)
+    assert config.stop_signal == "INT"
+    assert make_config(workers(1)).warnings == ()

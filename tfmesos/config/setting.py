@@ -62,8 +62,9 @@ class Setting:
         field: str = "",
         kind: Any = Text,
         job: str | None = None,  # whose field it is, if not the run's
+        deprecated: str = "",  # since when, and the way out: "since 1.1: use --logs"
     ) -> None:
-        self.help = help
+        self.help = f"{help} (deprecated {deprecated})" if deprecated else help
         self.flags = flags
         self.group = group
         self.metavar = metavar
@@ -77,6 +78,7 @@ class Setting:
         self.field = field
         self.kind = kind
         self.job = job
+        self.deprecated = deprecated
 
     @property
     def name(self) -> str:

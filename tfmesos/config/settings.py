@@ -376,6 +376,12 @@ OF_CALL = ("profile",)  # said with a call, in no document
 DOCUMENT_KEYS = tuple(field for field in DEFAULTS if field not in OF_CALL)
 
 
+def deprecations(given: Mapping[str, Any], table: Iterable[Setting] = SETTINGS) -> tuple[str, ...]:
+    """A warning for each deprecated setting that is given."""
+    used = (one for one in table if one.deprecated and given.get(one.field) is not None)
+    return tuple(f"{one.name or one.field} is deprecated {one.deprecated}" for one in used)
+
+
 def merge(given: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
     """A value for every setting, checked on its own: given > environment > default."""
     for field in given:

@@ -18,7 +18,7 @@ from ..config.launch import Access, LaunchConfig
 from ..config.parsing import parse_address, parse_extra_config
 from ..config.restarts import RestartPolicy, parse_codes, parse_limit
 from ..config.secret import without_password, without_values
-from ..config.settings import merge
+from ..config.settings import deprecations, merge
 from ..config.shipping import parse_bring
 from ..config.slurm_settings import SLURM_SCHEME, SlurmRequest, parse_options, partition_of
 from ..config.task_choice import TaskChoice
@@ -75,7 +75,8 @@ def make_config(jobs: Jobs, **settings: Unpack[Settings]) -> LaunchConfig:
     parsed = tuple(constrained(parse_jobs(jobs), given["constraints"]))
     as_they_are = {field: given[field] for field in LaunchConfig.__match_args__ if field in given}
     config = LaunchConfig(**{**as_they_are, **_translated(given, parsed)})
-    config = config.replace(survive=survival(config))
+    warnings = (*config.warnings, *deprecations(settings))
+    config = config.replace(survive=survival(config), warnings=warnings)
     check_room(config)
     config = with_engine_values(config)
     check(config)
