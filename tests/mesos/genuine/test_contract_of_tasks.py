@@ -97,11 +97,14 @@ def test_the_resources_of_an_ended_task_are_offered_again(three_nodes):
     play(scenario)
 
 
-def test_a_killed_task_is_told_to_end_and_reported_as_killed(master):
+def test_a_killed_task_is_told_to_end_and_reported_as_killed(master, tmp_path):
+    up = tmp_path / "up"
+
     async def scenario():
         async with Framework(master).subscribed() as framework:
-            await framework.run(a_task("exec sleep 600"))
+            await framework.run(a_task(f"touch {up}; exec sleep 600"))
             await framework.status("TASK_RUNNING")
+            await until("the command runs, and not only its launcher", up.exists)
             await framework.client.kill("t")
             statuses = await framework.statuses()
             assert states(statuses) == ["TASK_KILLING", "TASK_KILLED"]
