@@ -48,5 +48,6 @@ def suggestion(
     """``: did you mean X?`` if one of the *known* words looks like the wrong *word*."""
     from difflib import get_close_matches  # only a mistake needs it
 
-    found = get_close_matches(word, known, 1)
-    return f": did you mean {shown(found[0])}?" if found else ""
+    bare = {flag.lstrip("-"): flag for flag in known}  # all flags look alike in their dashes
+    found = get_close_matches(word.lstrip("-"), bare, 1)
+    return f": did you mean {shown(bare[found[0]])}?" if found else ""

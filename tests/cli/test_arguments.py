@@ -31,12 +31,11 @@ def test_a_wrong_flag_is_one_line_with_the_nearest_right_one(wrong, right, capsy
     assert (caught.value.code, capsys.readouterr().err) == (2, line)
 
 
-def test_a_flag_that_looks_like_none_is_just_named(capsys):
+@pytest.mark.parametrize("wrong", ["--frobnicate", "--wat"])
+def test_a_flag_that_looks_like_none_is_just_named(wrong, capsys):
     with pytest.raises(SystemExit):
-        parse(["--frobnicate", "--", "true"])
-    assert capsys.readouterr().err == (
-        "tfrun: --frobnicate is not a flag of tfrun (see tfrun --help)\n"
-    )
+        parse([wrong, "--", "true"])
+    assert capsys.readouterr().err == f"tfrun: {wrong} is not a flag of tfrun (see tfrun --help)\n"
 
 
 def test_a_wrong_flag_cannot_write_to_the_terminal(capsys):
