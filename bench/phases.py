@@ -16,7 +16,7 @@ from tfmesos.config.job import Job
 from tfmesos.core import events as happened
 from tfmesos.engines.local import events as local
 from tfmesos.engines.local import setup  # noqa: F401
-from tfmesos.inputs.launch_config import make_config
+from tfmesos.inputs.merging import make_config
 from tfmesos.launcher.run import Run
 from tfmesos.launcher.screen.console import Console
 from tfmesos.launcher.screen.standard_streams import Screen

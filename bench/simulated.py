@@ -19,7 +19,7 @@ from typing import Any
 
 from tfmesos.engines.mesos.api.recordio import encode
 from tfmesos.http.server import Answer, Request, Server
-from tfmesos.shared import timings, wire
+from tfmesos.shared import link_timeouts, wire
 from tfmesos.shared.address import split_address
 from tfmesos.shared.handshake import NONCE_BYTES, STUB_SETTINGS, RunnerHandshake
 
@@ -81,7 +81,7 @@ class Mesos:
 
     async def beat(self) -> None:
         while True:
-            await asyncio.sleep(timings.HEARTBEAT)
+            await asyncio.sleep(link_timeouts.HEARTBEAT)
             for runner in self._runners:
                 runner.beat()
 

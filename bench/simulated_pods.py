@@ -20,7 +20,7 @@ from wsproto.events import BytesMessage, CloseConnection
 from bench.simulated import Json, Runner
 from tfmesos.http.byte_stream import ByteStream
 from tfmesos.http.server import Answer, Request, Server
-from tfmesos.shared import timings
+from tfmesos.shared import link_timeouts
 from tfmesos.shared.handshake import STUB_SETTINGS
 
 MAGIC = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # of RFC 6455
@@ -138,7 +138,7 @@ class Kubernetes:
 
     async def beat(self) -> None:
         while True:
-            await asyncio.sleep(timings.HEARTBEAT)
+            await asyncio.sleep(link_timeouts.HEARTBEAT)
             for runner in self._runners:
                 runner.beat()
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import tfmesos
 from tfmesos import errors
 from tfmesos.cli.arguments import build_parser
-from tfmesos.cli.commands.table import NAMES, OTHER_NAMES, TAKING_FLAGS, module_of, parser_of
+from tfmesos.cli.commands.names import NAMES, OTHER_NAMES, TAKING_FLAGS, module_of, parser_of
 from tfmesos.config.settings import SETTINGS
 from tfmesos.config.settings_help import TITLE
 

@@ -10,7 +10,7 @@ from xdist.scheduler import LoadScopeScheduling
 TOGETHER = (
     "tests/docker/",  # an engine
     "tests/kubernetes/genuine/",  # a cluster
-    "tests/node/task/test_secrets.py",  # /dev/shm, where some look for what killed runners left
+    "tests/node/task/test_secret_files.py",  # /dev/shm, where some look for leftovers
     "tests/slurm/",  # a cluster
     "tests/whole/test_placement.py",  # a Mesos
 )

@@ -15,7 +15,7 @@ from tfmesos import Job, Outcome, TaskFailed, TFMesosScheduler
 from tfmesos.config.setting import Text
 from tfmesos.config.settings import SETTINGS, Settings
 from tfmesos.errors import SpecError
-from tfmesos.inputs.launch_config import POSITIONAL
+from tfmesos.inputs.merging import POSITIONAL
 
 
 def test_the_package_shows_its_interface_and_nothing_else():

@@ -52,10 +52,10 @@ FOLDERS = {
     "engines/mesos": {"api": {"api"}},
     "engines/kubernetes": {"api": {"api"}, "pods": {"pods", "pod_status", "quota"}},
     "node": {
-        "link": {"link", "loop", "settings"},
-        "process": {"process", "link", "loop", "settings"},
-        "task": {"task", "process", "link", "loop", "settings", "own_modules"},
-        "inside": {"inside", "task", "process", "link", "loop", "settings"},
+        "link": {"link", "loop", "runner_settings"},
+        "process": {"process", "link", "loop", "runner_settings"},
+        "task": {"task", "process", "link", "loop", "runner_settings", "own_modules"},
+        "inside": {"inside", "task", "process", "link", "loop", "runner_settings"},
     },
 }
 PURE = {"config", "jobfiles", "core"}
@@ -171,7 +171,7 @@ def test_the_embedded_mesos_shares_no_decision_with_the_launcher():
     """A partner that shared our mistakes would hide them."""
     shared = {
         *("http.server", "http.connection", "engines.mesos.api.recordio", "shared.process"),
-        *("shared.stdlib", "shared.json_reader", "shared.scratch"),
+        *("shared.stdlib", "shared.json_reader", "shared.held_directory"),
         *(f"engines.local.{name}" for name in ("scratch_directory", "start_rate", "machine")),
     }
     for path in sorted((TESTS / "mesos" / "embedded").glob("*.py")):

@@ -13,11 +13,11 @@ import tfmesos
 from tests.builders import workers
 from tfmesos import errors
 from tfmesos.cli.arguments import build_parser
-from tfmesos.cli.commands.table import NAMES, OTHER_NAMES, TAKING_FLAGS
+from tfmesos.cli.commands.names import NAMES, OTHER_NAMES, TAKING_FLAGS
 from tfmesos.config.settings import SETTINGS
 from tfmesos.inputs.resolve import config_of_call
 from tfmesos.launcher.links.task_environment import task_environment
-from tfmesos.node.task.secrets import DIRECTORY
+from tfmesos.node.task.secret_files import DIRECTORY
 from tfmesos.node.task.workspace import SHIP_DIR, TASK_DIR
 from tfmesos.shared.process import MARK
 from tfmesos.shared.task_variables import environment

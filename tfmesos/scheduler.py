@@ -14,23 +14,23 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, overload
 
 from .config.job import Job
-from .config.launch import LaunchConfig
+from .config.launch_config import LaunchConfig
 from .config.secret import without_password
 from .config.settings_help import settings_help
 from .core.actions import ClusterSpec
 from .core.outcome import Outcome
 from .errors import Interrupted, TFMesosError
-from .inputs.launch_config import by_name
+from .inputs.merging import by_name
 from .inputs.resolve import config_of_call
+from .launcher.caller.cluster_resolver import OwnAddress, resolver
 from .launcher.caller.coordinator import give_up
 from .launcher.caller.old_names import OldNames
 from .launcher.caller.release import Caller, is_of_tensorflow
-from .launcher.caller.resolver import OwnAddress, resolver
 from .launcher.run import Run
 from .launcher.screen.console import STALLED, Console
 from .launcher.screen.standard_streams import Screen
 from .runs.about import program
-from .runs.recording import Recording
+from .runs.recorded_run import Recording
 from .shared.task_variables import by_index, members
 
 if TYPE_CHECKING:

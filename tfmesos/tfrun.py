@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import NoReturn
 
-    from .config.launch import LaunchConfig
+    from .config.launch_config import LaunchConfig
     from .inputs.resolve import Inputs
     from .launcher.screen.console import Console
     from .runs.detaching import Handover
@@ -97,17 +97,17 @@ def _do(argv: Sequence[str]) -> int:
 def _is_about_runs(word: str) -> bool:
     if word.startswith("-"):
         return False
-    from .cli.commands.table import KNOWN
+    from .cli.commands.names import KNOWN
 
     return word in KNOWN
 
 
 def _look(argv: Sequence[str]) -> int:
     """A command about runs, old and new."""
-    from .cli.commands import table
+    from .cli.commands import names
 
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    return table.run(argv)
+    return names.run(argv)
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -215,7 +215,7 @@ def _launch(
     handover: Handover | None = None,
 ) -> int:
     from .cli.launching import launch
-    from .runs.recording import Recording
+    from .runs.recorded_run import Recording
 
     def record(console: Console) -> Recording:
         return Recording(

@@ -26,8 +26,8 @@ from .stage import Mesos, background
 
 # A launcher is looked for for a second, not for half a minute, and a master for two, not for eight.
 IMPATIENT = (
-    "import sys, tfmesos.shared.timings\n"
-    "tfmesos.shared.timings.RECONNECT_TIMEOUT = 1.0\n"  # before anybody reads it
+    "import sys, tfmesos.shared.link_timeouts\n"
+    "tfmesos.shared.link_timeouts.RECONNECT_TIMEOUT = 1.0\n"  # before anybody reads it
     "import tfmesos.engines.mesos.setup\n"
     "tfmesos.engines.mesos.setup.FIND_MASTER_WITHIN = 2.0\n"
     "from tfmesos.tfrun import main\n"

@@ -18,7 +18,7 @@ from tests.builders import workers
 from tests.mesos.embedded import Timing, resources
 from tests.mesos.embedded.effects import End, Kill, Launch, Send
 from tests.mesos.embedded.state import MasterState
-from tfmesos.config.launch import LaunchConfig
+from tfmesos.config.launch_config import LaunchConfig
 from tfmesos.core import actions as do
 from tfmesos.core import events as happened
 from tfmesos.core.lifecycle import Lifecycle

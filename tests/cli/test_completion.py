@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tfmesos.cli.arguments import FLAGS
-from tfmesos.cli.commands.table import NAMES, TAKING_FLAGS
+from tfmesos.cli.commands.names import NAMES, TAKING_FLAGS
 from tfmesos.cli.completion import Candidate, candidates, shown, split
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tfmesos.cli.arguments import parse
 from tfmesos.cli.dry_run import shown
 from tfmesos.cli.flag_inputs import inputs_of
-from tfmesos.inputs.launch_config import make_config
+from tfmesos.inputs.merging import make_config
 from tfmesos.jobfiles.native import checked, jobs_and_settings
 from tfmesos.jobfiles.reading import read
 

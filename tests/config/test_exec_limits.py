@@ -13,7 +13,7 @@ from tests.builders import workers
 from tfmesos.config.exec_limits import MAX_ENVIRONMENT, MAX_STRING
 from tfmesos.config.job import Job
 from tfmesos.errors import SpecError
-from tfmesos.inputs.launch_config import make_config
+from tfmesos.inputs.merging import make_config
 from tfmesos.launcher.links.messages import MAX_COMMAND, runner_command, stub_settings
 from tfmesos.shared.address import join_address
 

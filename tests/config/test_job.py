@@ -2,7 +2,7 @@ import pytest
 
 from tfmesos.config.job import Job, Resources
 from tfmesos.config.jobs import parse_jobs
-from tfmesos.config.launch import (
+from tfmesos.config.launch_config import (
     LaunchConfig,
 )
 from tfmesos.config.parsing import parse_address, parse_extra_config

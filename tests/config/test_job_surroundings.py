@@ -6,13 +6,13 @@ import pytest
 
 from tests.builders import an_offer, servers, workers
 from tfmesos.config.job import Job
-from tfmesos.config.launch import LaunchConfig
+from tfmesos.config.launch_config import LaunchConfig
 from tfmesos.config.volumes import parse_volumes
 from tfmesos.engines.mesos.containers import choice
 from tfmesos.engines.mesos.placement import place
 from tfmesos.engines.mesos.task_info import task_info
 from tfmesos.errors import SpecError
-from tfmesos.inputs.launch_config import make_config
+from tfmesos.inputs.merging import make_config
 from tfmesos.launcher.links.messages import prepare_message, runner_command, start_message
 
 PLAIN = servers(1, image="")

@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import servers, workers
 from tfmesos.config.kubernetes_settings import PodSettings, parse_claims
-from tfmesos.config.launch import LaunchConfig
+from tfmesos.config.launch_config import LaunchConfig
 from tfmesos.config.volumes import parse_volumes
 
 HERE = "/home/me/mnist"

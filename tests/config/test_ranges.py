@@ -5,7 +5,7 @@ import pytest
 from tfmesos.config.changes import changed_jobs, difference
 from tfmesos.config.job import Job
 from tfmesos.config.jobs import parse_jobs
-from tfmesos.config.launch import LaunchConfig
+from tfmesos.config.launch_config import LaunchConfig
 from tfmesos.errors import SpecError
 
 

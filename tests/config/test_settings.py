@@ -9,11 +9,11 @@ import pytest
 
 from tests.builders import workers
 from tfmesos.config.job import Job
-from tfmesos.config.launch import LaunchConfig
+from tfmesos.config.launch_config import LaunchConfig
 from tfmesos.config.setting import Setting
 from tfmesos.config.settings import DOCUMENT_KEYS, SETTINGS, deprecations, merge
 from tfmesos.errors import SpecError
-from tfmesos.inputs.launch_config import make_config
+from tfmesos.inputs.merging import make_config
 
 # A value of each setting that is not its default.
 OTHERS = {

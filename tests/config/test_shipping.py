@@ -7,7 +7,7 @@ import pytest
 from tests.builders import workers
 from tfmesos.config.shipping import Ship, parse_ship_file, parse_ship_files
 from tfmesos.errors import SpecError
-from tfmesos.inputs.launch_config import make_config
+from tfmesos.inputs.merging import make_config
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Policies of restarts, and what a run said."""
 
 from tests.replay import only
-from tfmesos.config.restarts import RestartPolicy
+from tfmesos.config.restart_settings import RestartPolicy
 from tfmesos.core import actions as do
 
 KILLED = 137

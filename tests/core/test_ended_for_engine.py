@@ -5,7 +5,7 @@ import pytest
 from tests.builders import workers
 from tests.core.life import FIRST, SECOND, Life, exited, said
 from tests.replay import only
-from tfmesos.config.restarts import RestartPolicy
+from tfmesos.config.restart_settings import RestartPolicy
 from tfmesos.core import actions as do
 from tfmesos.core import events as happened
 from tfmesos.core.endings import SECOND_REPORT

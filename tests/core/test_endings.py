@@ -5,7 +5,7 @@ import pytest
 from tests.builders import servers, workers
 from tests.replay import Run, only
 from tfmesos.config.job import Job
-from tfmesos.config.restarts import RestartPolicy
+from tfmesos.config.restart_settings import RestartPolicy
 from tfmesos.core import actions as do
 from tfmesos.core import events as happened
 from tfmesos.core.endings import EVICTION_REASON, UNREACHABLE_GRACE

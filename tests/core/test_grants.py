@@ -1,10 +1,16 @@
 """Which restarts are granted, how often, and after which pauses."""
 
 from tests.builders import workers
-from tfmesos.config.restarts import RestartPolicy
-from tfmesos.core.actions import Near
+from tfmesos.config.restart_settings import RestartPolicy
+from tfmesos.core.actions import PreviousPlace
 from tfmesos.core.endings import End
-from tfmesos.core.restarts import LONGEST_PAUSE, OLD_PLACE_ONLY, TRANSIENT_FOR, Restart, Restarts
+from tfmesos.core.restarts import (
+    LONGEST_PAUSE,
+    PREVIOUS_PLACE_ONLY,
+    TRANSIENT_FOR,
+    Restart,
+    Restarts,
+)
 from tfmesos.core.tasks import Tasks
 
 
@@ -93,9 +99,11 @@ def test_a_restarted_task_is_wanted_where_it_was_unless_that_failed():
     restart = Restart(False, 1, 3, 2.0)
     end = an_end()
     end.member.node, end.member.port = "n", 7
-    assert restart.near(end, True, 10.0) == Near("n", 7, 12.0 + OLD_PLACE_ONLY)
-    assert restart.near(end, False, 10.0) is None
-    assert restart.near(end.replace(is_lost=True), True, 10.0) is None
+    assert restart.previous_place(end, True, 10.0) == PreviousPlace(
+        "n", 7, 12.0 + PREVIOUS_PLACE_ONLY
+    )
+    assert restart.previous_place(end, False, 10.0) is None
+    assert restart.previous_place(end.replace(is_lost=True), True, 10.0) is None
 
 
 def test_who_pauses_is_due_once_and_the_earliest_first():

@@ -4,7 +4,7 @@ from tests.builders import servers, workers
 from tests.core.run import Run
 from tests.replay import only
 from tfmesos.config.job import Job
-from tfmesos.config.restarts import RestartPolicy
+from tfmesos.config.restart_settings import RestartPolicy
 from tfmesos.core import actions as do
 from tfmesos.core import events as happened
 from tfmesos.core.finished_peers import FinishedPeers

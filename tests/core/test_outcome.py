@@ -4,13 +4,13 @@ import pytest
 
 from tests.builders import workers
 from tests.replay import only
-from tfmesos.config.restarts import RestartPolicy
+from tfmesos.config.restart_settings import RestartPolicy
 from tfmesos.core import actions as do
 from tfmesos.core import events as happened
 from tfmesos.core.outcome import Ending, Outcome
 from tfmesos.core.phases import Phase
 from tfmesos.core.stopping import KILL_GRACE
-from tfmesos.core.timings import Stopwatch
+from tfmesos.core.stopwatch import Stopwatch
 from tfmesos.errors import Interrupted
 
 from .life import FIRST, SECOND, Life, exited

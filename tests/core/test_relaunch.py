@@ -3,7 +3,7 @@
 from tests.builders import workers
 from tests.replay import Run, only
 from tfmesos.config.job import Job
-from tfmesos.config.restarts import RestartPolicy
+from tfmesos.config.restart_settings import RestartPolicy
 from tfmesos.core import actions as do
 from tfmesos.core import events as happened
 from tfmesos.engines.mesos import actions as calls

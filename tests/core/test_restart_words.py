@@ -3,7 +3,7 @@
 import pytest
 
 from tests.replay import only
-from tfmesos.config.restarts import RestartPolicy
+from tfmesos.config.restart_settings import RestartPolicy
 from tfmesos.core import actions as do
 from tfmesos.core import events as happened
 from tfmesos.core.restarts import Restart

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from tests.builders import an_offer, ports, servers, workers
 from tests.replay import Run, only
 from tfmesos.config.job import Job
-from tfmesos.config.restarts import RestartPolicy
+from tfmesos.config.restart_settings import RestartPolicy
 from tfmesos.core import actions as do
 from tfmesos.core import events as happened
 from tfmesos.core.phases import Phase
-from tfmesos.core.restarts import OLD_PLACE_ONLY, TRANSIENT_FOR
+from tfmesos.core.restarts import PREVIOUS_PLACE_ONLY, TRANSIENT_FOR
 from tfmesos.engines.mesos import actions as calls
 from tfmesos.engines.mesos import events as mesos
 
@@ -67,7 +67,7 @@ def test_a_killed_task_is_started_again_alone_at_its_old_address():
 def test_a_task_whose_old_place_does_not_come_back_takes_another_and_that_is_said():
     run = Run(workers(2), restarts=TASK).up()
     run.exit("worker:1", KILLED)
-    run.wait(1 + OLD_PLACE_ONLY)
+    run.wait(1 + PREVIOUS_PLACE_ONLY)
     (launch,) = only(calls.Launch, run.offer(an_offer("o2")))
     todo = run(happened.TaskRegistered(launch.seats[0][0], "10.0.0.2:5000", 5000))
     assert said(todo)[-1] == (

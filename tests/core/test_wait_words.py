@@ -1,7 +1,7 @@
 """How a wait is told of, summed up and given up."""
 
 from tests.builders import workers
-from tfmesos.config.restarts import RestartPolicy
+from tfmesos.config.restart_settings import RestartPolicy
 from tfmesos.core import actions as do
 from tfmesos.core import events as happened
 from tfmesos.core.phases import Phase

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tfmesos.errors import FrameError
-from tfmesos.launcher.links import channels as of_launcher
+from tfmesos.launcher.links import channel_relay as of_launcher
 from tfmesos.node.inside.channels import Channels
 from tfmesos.node.inside.work import Work
 from tfmesos.shared import wire

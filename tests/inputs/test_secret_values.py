@@ -10,7 +10,7 @@ import pytest
 from tests.builders import workers
 from tfmesos.config.secret import without_values
 from tfmesos.errors import SpecError
-from tfmesos.inputs.launch_config import make_config
+from tfmesos.inputs.merging import make_config
 from tfmesos.inputs.secret_values import LARGEST, LONGEST
 
 GONE = "No such file or directory"

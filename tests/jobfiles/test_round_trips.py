@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfmesos.config.settings import DEFAULTS
-from tfmesos.inputs.launch_config import make_config
+from tfmesos.inputs.merging import make_config
 from tfmesos.jobfiles.marathon import group as marathon
 from tfmesos.jobfiles.native import checked, jobs_and_settings
 from tfmesos.jobfiles.tfjob import document as tfjob

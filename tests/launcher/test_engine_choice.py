@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import workers
 from tfmesos.engines.kinds import KINDS
-from tfmesos.inputs.launch_config import make_config
+from tfmesos.inputs.merging import make_config
 from tfmesos.launcher.engine_choice import new_decider, rules_of
 
 

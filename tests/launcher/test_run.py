@@ -9,7 +9,7 @@ import pytest
 from tests.bounds import HANG
 from tests.builders import workers
 from tests.replay import Run as Replayed
-from tfmesos.config.launch import LaunchConfig
+from tfmesos.config.launch_config import LaunchConfig
 from tfmesos.launcher.run import Run
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.bounds import HANG
 from tests.builders import workers
 from tests.replay import Run
-from tfmesos.config.launch import LaunchConfig
+from tfmesos.config.launch_config import LaunchConfig
 from tfmesos.launcher.links.usage import Usage
 from tfmesos.launcher.observer import Observer
 from tfmesos.launcher.screen.live_area import StatusLine

@@ -33,7 +33,7 @@ from tfmesos.errors import (
     LAUNCHER_LOST,
 )
 from tfmesos.launcher.missing_output import unpack
-from tfmesos.shared import scratch, undelivered
+from tfmesos.shared import held_directory, undelivered
 from tfmesos.shared.address import join_address
 
 
@@ -104,7 +104,7 @@ def test_the_directory_of_the_embedded_mesos_is_removed_by_the_last_who_needs_it
     """The launcher, if it lives and only cannot be reached, or another runner."""
     directory = tmp_path / "scratch"
     directory.mkdir()
-    held = scratch.hold(str(directory))
+    held = held_directory.hold(str(directory))
 
     async def main():
         values = {"grace": 0, "scratch": str(directory)}

@@ -7,10 +7,10 @@ import sys
 
 from tests.bounds import HANG
 from tests.builders import workers
-from tfmesos.inputs.launch_config import make_config
+from tfmesos.inputs.merging import make_config
 from tfmesos.runs.about import _shown, about, program, settings_of, write_commit
+from tfmesos.runs.event_json import to_json
 from tfmesos.runs.launcher_process import this_process
-from tfmesos.runs.values import to_json
 from tfmesos.shared import json_reader
 from tfmesos.version import __version__
 

@@ -8,8 +8,8 @@ import pytest
 
 from tfmesos.core.outcome import Outcome
 from tfmesos.runs.following import Output
-from tfmesos.runs.lines import lines_in, written_line
 from tfmesos.runs.listing import as_json, status_of
+from tfmesos.runs.log_lines import lines_in, written_line
 from tfmesos.runs.page.views import _origin
 from tfmesos.runs.recorder import RESERVE, Recorder
 from tfmesos.runs.store import Store

@@ -9,8 +9,8 @@ from tests.runs.test_recorder import directory as directory
 from tests.runs.test_recorder import recorder as recorder
 from tfmesos.core import events as happened
 from tfmesos.core.outcome import Outcome
+from tfmesos.runs.live_status import LiveStatus
 from tfmesos.runs.page.views import whole
-from tfmesos.runs.progress import Progress
 from tfmesos.runs.replay import replay
 from tfmesos.runs.status import Reader
 
@@ -74,7 +74,7 @@ def test_the_page_has_a_mark_where_each_generation_begins(recorder, directory):
     run.now = 10.0
     run.change(3)
     recorder.end(Outcome(), [])
-    (mark,) = whole(Progress(directory), 2000.0)["generations"]
+    (mark,) = whole(LiveStatus(directory), 2000.0)["generations"]
     assert (mark["number"], mark["at"]) == (1, 10.0)
     assert "3 worker" in mark["words"] and "to 3" in mark["words"]
 

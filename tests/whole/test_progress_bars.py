@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 
 from tests.commands import finish, running_tfrun
-from tests.node.process.test_progress import BAR
+from tests.node.process.test_progress_bar_sender import BAR
+from tfmesos.runs.live_status import LiveStatus
 from tfmesos.runs.page.views import whole
-from tfmesos.runs.progress import Progress
 from tfmesos.runs.store import Store
 
 
@@ -27,6 +27,6 @@ def test_a_progress_bar_is_on_the_page_without_a_terminal_and_leaves_no_file(
 
 def bar_of(place):
     for run in Store(place / "tfmesos" / "runs").all():
-        for task in whole(Progress(run), 0.0)["all"]:
+        for task in whole(LiveStatus(run), 0.0)["all"]:
             return task["bar"]
     return None

@@ -8,12 +8,12 @@ import time
 from ..runs.detaching import Handover
 from ..runs.directory import RunDirectory
 from ..runs.store import NoSuchRun
-from ..runs.takeover.lost import adoptable_until, check_lost
+from ..runs.takeover.lost_runs import adoptable_until, check_lost
 from ..text import join_names
 from .commands import attach
 from .commands.answer import out
-from .commands.arguments import Argument, switch
 from .commands.choice import store, the_run
+from .commands.common_arguments import Argument, switch
 from .taking_over import take_over
 
 HELP = "go on with a run whose launcher is gone, and show its output; Ctrl-C leaves it running"

@@ -21,9 +21,9 @@ from ..jobfiles import ENDINGS, WRITTEN
 from ..jobfiles.translation import JobFileError
 from ..text import suggestion
 from ..version import __version__
-from .commands.table import KNOWN, TAKING_FLAGS
+from .commands.names import KNOWN, TAKING_FLAGS
 from .help_text import DESCRIPTION, EXAMPLES, USAGE, commands, short_help
-from .jobs import JOB_FLAGS, destination, number_of_tasks
+from .job_flags import JOB_FLAGS, destination, number_of_tasks
 from .optional_values import HelpFormatter, with_implied
 
 if TYPE_CHECKING:

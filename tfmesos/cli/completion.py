@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 from ..config.setting import OneOf, Setting
 from ..jobfiles import ENDINGS
 from .arguments import FLAGS
-from .commands.table import KNOWN, NAMES, TAKING_FLAGS, module_of, parser_of
+from .commands.names import KNOWN, NAMES, TAKING_FLAGS, module_of, parser_of
 from .completion_scripts import SCRIPTS
 
 _OF_TFRUN = {one: flag for flag in FLAGS for one in flag.flags if "_" not in one}

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator
 
 from ..config.job import Job
-from ..config.launch import LaunchConfig
+from ..config.launch_config import LaunchConfig
 from ..config.secret import without_password
 from ..engines.kinds import kind_of
 from ..sanitize import plain_all

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from ..config.job import Resources
 from ..config.kubernetes_settings import SCHEME
-from ..config.launch import LaunchConfig
+from ..config.launch_config import LaunchConfig
 from ..config.secret import without_password
 from ..config.settings import DEFAULTS, DOCUMENT_KEYS, SETTINGS
 from ..engines.kinds import KUBERNETES, LOCAL, MESOS, kind_of

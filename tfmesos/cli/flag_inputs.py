@@ -13,7 +13,7 @@ from ..inputs.resolve import Inputs
 from ..jobfiles.native import changed, without_commands
 from ..jobfiles.translation import Document
 from .arguments import FLAGS, settings_of
-from .jobs import destination, job_changes
+from .job_flags import destination, job_changes
 
 if TYPE_CHECKING:
     from ..inputs.job_file import JobFile

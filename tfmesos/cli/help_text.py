@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .commands.table import NAMES, TAKING_FLAGS, module_of
+from .commands.names import NAMES, TAKING_FLAGS, module_of
 
 USAGE = """\
 usage: tfrun -w N [-s N] [options] -- command [argument ...]

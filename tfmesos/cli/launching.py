@@ -22,7 +22,7 @@ from ..launcher.screen.standard_streams import (
 )
 from ..launcher.screen.terminal_signals import watch_terminal
 from ..runs.detaching import Handover
-from ..runs.recording import Recording
+from ..runs.recorded_run import Recording
 from ..sanitize import plain_all
 from .arguments import flag_of
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..config.launch import LaunchConfig
+from ..config.launch_config import LaunchConfig
 from ..config.secret import Secret
 from ..engines.kubernetes import objects
 from ..engines.kubernetes.api.kubeconfig import access

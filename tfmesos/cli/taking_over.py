@@ -7,20 +7,20 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from ..config.launch import LaunchConfig
+from ..config.launch_config import LaunchConfig
 from ..errors import SpecError, TFMesosError
 from ..launcher.keys import Keys
 from ..launcher.past import CannotTakeOver
 from ..launcher.screen.console import Console
 from ..runs.detaching import Handover
 from ..runs.directory import RunDirectory
+from ..runs.recorded_run import Recording
 from ..runs.recorder import write_end
-from ..runs.recording import Recording
 from ..runs.store import Store, runs_root
 from ..runs.takeover import keys_file
 from ..runs.takeover.hold import Hold, holder_of, is_fresh
 from ..runs.takeover.keys_file import Kept
-from ..runs.takeover.lost import adoptable_until, check_lost, end_stopped
+from ..runs.takeover.lost_runs import adoptable_until, check_lost, end_stopped
 from ..runs.takeover.resuming import Resumed
 from .arguments import in_flags, parse
 from .flag_inputs import inputs_of
@@ -46,7 +46,7 @@ def take_over(run: RunDirectory, *, level: str, handover: Handover | None = None
 
 def end_by_keys(run: RunDirectory) -> None:
     """Have the engine end the tasks of a lost run that cannot be replayed; its keys are enough."""
-    from ..launcher.ending import end_tasks  # is hardly ever needed
+    from ..launcher.abandoned_run import end_tasks  # is hardly ever needed
 
     hold = Hold(run)
     try:

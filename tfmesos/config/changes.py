@@ -15,7 +15,7 @@ from ..text import suggestion
 from .constraints import parse_all, parse_for_job
 from .job import Job
 from .jobs import FIELDS, parse_jobs
-from .launch import LaunchConfig
+from .launch_config import LaunchConfig
 
 Changes = Mapping[str, Any]
 Changed = Mapping[str, int | Mapping[str, Any]] | None  # a number, or fields of a job, by its name

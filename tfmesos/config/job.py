@@ -16,8 +16,8 @@ from ..record import Record
 from .constraints import parse as parse_constraint
 from .constraints import parse_all
 from .exec_limits import long_argument, wrong_name
-from .failures import policy_word
-from .restarts import Often, parse_codes, parse_limit
+from .failure_settings import policy_word
+from .restart_settings import Often, parse_codes, parse_limit
 from .setting import how_often, image_name
 from .units import SIZE, mebibytes
 

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 
 from ..errors import SpecError
 from ..text import suggestion
-from .entry import EntrySettings
-from .failures import FailureSettings
+from .entry_function import EntrySettings
+from .failure_settings import FailureSettings
 from .kubernetes_settings import KubernetesSettings
 from .secret_settings import SecretSettings
 from .setting import (

@@ -15,7 +15,7 @@ class Request(Record):
     """Goes to the engine."""
 
 
-class Near(Record):
+class PreviousPlace(Record):
     """Where a task was before: the others still look for it there."""
 
     node: str
@@ -28,8 +28,12 @@ class Wanted(Record):
 
     task_id: str
     task: Task
-    near: Near | None = None
+    previous_place: PreviousPlace | None = None
     is_optional: bool = False  # the others begin without it, if there is no place for it
+
+    @property
+    def previous_port(self) -> int | None:
+        return self.previous_place.port if self.previous_place else None
 
 
 class Place(Request):

@@ -31,7 +31,7 @@ class Cluster:
         registered = [member for member in self._members if member.stage is Stage.REGISTERED]
         for member in registered:
             self._members.move(member, Stage.STARTED)
-            member.told_address = member.address
+            member.previous_address = member.address
         return [Start(tuple((m.task_id, m.task) for m in registered), self.spec)]
 
     def rejoin(self, member: Member) -> list[Action]:
@@ -39,8 +39,8 @@ class Cluster:
         self._members.move(member, Stage.STARTED)
         self.spec = self._members.cluster()
         text = f"{member.task.name} is back on {member.hostname}"
-        if member.told_address not in ("", member.address):
-            text += f", at {member.address}; the others look for it at {member.told_address}"
+        if member.previous_address not in ("", member.address):
+            text += f", at {member.address}; the others look for it at {member.previous_address}"
         start = Start(((member.task_id, member.task),), self.spec)
         return [Say(text, "warning"), start]
 

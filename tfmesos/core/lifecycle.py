@@ -33,10 +33,10 @@ from .placing import Placing
 from .restarts import Restart, Restarts
 from .rules import USUAL_RULES, Rules
 from .stopping import Stopping
+from .stopwatch import Stopwatch
 from .success import Success
 from .tasks import Member, Stage, Tasks
 from .time_limit import TimeLimit
-from .timings import Stopwatch
 from .waiting import Wait
 
 
@@ -367,7 +367,7 @@ class Lifecycle:
         if restart.elsewhere or ((not had_started or end.is_lost) and not end.is_transient):
             at_once = restart.elsewhere or end.code == NODE_UNFIT
             self._avoided_nodes.failed(member.node, now, at_once=at_once)
-        member.near = restart.near(end, had_started, now)
+        member.previous_place = restart.previous_place(end, had_started, now)
         self.members.move(member, Stage.PAUSING)
         self._restarts.schedule(member, now + restart.pause)
         if self.phase is Phase.RUNNING and not member.task.is_auxiliary:

@@ -8,8 +8,8 @@ from .actions import Place, StopPlacing
 from .avoided_nodes import AvoidedNodes
 from .events import Placed
 from .phases import Phase
+from .stopwatch import Stopwatch
 from .tasks import Stage, Tasks
-from .timings import Stopwatch
 
 
 class Placing:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from math import inf
 
-from ..config.restarts import RestartPolicy
+from ..config.restart_settings import RestartPolicy
 from ..record import Record
-from .actions import Near
+from .actions import PreviousPlace
 from .endings import NO_SUCH_PROGRAM, End
 from .tasks import Member
 
 LONGEST_PAUSE = 30.0  # seconds
-OLD_PLACE_ONLY = 10.0  # seconds for which only its old place will do for a restarted task
+PREVIOUS_PLACE_ONLY = 10.0  # seconds for which only its previous place will do for a restarted task
 TRANSIENT_FOR = 60.0  # seconds after which what should pass by itself is a failure after all
 PASSING_PAUSES = (1.0, 2.0, 4.0, 8.0)  # seconds; the last of them from then on
 
@@ -38,12 +38,12 @@ class Restart(Record):
         limit = "" if self.limit == inf else f" of {self.limit}"
         return f"{what}{when} (restart {self.number}{limit})"
 
-    def near(self, end: End, had_started: bool, now: float) -> Near | None:
-        """Its old place, where the others look for it; not if that is what failed."""
+    def previous_place(self, end: End, had_started: bool, now: float) -> PreviousPlace | None:
+        """Its previous place, where the others look for it; not if that is what failed."""
         if not had_started or end.is_lost or self.elsewhere:
             return None
         member = end.member
-        return Near(member.node, member.port, now + self.pause + OLD_PLACE_ONLY)
+        return PreviousPlace(member.node, member.port, now + self.pause + PREVIOUS_PLACE_ONLY)
 
 
 class Restarts:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..config.failures import DEFAULT_EVALUATOR_GRACE, DEFAULT_GRACE
+from ..config.failure_settings import DEFAULT_EVALUATOR_GRACE, DEFAULT_GRACE
 from ..config.job import Task
-from ..config.restarts import USUAL_RESTARTS, RestartPolicy
+from ..config.restart_settings import USUAL_RESTARTS, RestartPolicy
 from ..config.task_choice import TaskChoice
 from ..record import Record
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..config.failures import DEFAULT_GRACE
+from ..config.failure_settings import DEFAULT_GRACE
 from ..errors import Interrupted, Preempted
 from ..text import join_names
 from .actions import Action, Kill, Refuse, Say, StopPlacing, StopRunner

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..config.failures import DEFAULT_EVALUATOR_GRACE
+from ..config.failure_settings import DEFAULT_EVALUATOR_GRACE
 from ..config.job import DECIDING_TYPES, EVALUATOR, Task
 from ..config.task_choice import TaskChoice
 from ..text import agreeing, join_names

@@ -9,7 +9,7 @@ from enum import IntEnum
 
 from ..config.job import Task
 from ..text import join_names
-from .actions import Near, Wanted
+from .actions import PreviousPlace, Wanted
 from .events import Placed
 from .outcome import Ending
 
@@ -42,8 +42,8 @@ class Member:
     port: int = 0
     ready_at: float = 0.0
     ending: Ending | None = None
-    told_address: str = ""  # where the others look for it
-    near: Near | None = None  # the place to have it there again
+    previous_address: str = ""  # where the others look for it
+    previous_place: PreviousPlace | None = None  # the place to have it there again
     is_to_restart: bool = False  # its owner wants that, and it has not ended yet
     is_told_to_end: bool = False  # its runner has been
     is_held: bool = False  # its command has failed, and it waits for its owner
@@ -145,7 +145,7 @@ class Tasks:
     def wanted(self, are_all_needed: bool = False) -> tuple[Wanted, ...]:
         """What the engine is asked for on behalf of those that wait."""
         return tuple(
-            Wanted(m.task_id, m.task, m.near, m.task.is_optional and not are_all_needed)
+            Wanted(m.task_id, m.task, m.previous_place, m.task.is_optional and not are_all_needed)
             for m in self.waiting()
         )
 

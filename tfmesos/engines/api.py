@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from ssl import SSLContext
 
     from ..config.job import Task
-    from ..config.launch import LaunchConfig
+    from ..config.launch_config import LaunchConfig
     from ..config.secret import Secret
 
 T = TypeVar("T")

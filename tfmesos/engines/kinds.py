@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ..config.failures import DEFAULT_SURVIVAL
-from ..config.launch import LaunchConfig
+from ..config.failure_settings import DEFAULT_SURVIVAL
+from ..config.launch_config import LaunchConfig
 from ..errors import SpecError
 from ..record import Record
-from ..shared import timings
+from ..shared import link_timeouts
 
 LOCAL, MESOS, KUBERNETES, SLURM = "local", "mesos", "kubernetes", "slurm"
 
@@ -26,20 +26,20 @@ KINDS = {
     for kind in (
         Kind(
             LOCAL,
-            timings.LOCAL_RECONNECT_TIMEOUT,
+            link_timeouts.LOCAL_RECONNECT_TIMEOUT,
             is_here=True,
             gpus_in_images="Docker on this machine needs the NVIDIA Container Toolkit",
         ),
-        Kind(MESOS, timings.RECONNECT_TIMEOUT, survives=True),
+        Kind(MESOS, link_timeouts.RECONNECT_TIMEOUT, survives=True),
         Kind(
             KUBERNETES,
-            timings.API_SERVER_RECONNECT_TIMEOUT,
+            link_timeouts.API_SERVER_RECONNECT_TIMEOUT,
             leaves_grace=True,
             gpus_in_images="its image lacks libraries, or its node the NVIDIA Container Toolkit",
         ),
         Kind(
             SLURM,
-            timings.RECONNECT_TIMEOUT,
+            link_timeouts.RECONNECT_TIMEOUT,
             gives_directory=False,
             gpus_in_images="its image lacks libraries, or its node the hook of enroot for NVIDIA",
         ),

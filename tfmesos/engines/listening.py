@@ -6,7 +6,7 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
-from ..config.launch import LaunchConfig
+from ..config.launch_config import LaunchConfig
 from ..errors import EngineError, SpecError
 from ..shared.address import join_address
 from .api import Context, Listens

@@ -16,8 +16,8 @@ from ..jobfiles.reading import MAX_BYTES, Tree, read
 from ..jobfiles.tfjob import document as tfjob
 from ..jobfiles.translation import NOTHING_BESIDE, Beside, Document, Key, Translation
 from ..plain_file import beginning
-from .image_command import with_image_commands
-from .launch_config import absolute
+from .image_entry_point import with_image_commands
+from .merging import absolute
 from .profile import Profile
 
 STANDARD_INPUT = "-"

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, cast
 from ..errors import SpecError
 from ..jobfiles.native import changed, jobs_and_settings
 from ..jobfiles.translation import Document, JobFileError
-from .launch_config import make_config
+from .merging import make_config
 from .profile import Profile, profile_of
 
 if TYPE_CHECKING:
     from ..config.jobs import Jobs
-    from ..config.launch import LaunchConfig
+    from ..config.launch_config import LaunchConfig
     from ..config.settings import Settings
     from .job_file import JobFile
 

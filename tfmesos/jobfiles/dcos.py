@@ -11,8 +11,8 @@ from typing import Any
 
 from ..config.constraints import parse as parse_constraint
 from ..text import shortened
-from . import json_text, tensorboard
-from .exports import at
+from . import json_text, tensorboard_job
+from .export_common import at
 from .parts import Part
 from .reading import Unreadable
 from .translation import NOTHING_BESIDE, Beside, Document, JobFileError, Key, Translation
@@ -269,13 +269,13 @@ def _jobs(options: Part, gpu_image: str | None, origins: dict[Key, Key]) -> Docu
 
 
 def _board(part: Part, log_dir: str | None, origins: dict[Key, Key]) -> Document:
-    fields = _fields(part, _BOARD, ("jobs", tensorboard.JOB), origins)
+    fields = _fields(part, _BOARD, ("jobs", tensorboard_job.JOB), origins)
     if log_dir is None:
         part.remarks.append(
             "service.use_tensorboard needs a shared_filesystem to read: no TensorBoard"
         )
         return {}
-    return {tensorboard.JOB: {**fields, **tensorboard.job(log_dir)}}
+    return {tensorboard_job.JOB: {**fields, **tensorboard_job.job(log_dir)}}
 
 
 def _fields(part: Part, usual: Document, ours: Key, origins: dict[Key, Key]) -> Document:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..config.entry import entry_command
+from ..config.entry_function import entry_command
 from ..config.job import TENSORBOARD, Job
 from ..config.jobs import FIELDS
 from ..config.settings import DOCUMENT_KEYS

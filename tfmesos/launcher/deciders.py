@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from ..config.job import Job
-from ..config.launch import LaunchConfig
+from ..config.launch_config import LaunchConfig
 from ..core.actions import BeginGeneration, Request
 from ..core.events import Event, Ticked
 from ..core.lifecycle import Lifecycle

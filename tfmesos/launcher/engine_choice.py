@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..config.launch import LaunchConfig
+from ..config.launch_config import LaunchConfig
 from ..engines.api import Context, EngineDecider, Setup
 from ..engines.kinds import KUBERNETES, LOCAL, MESOS, SLURM, kind_of
 from .links import payload

@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..config.launch import LaunchConfig
+from ..config.launch_config import LaunchConfig
 from ..core.tasks import Tasks
 from ..json_types import Json
 from .links.listener import Listener

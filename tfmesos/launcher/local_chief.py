@@ -16,13 +16,13 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from ..acceptor import family_of
-from ..config.launch import LaunchConfig
+from ..config.launch_config import LaunchConfig
 from ..core.events import Event, TaskExited, TaskReady
 from ..errors import SpecError
 from ..json_types import Json
 from ..node.process import guard
 from ..node.task.port import Port, why_refused
-from ..node.task.secrets import Secrets
+from ..node.task.secret_files import Secrets
 from ..node.task.steps import Steps
 from ..node.task.workspace import SHIP_DIR
 from ..shared import process

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import daemon_threads
 from ..config.changes import Changes
-from ..config.launch import LaunchConfig
+from ..config.launch_config import LaunchConfig
 from ..core import actions as do
 from ..core import events as happened
 from ..core.actions import ClusterSpec
@@ -32,7 +32,7 @@ from .engine_choice import new_setup
 from .inside import Inside
 from .interrupt import StopRequests
 from .keys import Keys
-from .links.brought import Brought
+from .links.collected_files import Brought
 from .links.exchange import Holder
 from .links.listener import Listener
 from .links.messages import limits_of, prepare_message, stop_message

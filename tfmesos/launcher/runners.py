@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from ..config.job import Task
-from ..config.launch import LaunchConfig
+from ..config.launch_config import LaunchConfig
 from ..config.secret import Secret
 from ..core.events import EngineGaveUp, Event
 from ..engines.api import Setup

@@ -7,7 +7,7 @@ import threading
 from contextlib import AsyncExitStack, ExitStack
 from typing import TYPE_CHECKING
 
-from ..config.launch import LaunchConfig
+from ..config.launch_config import LaunchConfig
 from ..config.secret import without_password
 from ..config.shipping import Ship
 from ..engines.api import UnlessStopped
@@ -19,10 +19,10 @@ from ..text import count, size_text
 from .links import payload
 from .links.exchange import Supplies
 from .screen.console import Console
-from .ship.progress import ShipProgress
+from .ship.sending_progress import ShipProgress
 
 if TYPE_CHECKING:
-    from .ship.addresses import Fetched
+    from .ship.downloads import Fetched
     from .ship.pack import Pack
 
 LARGE = 20 * 1024 * 1024  # bytes; what is shipped then is worth a look
@@ -89,7 +89,7 @@ class Shipment:
     async def _fetch(self, ship: Ship, unless_stopped: UnlessStopped) -> Fetched:
         if not ship.addresses:
             return {}
-        from .ship.addresses import fetch_all
+        from .ship.downloads import fetch_all
 
         text = f"fetching {without_password(', '.join(ship.addresses))}"
         soon = asyncio.get_running_loop().call_later(SAID_AFTER, self._console.say, text)
@@ -140,7 +140,7 @@ class Packing:
     def _pack_at(self, place: str) -> Pack:
         if not self._fetched:
             return self._pack(self._ship)
-        from .ship.addresses import on_disk
+        from .ship.downloads import on_disk
 
         with on_disk(self._ship, self._fetched, place, self._given_up.is_set) as ship:
             return self._pack(ship)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from ..config.job import Task
-from ..config.launch import LaunchConfig
+from ..config.launch_config import LaunchConfig
 from ..core.actions import Start
 from ..core.events import Event
 from ..engines.kinds import kind_of

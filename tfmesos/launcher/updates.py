@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..config.changes import Changes, changed_jobs, difference
-from ..config.launch import LaunchConfig
+from ..config.launch_config import LaunchConfig
 from ..core.events import UpdateRequested
 from ..core.success import deciding
 from ..errors import SpecError, TFMesosError

@@ -9,12 +9,12 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from ..config.launch import LaunchConfig
+from ..config.launch_config import LaunchConfig
 from ..core.events import Event
 from ..core.lifecycle import Lifecycle
 from ..core.phases import Phase
 from ..core.tasks import Stage, Tasks
-from .links.brought import Brought
+from .links.collected_files import Brought
 from .links.exchange import Sinks
 from .links.usage import Usage
 from .observer import Counted, Observer

@@ -9,7 +9,7 @@ from ..errors import NODE_REFUSED, RUNNER_BROKEN
 from .loop import Loop
 from .process.output import complain
 from .runner import Runner
-from .settings import read_settings
+from .runner_settings import read_settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ import sys
 import time
 
 from ..errors import EVICTED
-from ..shared import process, scratch, wire
+from ..shared import held_directory, process, wire
+from ..shared.link_timeouts import DEAD_SERVER_TIMEOUT, GOODBYE_TIMEOUT, OUTPUT_PAUSE
 from ..shared.stdlib import signal
-from ..shared.timings import DEAD_SERVER_TIMEOUT, GOODBYE_TIMEOUT, OUTPUT_PAUSE
 from .link.connection import Link
 from .link.outbox import Outbox
 from .link.pace import Pace
@@ -22,11 +22,11 @@ from .process import output
 from .process.child import Child
 from .process.guard import Guard
 from .process.output import Output
-from .process.usage import Usage
+from .process.usage_meter import Usage
 from .task import host, workspace
 from .task.files import Files
-from .task.listening import tell_ready
 from .task.port import Port, refusal
+from .task.readiness import tell_ready
 from .task.runner_secrets import RunnerSecrets
 from .task.steps import STOPPED, Steps
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ..shared.stdlib import socket
     from ..shared.wire import Message
     from .inside.channels import Channels
-    from .settings import Settings
+    from .runner_settings import Settings
     from .task.start_tf_server import ServerProcess
 
 
@@ -101,7 +101,7 @@ class Runner:
         if self._link.failure is not None:
             output.complain(self._link.failure[1])
             if self._held is not None:  # the embedded Mesos leaves its directory to us
-                scratch.remove_unless_held(self._settings.scratch, self._held)
+                held_directory.remove_unless_held(self._settings.scratch, self._held)
         # For the operator a task that its own run has stopped has not failed.
         return 0 if self._was_stopped and self._dismissed else code
 
@@ -112,7 +112,7 @@ class Runner:
             return self._stopped("was stopped before it reached the launcher")
         self._outbox.drops = not self._settings.same_machine
         if self._settings.scratch:
-            self._held = scratch.hold(self._settings.scratch)
+            self._held = held_directory.hold(self._settings.scratch)
         problem = self._workspace.open() or self._secrets.bring(lambda: self._stopping)
         problem = problem or self._files.fetch(lambda: self._stopping)
         if problem := problem or self._check():
@@ -128,7 +128,7 @@ class Runner:
         """Why this node is not fit, if it is not."""
         if not self._settings.check or self._stopping:
             return None
-        from .task.check import check  # most runs have none
+        from .task.node_check import check  # most runs have none
 
         env = {**os.environ, **self._settings.env, **self._settings.mark}
         return check(
@@ -177,7 +177,7 @@ class Runner:
                 self._hold(steps.ending)
         assert steps.ending is not None
         if self._settings.bring:
-            from .task.bring import Bring  # most tasks bring nothing
+            from .task.collection import Bring  # most tasks bring nothing
 
             bring = Bring(self._loop, self._outbox, self._settings, self._is_cut, self._output.say)
             bring.send(cwd, [steps.filled(glob) for glob in self._settings.bring])

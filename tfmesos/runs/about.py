@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..config.launch import LaunchConfig
+from ..config.launch_config import LaunchConfig
 from ..config.secret import without_password
 from ..json_types import Json
 from ..version import __version__
+from .event_json import to_json
 from .launcher_process import this_process
-from .values import to_json
 
 # Not settings of the run but of the screen, or written down under other names.
 _TOLD_ELSEWHERE = frozenset(

@@ -13,8 +13,8 @@ from ..json_types import Json
 from ..record import Record
 from ..shared import json_reader
 from ..text import count, join_names
+from .event_json import from_json
 from .launcher_process import LauncherProcess
-from .values import from_json
 
 UNKNOWN = LauncherProcess("", "", 0, -1)
 

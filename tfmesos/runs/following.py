@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from .directory import RunDirectory
-from .lines import Line, parse
+from .log_lines import Line, parse
 from .recorder import SAID
 from .task_log import LogReader
 

@@ -13,7 +13,7 @@ from ..text import count, duration, size_text
 from .directory import RunDirectory
 from .measurements import latest
 from .status import ENDED, LOST, Generation, RunStatus, TaskStatus, phase_of, state_of, status_now
-from .takeover.lost import adoptable_until, clock_time
+from .takeover.lost_runs import adoptable_until, clock_time
 
 LONGEST_COMMAND = 60  # characters
 MOST_GENERATIONS = 10  # lines about them

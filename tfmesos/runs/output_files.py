@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..launcher.observer import Counted, Observer
 from .directory import log_name
-from .lines import last_states, left_out
+from .log_lines import last_states, left_out
 from .task_log import append
 from .writer import Writer
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .directory import RunDirectory
 from .store import Store
-from .takeover.lost import adoptable_until
+from .takeover.lost_runs import adoptable_until
 
 KEEP = 200  # runs
 AT_ONCE = 20  # that many are removed together: to look for the oldest takes a while

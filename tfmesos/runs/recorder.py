@@ -23,12 +23,12 @@ from ..launcher.links.usage import Usage
 from ..launcher.observer import Confirm, Counted, Observer
 from .about import write_commit
 from .directory import RunDirectory
-from .lines import left_out, lines_in, written_line
+from .event_json import to_json
+from .log_lines import left_out, lines_in, written_line
 from .measurements import MeasurementLog, line_of
-from .progress_bars import ProgressLog, bar_line
-from .takeover.taken import Taken, TakenLog
+from .progress_bar_file import ProgressLog, bar_line
+from .takeover.taken_messages import Taken, TakenLog
 from .task_log import Position, TaskLog, append
-from .values import to_json
 from .writer import Appendable, Marks, Writer
 
 TASK_LIMIT = 64 * 1024 * 1024  # bytes of output that are kept of a task

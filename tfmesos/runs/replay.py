@@ -14,7 +14,7 @@ from ..errors import SpecError
 from ..launcher.deciders import Beginning, Deciders
 from ..sanitize import plain
 from .directory import RunDirectory
-from .values import from_json
+from .event_json import from_json
 
 Step = tuple[float, Any, Sequence[Any]]  # seconds since the beginning, the event, the decisions
 

@@ -15,8 +15,8 @@ from ..core.actions import BeginGeneration
 from ..json_types import Json
 from ..launcher.deciders import Beginning
 from .directory import RunDirectory
-from .takeover.lost import adoptable_until
-from .values import from_json
+from .event_json import from_json
+from .takeover.lost_runs import adoptable_until
 
 LOST = "lost"  # its launcher died, and nobody wrote down how it ended
 ENDED = "ended"  # of a run that succeeded, whose record has no end of this task

@@ -19,7 +19,7 @@ from tfmesos.engines.kubernetes.api.credentials import Credentials
 from tfmesos.engines.kubernetes.driver import KubernetesDriver
 from tfmesos.errors import UnreadableFile
 from tfmesos.http.server import Server
-from tfmesos.inputs.launch_config import make_config
+from tfmesos.inputs.merging import make_config
 
 RUNNING = [{"name": "tensorflow", "state": {"running": {}}}]
 QUOTA = 'pods "a" is forbidden: exceeded quota: few, requested: pods=1, used: pods=1, limited: '

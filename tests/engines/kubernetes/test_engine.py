@@ -5,7 +5,7 @@ import pytest
 from tests.builders import servers, workers
 from tests.engines.kubernetes.runs import Run
 from tfmesos.config.job import Job, Resources
-from tfmesos.config.restarts import RestartPolicy
+from tfmesos.config.restart_settings import RestartPolicy
 from tfmesos.core import events as happened
 from tfmesos.core.actions import StopRunner
 from tfmesos.core.phases import Phase
@@ -126,8 +126,8 @@ def test_an_interpreter_that_the_image_lacks_is_not_looked_for_twice():
 
 
 HOPELESS = [
-    ("reason-pull", 30, "has no image me/train on its node (ErrImagePull): "),
-    ("reason-never-pull", 1, "has no image me/train on its node (ErrImageNeverPull)"),
+    ("reason-pull", 30, "cannot pull image me/train (ErrImagePull): "),
+    ("reason-never-pull", 1, "cannot pull image me/train (ErrImageNeverPull)"),
     ("reason-no-secret", 20, 'cannot be started (CreateContainerConfigError): secret "none" not'),
 ]
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import workers
 from tests.engines.kubernetes.runs import Run
-from tfmesos.config.restarts import RestartPolicy
+from tfmesos.config.restart_settings import RestartPolicy
 from tfmesos.core import events as happened
 from tfmesos.core.phases import Phase
 

@@ -13,7 +13,7 @@ from tfmesos.engines.kubernetes.actions import NewPod
 from tfmesos.engines.kubernetes.objects import Owner
 from tfmesos.engines.kubernetes.refusals import check_ports
 from tfmesos.errors import SpecError, UnreadableFile
-from tfmesos.inputs.launch_config import make_config
+from tfmesos.inputs.merging import make_config
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "pod.json"
 OWNER = Owner("tfmesos-abcd", "u-1")

@@ -13,7 +13,7 @@ from tests.clock import put_forward
 from tfmesos.engines.kubernetes import ownership
 from tfmesos.engines.kubernetes.api.error import ApiError
 from tfmesos.engines.kubernetes.ownership import Ownership, is_stale
-from tfmesos.inputs.launch_config import make_config
+from tfmesos.inputs.merging import make_config
 
 NOW = datetime(2026, 11, 17, 2, 0, 0)
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.builders import workers
 from tests.engines.kubernetes.runs import Run
-from tfmesos.config.restarts import RestartPolicy
+from tfmesos.config.restart_settings import RestartPolicy
 from tfmesos.core.endings import EVICTION_REASON
 from tfmesos.engines.kubernetes import pod_status
 from tfmesos.engines.kubernetes.engine import POD_REASON

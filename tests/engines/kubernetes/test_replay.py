@@ -15,9 +15,9 @@ from tfmesos.engines.kubernetes.api.error import ApiError
 from tfmesos.engines.kubernetes.engine import KubernetesEngine
 from tfmesos.engines.kubernetes.pod_status import PodSeen
 from tfmesos.errors import EngineError
-from tfmesos.inputs.launch_config import make_config
+from tfmesos.inputs.merging import make_config
 from tfmesos.launcher.deciders import Beginning
-from tfmesos.runs.values import from_json, to_json
+from tfmesos.runs.event_json import from_json, to_json
 
 LAST_OF_LIFE = [pod for _, pod, _ in recorded("pod-life")][-1]
 

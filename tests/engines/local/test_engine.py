@@ -7,7 +7,7 @@ import pytest
 from tfmesos.config.constraints import parse
 from tfmesos.config.job import Job
 from tfmesos.core import events as tell
-from tfmesos.core.actions import Kill, Near, Place, StopPlacing, Wanted
+from tfmesos.core.actions import Kill, Place, PreviousPlace, StopPlacing, Wanted
 from tfmesos.core.events import Ticked
 from tfmesos.engines.local import actions as do
 from tfmesos.engines.local.actions import Seat
@@ -17,8 +17,10 @@ from tfmesos.engines.local.events import GpusHeld, GpusTaken, MachineFound, Task
 HERE = "node-1"
 
 
-def wanted(*jobs, near=None, attempt=1):
-    return tuple(Wanted(f"{task.name}-{attempt}", task, near) for job in jobs for task in job.tasks)
+def wanted(*jobs, previous_place=None, attempt=1):
+    return tuple(
+        Wanted(f"{task.name}-{attempt}", task, previous_place) for job in jobs for task in job.tasks
+    )
 
 
 @pytest.fixture
@@ -51,7 +53,7 @@ def test_a_task_that_is_started_again_has_its_old_port(engine):
     (job,) = [Job("worker", 1)]
     engine.handle(Place(wanted(job)), 1)
     engine.handle(TaskGone("worker:0-1", 3, "exited with 3"), 2)
-    again = wanted(job, near=Near(HERE, 4711, 60.0), attempt=2)
+    again = wanted(job, previous_place=PreviousPlace(HERE, 4711, 60.0), attempt=2)
     _, start = engine.handle(Place(again, {HERE: 90.0}), 3)
     assert [(seat.task_id, seat.port) for seat in start.seats] == [("worker:0-2", 4711)]
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from tfmesos.engines.local.scratch_directory import ScratchDirectory, remove_abandoned
-from tfmesos.shared import scratch
+from tfmesos.shared import held_directory
 
 NAME = "tfmesos-0123456789abcdef"
 HOLDER = (
-    "import sys; from tfmesos.shared import scratch; scratch.hold(sys.argv[1]);"
+    "import sys; from tfmesos.shared import held_directory as held; held.hold(sys.argv[1]);"
     " print(flush=True); input()"
 )
 
@@ -86,15 +86,15 @@ def test_a_place_that_cannot_be_read_is_no_reason_to_fail(tmp_path):
 
 
 def test_a_directory_that_is_taken_for_abandoned_before_it_is_held_is_made_again(monkeypatch):
-    hold, seen = scratch.hold, []
+    hold, seen = held_directory.hold, []
 
     def late(path):
         if not seen:
-            scratch.remove_unless_held(path)
+            held_directory.remove_unless_held(path)
         seen.append(path)
         return hold(path)
 
-    monkeypatch.setattr(scratch, "hold", late)
+    monkeypatch.setattr(held_directory, "hold", late)
     directory = ScratchDirectory()
     directory.make()
     assert len(seen) == 2
@@ -106,9 +106,9 @@ def test_a_directory_that_is_taken_for_abandoned_before_it_is_held_is_made_again
 
 def test_the_last_to_hold_it_removes_it(tmp_path):
     left = left_over(tmp_path)
-    ours, theirs = scratch.hold(str(left)), scratch.hold(str(left))
-    scratch.remove_unless_held(str(left), ours)
+    ours, theirs = held_directory.hold(str(left)), held_directory.hold(str(left))
+    held_directory.remove_unless_held(str(left), ours)
     assert left.exists()
-    scratch.remove_unless_held(str(left), theirs)
+    held_directory.remove_unless_held(str(left), theirs)
     assert not left.exists()
-    assert scratch.hold(str(left)) is None
+    assert held_directory.hold(str(left)) is None

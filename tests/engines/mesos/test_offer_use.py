@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.builders import an_offer, servers, workers
 from tests.core.histories import any_event
 from tests.replay import Run, only
-from tfmesos.config.restarts import RestartPolicy
+from tfmesos.config.restart_settings import RestartPolicy
 from tfmesos.core import events as happened
 from tfmesos.core.phases import Phase
 from tfmesos.core.tasks import Stage

@@ -1,7 +1,7 @@
 import pytest
 
 from tests.builders import an_offer, workers
-from tfmesos.config.launch import LaunchConfig
+from tfmesos.config.launch_config import LaunchConfig
 from tfmesos.engines.mesos.placement import place
 from tfmesos.engines.mesos.task_info import command_info, framework_info, task_info
 from tfmesos.engines.mesos.task_states import (

@@ -6,7 +6,7 @@ import pytest
 
 from tfmesos.config.job import Job
 from tfmesos.core import events as tell
-from tfmesos.core.actions import Finish, Kill, Near, Place, StopPlacing, Wanted
+from tfmesos.core.actions import Finish, Kill, Place, PreviousPlace, StopPlacing, Wanted
 from tfmesos.core.events import Ticked
 from tfmesos.core.lifecycle import Lifecycle
 from tfmesos.engines.slurm import actions as do
@@ -16,8 +16,10 @@ from tfmesos.errors import EVICTED
 from tfmesos.launcher.deciders import Deciders
 
 
-def wanted(*jobs, attempt=1, near=None):
-    return tuple(Wanted(f"{task.name}-{attempt}", task, near) for job in jobs for task in job.tasks)
+def wanted(*jobs, attempt=1, previous_place=None):
+    return tuple(
+        Wanted(f"{task.name}-{attempt}", task, previous_place) for job in jobs for task in job.tasks
+    )
 
 
 def of_type(outputs, kind):
@@ -211,7 +213,7 @@ def test_a_step_that_ended_badly_before_its_tasks_reported_ends_them(case):
 def test_a_task_that_is_started_again_has_a_step_at_its_old_place(case):
     case.running()
     case(tell.TaskExited("worker:1-1", 3, "exited with 3"))
-    again = Wanted("worker:1-2", WORKERS.tasks[1], Near("n1", 4711, 60.0))
+    again = Wanted("worker:1-2", WORKERS.tasks[1], PreviousPlace("n1", 4711, 60.0))
     placed, start = case(Place((again,), others_run=True))
     assert placed == tell.TasksPlaced((tell.Placed("worker:1-2", "n1", "n1"),))
     assert (start.job_id, start.step.node) == ("7", "n1")

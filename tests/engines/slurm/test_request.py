@@ -13,7 +13,7 @@ from tfmesos.engines.slurm.actions import Seat, Step, step_name
 from tfmesos.engines.slurm.answers import KnownNode
 from tfmesos.engines.slurm.script import script, starter, table
 from tfmesos.errors import SpecError
-from tfmesos.inputs.launch_config import make_config
+from tfmesos.inputs.merging import make_config
 
 NODES = (
     KnownNode("n1", "n1", ("rack1",)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tfmesos.config.job import Job
-from tfmesos.config.launch import LaunchConfig
+from tfmesos.config.launch_config import LaunchConfig
 from tfmesos.launcher.links.messages import runner_grace
 
 

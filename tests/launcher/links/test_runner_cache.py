@@ -45,7 +45,7 @@ def test_who_has_no_home_directory_keeps_nothing(monkeypatch, tmp_path):
 def test_every_change_of_what_is_packed_is_another_state(tmp_path, change):
     for name in (
         *("node/stub.py", "node/link/callers.py", "shared/wire.py"),
-        *("errors.py", "launcher/links/packing.py"),
+        *("errors.py", "launcher/links/payload_builder.py"),
     ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
@@ -54,7 +54,7 @@ def test_every_change_of_what_is_packed_is_another_state(tmp_path, change):
     if change == "touched":
         os.utime(tmp_path / "errors.py", (1, 1))
     elif change == "longer":
-        (tmp_path / "launcher/links/packing.py").write_text("# more")
+        (tmp_path / "launcher/links/payload_builder.py").write_text("# more")
     elif change == "new":
         (tmp_path / "node/more.py").touch()
     elif change == "new below":
@@ -79,7 +79,7 @@ def test_a_package_may_lie_in_a_directory_whose_name_is_not_utf_8(tmp_path):
     (Path(package) / "node").mkdir(parents=True)
     (Path(package) / "shared").mkdir()
     (Path(package) / "launcher/links").mkdir(parents=True)
-    for name in ("errors.py", "launcher/links/packing.py"):
+    for name in ("errors.py", "launcher/links/payload_builder.py"):
         (Path(package) / name).touch()
     assert runner_cache.state(package, "1.0")
 

@@ -91,7 +91,9 @@ def test_only_the_command_line_speaks_of_its_flags():
     with_flags = {
         *(package / "tfrun.py", package / "command_line.py", *tables),
         *package.glob("cli/**/*"),
-        *(package / "engines" / "local" / name for name in ("docker.py", "images.py")),  # Docker's
+        *(
+            package / "engines" / "local" / name for name in ("docker.py", "docker_arguments.py")
+        ),  # Docker's
         *(package / "engines" / "slurm" / name for name in ("request.py", "setup.py")),  # Slurm's
     }
     said = [

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tfmesos.engines.local.scratch_directory import remove_abandoned
 from tfmesos.private_directory import make_private
-from tfmesos.shared import scratch
+from tfmesos.shared import held_directory
 
 
 class WorkDir:
@@ -32,7 +32,7 @@ class WorkDir:
             make_private(self.path)
         while self.is_temporary and self._held is None:
             self.path.mkdir(mode=0o700)
-            self._held = scratch.hold(str(self.path))  # None if it was removed as abandoned
+            self._held = held_directory.hold(str(self.path))  # None if it was removed as abandoned
 
     def close(self) -> None:
         """Remove it, and what launchers that were killed have left beside it."""

@@ -45,8 +45,8 @@ def run_of_two(mesos, tasks):
 
 
 IMPATIENT = (
-    "import sys, tfmesos.shared.timings\n"
-    "tfmesos.shared.timings.RECONNECT_TIMEOUT = 1.0\n"
+    "import sys, tfmesos.shared.link_timeouts\n"
+    "tfmesos.shared.link_timeouts.RECONNECT_TIMEOUT = 1.0\n"
     "from tfmesos.tfrun import main\n"
     "sys.exit(main())"
 )

@@ -14,8 +14,8 @@ from tfmesos.launcher.links.authentication import LauncherHandshake
 from tfmesos.node.link import callers
 from tfmesos.node.link.callers import MAX_CALLERS, Callers
 from tfmesos.node.loop import Loop
-from tfmesos.node.settings import Settings
-from tfmesos.shared import timings, wire
+from tfmesos.node.runner_settings import Settings
+from tfmesos.shared import link_timeouts, wire
 from tfmesos.shared.handshake import NOBODY, RunnerHandshake
 
 
@@ -74,8 +74,8 @@ def test_of_too_many_strangers_the_oldest_leaves():
 
 
 def test_a_stranger_who_says_nothing_is_cut_off_in_time(monkeypatch):
-    monkeypatch.setattr(callers.timings, "HANDSHAKE_TIMEOUT", 0.1)
-    assert timings.HANDSHAKE_TIMEOUT == 0.1
+    monkeypatch.setattr(callers.link_timeouts, "HANDSHAKE_TIMEOUT", 0.1)
+    assert link_timeouts.HANDSHAKE_TIMEOUT == 0.1
     with waiting() as (loop, port, taken), connect(port) as stranger:
         run(loop, lambda: heard(stranger))
         run(loop, lambda: heard(stranger) is None)

@@ -11,7 +11,7 @@ from tfmesos.errors import CANNOT_REACH_LAUNCHER
 from tfmesos.node.link.connection import Link
 from tfmesos.node.link.outbox import Outbox
 from tfmesos.node.loop import Loop
-from tfmesos.node.settings import Settings
+from tfmesos.node.runner_settings import Settings
 from tfmesos.shared import wire
 from tfmesos.shared.handshake import NOBODY
 

@@ -10,9 +10,9 @@ import pytest
 
 from tests.packs import write
 from tfmesos.node.link.outbox import Outbox
-from tfmesos.node.settings import Settings
-from tfmesos.node.task import bring
-from tfmesos.node.task.bring import PIECE, WINDOW, Bring, found
+from tfmesos.node.runner_settings import Settings
+from tfmesos.node.task import collection
+from tfmesos.node.task.collection import PIECE, WINDOW, Bring, found
 from tfmesos.shared import wire
 from tfmesos.shared.handshake import NOBODY
 
@@ -96,14 +96,14 @@ def test_a_file_that_has_become_a_link_is_not_followed(tmp_path, monkeypatch):
     """Between the search and the opening: a task is not to have us read for it."""
     (tmp_path / "secret").write_text("hush")
     (tmp_path / "model").symlink_to("secret")
-    monkeypatch.setattr(bring, "found", lambda directory, globs: ["model"])
+    monkeypatch.setattr(collection, "found", lambda directory, globs: ["model"])
     home, _ = sent(tmp_path, "model")
     assert home == {"model": os.strerror(errno.ELOOP)}
 
 
 def test_a_file_that_has_become_a_pipe_is_not_waited_for(tmp_path, monkeypatch):
     os.mkfifo(tmp_path / "model")
-    monkeypatch.setattr(bring, "found", lambda directory, globs: ["model"])
+    monkeypatch.setattr(collection, "found", lambda directory, globs: ["model"])
     assert sent(tmp_path, "model")[0] == {"model": "it is not a regular file"}
 
 
@@ -115,7 +115,7 @@ def test_what_is_beyond_the_limit_is_named_and_what_fits_comes(tmp_path):
 
 
 def test_one_more_file_than_may_come_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(bring, "MOST_FILES", 2)
+    monkeypatch.setattr(collection, "MOST_FILES", 2)
     write(tmp_path, a="", b="", c="", d="")
     assert sent(tmp_path, "*")[0] == {"a": b"", "b": b"", "c": "more than 2 files match"}
 
@@ -126,7 +126,7 @@ def test_a_name_that_is_no_text_is_named(tmp_path):
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(bring, "found", lambda directory, globs: ["gone"])
+    monkeypatch.setattr(collection, "found", lambda directory, globs: ["gone"])
     assert sent(tmp_path, "*")[0] == {"gone": os.strerror(errno.ENOENT)}
 
 

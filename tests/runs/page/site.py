@@ -13,11 +13,11 @@ from urllib.parse import urlencode
 
 from tests.bounds import HANG
 from tests.runs.test_recorder import Recorded
+from tfmesos.runs.event_json import to_json
 from tfmesos.runs.launcher_process import this_process
-from tfmesos.runs.lines import written_line
+from tfmesos.runs.log_lines import written_line
 from tfmesos.runs.page.serving import listening, serving
 from tfmesos.runs.recorder import Recorder
-from tfmesos.runs.values import to_json
 
 DEAD = this_process().replace(started=1)
 

@@ -7,8 +7,8 @@ import pytest
 
 from tfmesos.errors import CannotWrite
 from tfmesos.runs.page import announcement as announcing
-from tfmesos.runs.page.access import Served
 from tfmesos.runs.page.announcement import Announcement, announce
+from tfmesos.runs.page.browser_access import Served
 
 SERVED = Served.new(8123, 7)
 

@@ -4,7 +4,7 @@ import pytest
 
 from tfmesos.config.job import Job, Task
 from tfmesos.core.outcome import Ending, Outcome
-from tfmesos.launcher.screen.report import failure_report
+from tfmesos.launcher.screen.failure_report import failure_report
 from tfmesos.runs.page.failure import exception_in, report_parts
 
 MISSING = "ModuleNotFoundError: No module named 'tensorflow'"

@@ -9,7 +9,7 @@ from tests.bounds import HANG
 from tests.runs.page.site import add_run, parsed, served_page, write_log
 from tfmesos.runs.launcher_process import this_process
 from tfmesos.runs.page import serving, site
-from tfmesos.runs.page.tail import MOST_LINES
+from tfmesos.runs.page.output_view import MOST_LINES
 
 NAMES_OF_OTHER_FILES = (
     "../aaaa",

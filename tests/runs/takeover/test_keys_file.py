@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import workers
-from tfmesos.inputs.launch_config import make_config
+from tfmesos.inputs.merging import make_config
 from tfmesos.runs.directory import RunDirectory
 from tfmesos.runs.takeover import keys_file
 

@@ -136,8 +136,8 @@ def test_a_preempted_job_is_followed_by_another(slurm, tasks, tmp_path):
 
 
 IMPATIENT = (
-    "import sys, tfmesos.shared.timings\n"
-    "tfmesos.shared.timings.RECONNECT_TIMEOUT = 1.0\n"
+    "import sys, tfmesos.shared.link_timeouts\n"
+    "tfmesos.shared.link_timeouts.RECONNECT_TIMEOUT = 1.0\n"
     "from tfmesos.tfrun import main\n"
     "sys.exit(main())"
 )

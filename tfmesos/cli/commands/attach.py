@@ -8,8 +8,8 @@ import time
 from ...runs.directory import RunDirectory
 from ...runs.following import Output
 from .answer import say, screen, show
-from .arguments import LIVING, Argument
 from .choice import end_of, living_run
+from .common_arguments import LIVING, Argument
 
 HELP = "show the output and the tasks of a run from now on; Ctrl-C leaves the run running"
 ARGUMENTS: tuple[Argument, ...] = (LIVING,)

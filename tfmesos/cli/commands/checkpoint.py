@@ -7,8 +7,8 @@ import argparse
 from ...runs.control import ask
 from ...runs.status import status_now
 from .answer import say
-from .arguments import LIVING, NO_WAIT, Argument
 from .choice import living_run
+from .common_arguments import LIVING, NO_WAIT, Argument
 from .update import wait_for_generation
 
 HELP = (

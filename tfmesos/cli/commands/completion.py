@@ -12,8 +12,8 @@ from ...runs.status import state_of
 from ..completion import Candidate, candidates, shown, split
 from ..completion_scripts import SCRIPTS
 from .answer import out
-from .arguments import Argument
 from .choice import store, tasks_of, the_run
+from .common_arguments import Argument
 
 HELP = "print a script that completes flags, runs and tasks in your shell"
 ARGUMENTS: tuple[Argument, ...] = (

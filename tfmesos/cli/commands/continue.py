@@ -6,8 +6,8 @@ import argparse
 
 from ...runs.control import ask
 from .answer import say
-from .arguments import LIVING, Argument
 from .choice import living_run
+from .common_arguments import LIVING, Argument
 
 HELP = "let the tasks end that --pause-on-failure holds"
 ARGUMENTS: tuple[Argument, ...] = (LIVING,)

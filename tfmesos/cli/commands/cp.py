@@ -14,13 +14,13 @@ from ...errors import TFMesosError
 from ...node.loop import READ, Loop
 from ...runs.directory import RunDirectory
 from ...runs.inside.channel_end import ChannelEnd, connect
-from ...shared import tree
+from ...shared import copy_stream
 from ...shared.channel import PIECE
 from ...shared.stdlib import signal
 from ...text import size_text
 from .answer import say
-from .arguments import Argument
 from .choice import living_run, task_of
+from .common_arguments import Argument
 
 HELP = "copy files and directories into or out of a running task"
 USAGE = "tfrun cp [-h] [ID:]TASK:PATH LOCAL | LOCAL [ID:]TASK:PATH"
@@ -103,8 +103,8 @@ class _Copy:
     def _try(self, work: Callable[[], object]) -> None:
         try:
             work()
-        except (OSError, tree.CannotCopy) as error:
-            self._fail(tree.in_words(error))
+        except (OSError, copy_stream.CannotCopy) as error:
+            self._fail(copy_stream.in_words(error))
 
     def _finish(self) -> None:
         """All has come, or gone."""
@@ -133,12 +133,12 @@ class _Out(_Copy):
     def __init__(self, loop: Loop, run: RunDirectory, task: str, path: str, local: str) -> None:
         super().__init__(loop)
         self._task = task
-        self._received: tree.Received | None = None
+        self._received: copy_stream.Received | None = None
         if local != "-":
             name = os.path.basename(os.path.normpath(path or "."))
             if name in (".", "..", "/"):
                 name = task.replace(":", "-")
-            self._received = self._at(tree.destination(local, name))
+            self._received = self._at(copy_stream.destination(local, name))
         try:
             connection = connect(run, task, do="copy_out", path=path or ".", raw=local == "-")
         except TFMesosError:
@@ -146,12 +146,12 @@ class _Out(_Copy):
             raise
         self._end = ChannelEnd(loop, connection, self._take)
 
-    def _at(self, place: str) -> tree.Received:
+    def _at(self, place: str) -> copy_stream.Received:
         if os.path.isdir(place):
             raise CannotCopy(f"{place} exists")
         if not os.path.isdir(os.path.dirname(os.path.abspath(place))):
             raise CannotCopy(f"there is no directory {os.path.dirname(place)}")
-        return tree.Received(place)
+        return copy_stream.Received(place)
 
     def _take(self, stream: int, data: bytes) -> None:
         self._count(len(data))
@@ -187,7 +187,7 @@ class _In(_Copy):
         name = "input" if self._from_input else os.path.basename(os.path.abspath(local))
         if not self._from_input and not os.path.exists(local):
             raise CannotCopy(f"there is no {local}")
-        self._pieces: Iterator[bytes] = iter(()) if self._from_input else tree.sent(local)
+        self._pieces: Iterator[bytes] = iter(()) if self._from_input else copy_stream.sent(local)
         self._has_sent_all = False
         connection = connect(
             run, task, do="copy_in", path=path or ".", name=name, raw=self._from_input

@@ -14,8 +14,8 @@ from ...runs.inside.channel_end import ChannelEnd, connect
 from ...shared.channel import PIECE
 from ...shared.stdlib import signal
 from .answer import say
-from .arguments import Argument, switch
 from .choice import living_run, task_and_rest, task_of
+from .common_arguments import Argument, switch
 
 HELP = "run a command inside a task, in its directory and environment, beside its own command"
 USAGE = "tfrun exec [-h] [-t] [ID] TASK [--] [command ...]"

@@ -13,10 +13,10 @@ from ...runs.directory import RunDirectory
 from ...runs.inside.channel_end import connect
 from ...shared import wire
 from ...shared.channel import Channel
-from . import arguments
+from . import common_arguments
 from .answer import say
-from .arguments import Argument
 from .choice import NoSuchTask, living_run, task_and_rest, task_of
+from .common_arguments import Argument
 
 HELP = "let a port of this machine lead to a port of a task, until Ctrl-C or the end of the task"
 USAGE = "tfrun forward [-h] [--to LOCAL] [ID] TASK[:PORT]"
@@ -24,7 +24,7 @@ ARGUMENTS: tuple[Argument, ...] = (
     (
         ("--to",),
         {
-            "type": arguments.port,
+            "type": common_arguments.port,
             "metavar": "LOCAL",
             "default": 0,
             "help": "port of 127.0.0.1 to listen at (default: a free one)",

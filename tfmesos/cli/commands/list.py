@@ -8,8 +8,8 @@ import time
 from ...runs.listing import as_row_json, list_of
 from ...text import count, join_names
 from .answer import lines, narrow, out, out_json, say
-from .arguments import JSON, Argument, number, switch
 from .choice import store
+from .common_arguments import JSON, Argument, number, switch
 
 HELP = "list the runs, the newest first"
 SHOWN = 20  # runs, unless more are asked for

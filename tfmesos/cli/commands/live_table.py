@@ -17,8 +17,8 @@ from ...launcher.screen.terminal_signals import watch_terminal
 from ...launcher.view import MOST_TASKS
 from ...runs.directory import RunDirectory
 from ...runs.following import LOOK_EVERY, Output, Shown
+from ...runs.live_status import LiveStatus
 from ...runs.measurements import latest, usage_in
-from ...runs.progress import Progress
 from ...runs.status import RunStatus, TaskStatus
 
 MEASURE_EVERY = 2.0  # seconds between two looks at what the tasks use
@@ -55,7 +55,7 @@ async def _write(lines: Iterable[Shown], since: float, console: Console) -> None
 class _LiveTasks:
     def __init__(self, run: RunDirectory) -> None:
         self._run = run
-        self._progress = Progress(run)
+        self._progress = LiveStatus(run)
         self._usages: dict[str, Json] = {}
         self._measured = 0.0
 

@@ -12,10 +12,10 @@ from ...runs.directory import RunDirectory
 from ...runs.following import Output, Shown
 from ...runs.recorder import SAID
 from ...runs.status import status_now
-from . import arguments
+from . import common_arguments
 from .answer import show
-from .arguments import LATEST, TASK_HELP, Argument, switch
 from .choice import living_or_latest, say_what_is_missing, task_of
+from .common_arguments import LATEST, TASK_HELP, Argument, switch
 
 
 class NoSuchGeneration(TFMesosError):
@@ -29,12 +29,19 @@ ARGUMENTS: tuple[Argument, ...] = (
     switch("-f", "--follow", help="go on until the run ends"),
     (
         ("--since",),
-        {"type": arguments.time, "metavar": "TIME", "help": "only lines of that time, such as 10m"},
+        {
+            "type": common_arguments.time,
+            "metavar": "TIME",
+            "help": "only lines of that time, such as 10m",
+        },
     ),
-    (("--tail",), {"type": arguments.number, "metavar": "N", "help": "only the last N lines"}),
+    (
+        ("--tail",),
+        {"type": common_arguments.number, "metavar": "N", "help": "only the last N lines"},
+    ),
     (
         ("--generation",),
-        {"type": arguments.number, "metavar": "N", "help": "only what generation N wrote"},
+        {"type": common_arguments.number, "metavar": "N", "help": "only what generation N wrote"},
     ),
     switch("--timestamps", help="put the time in front of each line"),
 )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from .arguments import LATEST, NO_BROWSER, Argument
 from .choice import living_or_latest
+from .common_arguments import LATEST, NO_BROWSER, Argument
 from .ui import open_page
 
 HELP = "serve the page of a run on this machine until Ctrl-C, and open it in your browser"

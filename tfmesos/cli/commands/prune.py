@@ -8,8 +8,8 @@ import time
 from ...runs.prune import KEEP, prune
 from ...text import count
 from .answer import say
-from .arguments import Argument, number
 from .choice import store
+from .common_arguments import Argument, number
 
 HELP = "remove the records of old runs"
 ARGUMENTS: tuple[Argument, ...] = (

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 
 from ...runs.control import ask
-from ...runs.progress import Progress
+from ...runs.live_status import LiveStatus
 from ...runs.status import TaskStatus
 from .answer import say
-from .arguments import NO_WAIT, THE_RUN, THE_TASK, Argument
 from .choice import task_of, the_run, until
+from .common_arguments import NO_WAIT, THE_RUN, THE_TASK, Argument
 
 HELP = "stop a task and start it again on its node, and wait until it runs"
 ARGUMENTS: tuple[Argument, ...] = (THE_RUN, THE_TASK, NO_WAIT)
@@ -22,7 +22,7 @@ def run(args: argparse.Namespace) -> int:
 def start_again(args: argparse.Namespace, *, elsewhere: bool) -> int:
     found = the_run(args.id)
     name = task_of(found, args.task)
-    progress = Progress(found)
+    progress = LiveStatus(found)
     before = _task(progress, name).restarts
     ask(found, "restart", task=name, elsewhere=elsewhere)
     say(f"{found.id}: {name} is being started again{' on another node' if elsewhere else ''}")
@@ -37,7 +37,7 @@ def start_again(args: argparse.Namespace, *, elsewhere: bool) -> int:
     return 0
 
 
-def _task(progress: Progress, name: str) -> TaskStatus:
+def _task(progress: LiveStatus, name: str) -> TaskStatus:
     return progress.look().tasks.get(name) or TaskStatus(name, "")
 
 

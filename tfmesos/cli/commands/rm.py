@@ -6,10 +6,10 @@ import argparse
 
 from ...errors import TFMesosError
 from ...runs.prune import remove
-from ...runs.takeover.lost import adoptable_until
+from ...runs.takeover.lost_runs import adoptable_until
 from .answer import say
-from .arguments import THE_RUN, Argument
 from .choice import the_run
+from .common_arguments import THE_RUN, Argument
 
 HELP = "remove the record of a run that is over"
 ARGUMENTS: tuple[Argument, ...] = (THE_RUN,)

@@ -6,8 +6,8 @@ import argparse
 
 from ...runs.inside.stacks import ask_stacks, grouped
 from .answer import lines, out, out_json
-from .arguments import JSON, Argument, switch
 from .choice import NoSuchTask, living_run, task_of
+from .common_arguments import JSON, Argument, switch
 
 HELP = "show what the Python processes of tasks are doing, those at the same place together"
 USAGE = "tfrun stacks [-h] [--native] [--json] [ID] [TASK ...]"

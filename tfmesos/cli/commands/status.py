@@ -7,8 +7,8 @@ import time
 
 from ...runs.listing import as_json, status_of
 from .answer import lines, narrow, out, out_json
-from .arguments import JSON, LATEST, Argument
 from .choice import living_or_latest
+from .common_arguments import JSON, LATEST, Argument
 
 HELP = "show where a run and each of its tasks stand"
 ARGUMENTS: tuple[Argument, ...] = (LATEST, JSON)

@@ -6,13 +6,13 @@ import argparse
 
 from ...runs.control import ask
 from ...runs.directory import RunDirectory
-from ...runs.takeover.lost import adoptable_until
+from ...runs.takeover.lost_runs import adoptable_until
 from ..adoption import in_background
 from ..taking_over import end_by_keys
-from . import arguments
+from . import common_arguments
 from .answer import say
-from .arguments import LIVING, NO_WAIT, Argument
 from .choice import living_run, until
+from .common_arguments import LIVING, NO_WAIT, Argument
 
 HELP = "stop all tasks of a run, and wait until they have ended"
 ARGUMENTS: tuple[Argument, ...] = (
@@ -20,7 +20,7 @@ ARGUMENTS: tuple[Argument, ...] = (
     (
         ("--stop-grace",),
         {
-            "type": arguments.time_above_zero,
+            "type": common_arguments.time_above_zero,
             "metavar": "TIME",
             "help": "time until the tasks are killed, such as 60s",
         },

@@ -6,16 +6,20 @@ import argparse
 import os
 
 from ...launcher.screen.standard_streams import NOBODY_READS, unwritten
-from . import arguments
+from . import common_arguments
 from .answer import Unwritten, say, screen
-from .arguments import NO_BROWSER, Argument
 from .choice import store
+from .common_arguments import NO_BROWSER, Argument
 
 HELP = "serve a page of all runs on this machine until Ctrl-C, and open it in your browser"
 ARGUMENTS: tuple[Argument, ...] = (
     (
         ("--port",),
-        {"type": arguments.port, "metavar": "N", "help": "port of the page (default: a free one)"},
+        {
+            "type": common_arguments.port,
+            "metavar": "N",
+            "help": "port of the page (default: a free one)",
+        },
     ),
     NO_BROWSER,
 )

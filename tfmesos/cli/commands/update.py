@@ -6,16 +6,16 @@ import argparse
 from typing import Any
 
 from ...config.changes import Changes
-from ...config.launch import LaunchConfig
+from ...config.launch_config import LaunchConfig
 from ...errors import SpecError
 from ...runs.control import ask
 from ...runs.directory import RunDirectory
 from ...runs.status import status_now
 from ..arguments import FLAGS, argument_of, variables
-from ..jobs import JOB_FLAGS, job_changes, role_names
+from ..job_flags import JOB_FLAGS, job_changes, role_names
 from .answer import say
-from .arguments import NO_WAIT, THE_RUN, Argument, switch
 from .choice import end_of, the_run, until
+from .common_arguments import NO_WAIT, THE_RUN, Argument, switch
 
 HELP = (
     "change a running run: stop all tasks with their grace, and start them so, with a fresh "

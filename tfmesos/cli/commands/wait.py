@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 
 from ...runs.directory import RunDirectory
-from ...runs.progress import Progress
-from . import arguments
+from ...runs.live_status import LiveStatus
+from . import common_arguments
 from .answer import say
-from .arguments import LIVING, Argument
 from .choice import end_of, living_run, until
+from .common_arguments import LIVING, Argument
 
 TIMED_OUT = 124  # as timeout(1)
 HELP = "wait for the end of a run, and exit with its exit code"
@@ -18,7 +18,7 @@ ARGUMENTS: tuple[Argument, ...] = (
     (
         ("--timeout",),
         {
-            "type": arguments.time,
+            "type": common_arguments.time,
             "metavar": "TIME",
             "help": f"wait no longer than this, and exit with {TIMED_OUT} then",
         },
@@ -41,7 +41,7 @@ class _Waiting:
 
     def __init__(self, run: RunDirectory) -> None:
         self._run = run
-        self._progress = Progress(run)
+        self._progress = LiveStatus(run)
         self._is_said = False
 
     def is_over(self) -> bool:

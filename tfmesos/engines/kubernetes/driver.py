@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from ...call_queue import CallQueue
 from ...config.job import Task
-from ...config.launch import LaunchConfig
+from ...config.launch_config import LaunchConfig
 from ...config.secret import Secret
 from ...core.outcome import Ending
 from ...errors import ResourcesError, TFMesosError
@@ -27,10 +27,10 @@ from .api.connection import WORKLOADS
 from .api.error import ApiError
 from .events import KubernetesEvent
 from .explain import too_large
-from .local_ports import LocalPorts
 from .node_room import node_room
 from .objects import Owner
 from .ownership import Ownership
+from .pod_ports import LocalPorts
 from .pod_security import explained
 from .pod_status import PodSeen
 from .pod_watch import PodWatch

@@ -19,18 +19,8 @@ from .attempts import Attempt, Attempts
 from .events import KubernetesEvent, NodeRoom
 from .explain import explain
 from .gang import HOLD, Gang
-from .pod_ends import (
-    DELETED,
-    HOPELESS_AFTER,
-    KILLED,
-    SAYS_LITTLE,
-    deletion,
-    ending,
-    may_say_more,
-    pod_has_reason,
-    preemption,
-    trouble,
-)
+from .image_problems import HOPELESS_AFTER, SAYS_LITTLE, trouble
+from .pod_ends import DELETED, KILLED, deletion, ending, may_say_more, pod_has_reason, preemption
 from .pod_status import PodSeen
 
 EXPLAIN_AFTER = 0.5  # seconds after news: an explanation looks at every pod

@@ -12,7 +12,7 @@ import secrets
 import socket
 from datetime import datetime, timedelta
 
-from ...config.launch import LaunchConfig
+from ...config.launch_config import LaunchConfig
 from ...errors import TFMesosError
 from ...json_types import Json
 from . import objects

@@ -1,4 +1,4 @@
-"""How tasks end on Kubernetes, in words: exit codes, limits, images, nodes, other people."""
+"""How tasks end on Kubernetes, in words: exit codes, limits, nodes, other people."""
 
 from __future__ import annotations
 
@@ -21,22 +21,6 @@ from ...text import shortened
 from .pod_status import STOPPED_BY_QUEUE, PodSeen
 
 _NOT_STARTED = ("ContainerCannotRun", "StartError")  # to Docker and to containerd
-
-# Why a container cannot be started, and how many seconds that may last: another try of the
-# kubelet may help, or somebody may make what is missing.
-HOPELESS_AFTER = {
-    "InvalidImageName": 0.0,
-    "ErrImageNeverPull": 0.0,
-    "ErrImagePull": 25.0,
-    "ImagePullBackOff": 25.0,
-    "ImageInspectError": 25.0,
-    "RegistryUnavailable": 25.0,
-    "CreateContainerConfigError": 15.0,
-    "CreateContainerError": 15.0,
-    "RunContainerError": 15.0,
-}
-
-SAYS_LITTLE = ("ImagePullBackOff",)  # the reason was told before it
 
 _DISRUPTIONS = {
     "PreemptionByScheduler": "had to make room for a pod of higher priority (preemption)",
@@ -109,20 +93,20 @@ def _of_pod(pod: PodSeen) -> str:
     if pod.reason == "DeadlineExceeded":
         return "was ended: the pod template limits its time (activeDeadlineSeconds)"
     if pod.reason.startswith("OutOf"):
-        return _with_detail(f"was refused by its node ({pod.reason})", pod)
+        return with_detail(f"was refused by its node ({pod.reason})", pod)
     words = _DISRUPTIONS.get(pod.disruption) or _REASONS.get(pod.reason)
-    return _with_detail(words, pod) if words else ""
+    return with_detail(words, pod) if words else ""
 
 
 def _of_container(pod: PodSeen, code: int) -> str:
     if pod.reason in _NOT_STARTED or (pod.detail and code in (126, 127)):
-        return _with_detail("could not be started", pod)
+        return with_detail("could not be started", pod)
     if is_signal(code - 128):
         return killed_by(code - 128)
     return f"exited with {code}"
 
 
-def _with_detail(words: str, pod: PodSeen) -> str:
+def with_detail(words: str, pod: PodSeen) -> str:
     return f"{words}: {_short(pod.detail)}" if pod.detail else words
 
 
@@ -141,12 +125,3 @@ def preemption(detail: str) -> str:
     """Likewise, where the scheduler says why."""
     words, detail = _DISRUPTIONS["PreemptionByScheduler"], re.sub(r" on node \S+$", "", detail)
     return f"{words}: {_short(detail)}" if detail else words
-
-
-def trouble(pod: PodSeen, image: str) -> str:
-    """Why the container of *pod* cannot be started just now; empty if nothing is wrong."""
-    if pod.waiting not in HOPELESS_AFTER or pod.has_ended:
-        return ""
-    if "Image" in pod.waiting or pod.waiting == "RegistryUnavailable":
-        return _with_detail(f"has no image {image} on its node ({pod.waiting})", pod)
-    return _with_detail(f"cannot be started ({pod.waiting})", pod)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ...config.launch import LaunchConfig
+from ...config.launch_config import LaunchConfig
 from ...errors import TFMesosError
 from .api.error import ApiError
 

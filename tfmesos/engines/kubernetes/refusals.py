@@ -9,7 +9,7 @@ from typing import Any
 
 from ...config.job import TENSORBOARD
 from ...config.kubernetes_settings import SLURM_GPU
-from ...config.launch import LaunchConfig
+from ...config.launch_config import LaunchConfig
 from ...config.settings import DEFAULTS
 from ...errors import SpecError
 from .pods import affinity

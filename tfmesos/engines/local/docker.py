@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from ...config.volumes import Volume
-from . import images
-from .launch import SANDBOX, Launch, NotStarted
+from . import docker_arguments
 from .scratch_directory import make_sandbox
+from .task_launch import SANDBOX, Launch, NotStarted
 
 _MARK = "TFMESOS_ENGINE"  # in the environment of every docker command of ours
 _ENGINE_TIMEOUT = 20.0  # seconds for the engine to answer when all else has ended
@@ -58,7 +58,7 @@ class Docker:
         found = shutil.which("docker")
         if found is None:
             raise NoEngine("there is no docker command on the PATH")
-        if images.is_elsewhere(host := os.environ.get("DOCKER_HOST", "")):
+        if docker_arguments.is_elsewhere(host := os.environ.get("DOCKER_HOST", "")):
             raise NoEngine(f"DOCKER_HOST={host} is the engine of another machine")
         self._docker = found
         self._environment = dict(os.environ)
@@ -141,10 +141,14 @@ class Engine(Docker):
 
     async def _create(self, launch: Launch) -> None:
         user, is_own = _user(self._user)
-        variables = {SANDBOX: images.SANDBOX, **launch.for_runner()}
-        around = images.Surroundings(
+        variables = {SANDBOX: docker_arguments.SANDBOX, **launch.for_runner()}
+        around = docker_arguments.Surroundings(
             user=user,
-            labels={images.OWNER: _owner(), images.RUN: self._id, images.TASK: launch.task_id},
+            labels={
+                docker_arguments.OWNER: _owner(),
+                docker_arguments.RUN: self._id,
+                docker_arguments.TASK: launch.task_id,
+            },
             # By name where that is enough: everybody can read a command line.
             variables=[
                 n if n not in self._environment else f"{n}={v}" for n, v in variables.items()
@@ -156,7 +160,9 @@ class Engine(Docker):
             # For another user it must be open; the directories above it keep strangers out.
             make_sandbox(launch.sandbox, 0o700 if is_own else 0o777)
             more = {n: v for n, v in variables.items() if n not in self._environment}
-            code, _, err = await self._call(*images.create_arguments(launch, around), more=more)
+            code, _, err = await self._call(
+                *docker_arguments.create_arguments(launch, around), more=more
+            )
         except (OSError, ValueError) as error:  # ValueError: a NUL in an argument or a variable
             raise NotStarted(str(error)) from error
         if code:
@@ -177,7 +183,7 @@ class Engine(Docker):
                 open(launch.sandbox / "stderr", "wb") as err,
             ):
                 return subprocess.Popen(
-                    [self._docker, "start", "--attach", images.name_of(launch)],
+                    [self._docker, "start", "--attach", docker_arguments.name_of(launch)],
                     env=self._environment,
                     stdin=subprocess.DEVNULL,
                     stdout=out,
@@ -190,7 +196,7 @@ class Engine(Docker):
 
     def signal(self, launches: Iterable[Launch], number: int) -> None:
         """Not by way of the docker commands that started them: not all versions pass it on."""
-        self._spawn(self._signal([images.name_of(launch) for launch in launches], number))
+        self._spawn(self._signal([docker_arguments.name_of(launch) for launch in launches], number))
 
     async def _signal(self, names: list[str], number: int) -> None:
         """Again if need be: what runs already may not yet be running for the engine."""
@@ -203,12 +209,17 @@ class Engine(Docker):
 
     async def ran_out_of_memory(self, launch: Launch, since: float) -> bool:
         span = ("--since", f"{since:.3f}", "--until", f"{time.time():.3f}")
-        filters = ("--filter", f"container={images.name_of(launch)}", "--filter", "event=oom")
+        filters = (
+            "--filter",
+            f"container={docker_arguments.name_of(launch)}",
+            "--filter",
+            "event=oom",
+        )
         _, out, _ = await self._call("events", *span, *filters, "--format", "{{.Action}}")
         return "oom" in out.split()
 
     async def remove(self, launch: Launch) -> None:
-        await self._remove(images.name_of(launch))
+        await self._remove(docker_arguments.name_of(launch))
 
     async def _remove(self, name: str) -> None:
         await self._call("rm", "--force", "--volumes", name)
@@ -221,7 +232,7 @@ class Engine(Docker):
     def close(self) -> None:
         """Leave no container of ours. Synchronous, so that no cancellation can come between."""
         try:
-            ours = f"label={images.RUN}={self._id}"
+            ours = f"label={docker_arguments.RUN}={self._id}"
             if left := self._run("ps", "--all", "--quiet", "--filter", ours).split():
                 self._run("rm", "--force", "--volumes", *left)
         except (OSError, subprocess.SubprocessError):
@@ -248,7 +259,7 @@ class Engine(Docker):
             task.exception()  # is told to whoever waits for it
 
     def _keep(self, scratch: str) -> subprocess.Popen[bytes]:
-        words = (self._docker, f"{_MARK}={self._id}", f"{images.RUN}={self._id}", scratch)
+        words = (self._docker, f"{_MARK}={self._id}", f"{docker_arguments.RUN}={self._id}", scratch)
         return subprocess.Popen(
             ["/bin/sh", "-c", _KEEPER, "tfmesos-keeper", *words],
             env=self._environment,
@@ -271,8 +282,8 @@ class Engine(Docker):
 
     async def _sweep_dead(self) -> None:
         """Remove what those left who were killed together with their keepers."""
-        form = f'{{{{.ID}}}} {{{{.Label "{images.OWNER}"}}}}'
-        owned = ("--all", "--filter", f"label={images.OWNER}", "--format", form)
+        form = f'{{{{.ID}}}} {{{{.Label "{docker_arguments.OWNER}"}}}}'
+        owned = ("--all", "--filter", f"label={docker_arguments.OWNER}", "--format", form)
         _, out, _ = await self._call("ps", *owned)
         for container, _, owner in (line.partition(" ") for line in out.splitlines()):
             if _is_dead(owner):

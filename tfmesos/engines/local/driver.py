@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ...config.job import Job
-from ...config.launch import LaunchConfig
+from ...config.launch_config import LaunchConfig
 from ...core.outcome import Ending
 from ...text import join_names
 from ..api import Context, Emit, Expect
@@ -20,10 +20,10 @@ from . import events as happened
 from .actions import LocalAction
 from .demand import check_gpus, check_number, least_gpus
 from .gpu_claims import GpuClaims
-from .launch import Launch
 from .machine import gpu_ids, installed_memory
+from .running_tasks import LocalTasks
 from .scratch_directory import ScratchDirectory
-from .tasks import LocalTasks
+from .task_launch import Launch
 
 TAIL_BYTES, TAIL_LINES = 8 * 1024, 20
 
@@ -57,7 +57,7 @@ class LocalDriver:
     async def look(self, config: LaunchConfig) -> None:
         """Have the images here before anything is stopped."""
         if config.images:
-            from .provision import provide_images  # most runs have none
+            from .image_pull import provide_images  # most runs have none
 
             await provide_images(config, lambda text: self._say(text, "notice"))
         check_number(config.size, installed_memory())

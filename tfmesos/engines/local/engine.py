@@ -151,7 +151,7 @@ class LocalEngine:
             gpus, free = tuple(free[:number]), free[number:]
             if gpus:
                 self._in_use[wanted.task_id] = gpus
-            port = wanted.near.port if wanted.near else None
+            port = wanted.previous_port
             seats.append(Seat(wanted.task_id, wanted.task, port, gpus))
         self._wanted = ()
         self._ask_at = None

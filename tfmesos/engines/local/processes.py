@@ -9,8 +9,8 @@ import threading
 from collections.abc import Callable
 
 from ...shared import process
-from .launch import Launch, NotStarted
 from .scratch_directory import make_sandbox
+from .task_launch import Launch, NotStarted
 
 
 def start_process(launch: Launch) -> subprocess.Popen[bytes]:

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from ...shared import scratch
+from ...shared import held_directory
 
 _NAME = re.compile(r"tfmesos-[0-9a-f]{16}")
 
@@ -29,7 +29,7 @@ class ScratchDirectory:
         """Have it; raises OSError."""
         while self._held is None:
             self.path.mkdir(mode=0o700)
-            self._held = scratch.hold(str(self.path))  # None if it was removed as abandoned
+            self._held = held_directory.hold(str(self.path))  # None if it was removed as abandoned
 
     def close(self) -> None:
         """Remove it, and what launchers that were killed have left beside it."""
@@ -54,4 +54,4 @@ def remove_abandoned(place: Path) -> None:
         return
     for name in names:
         if _NAME.fullmatch(name):
-            scratch.remove_unless_held(str(place / name))
+            held_directory.remove_unless_held(str(place / name))

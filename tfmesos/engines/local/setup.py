@@ -17,8 +17,8 @@ from .driver import LocalDriver, uses_our_python
 from .engine import LocalStory
 from .gpu_claims import GpuClaims
 from .machine import amounts, gpu_ids, installed_memory
+from .running_tasks import LocalTasks
 from .scratch_directory import ScratchDirectory
-from .tasks import LocalTasks
 
 if TYPE_CHECKING:
     from .docker import Engine
@@ -59,7 +59,7 @@ class LocalSetup:
     ) -> None:
         config = self._config
         if config.images:
-            from .provision import provide_images  # most runs have none
+            from .image_pull import provide_images  # most runs have none
 
             await self._context.unless_stopped(provide_images(config, self._notice))
         check_number(config.size, installed_memory())

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from .forks import MAX_MESSAGE, PLACEHOLDER
-from .launch import PATH, SANDBOX, Launch
+from .task_launch import PATH, SANDBOX, Launch
 
 _PROGRAM = (
     "import sys; sys.path.insert(0, sys.argv[1]); from tfmesos.engines.local.forks import main; "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ...config.launch import LaunchConfig
+from ...config.launch_config import LaunchConfig
 from ...config.volumes import Volume
 from ...json_types import Json
 from .offers import Seat

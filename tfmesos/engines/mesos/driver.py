@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...call_queue import CallQueue
-from ...config.launch import LaunchConfig
+from ...config.launch_config import LaunchConfig
 from ...config.secret import Secret
 from ...core.outcome import Ending
 from ...errors import MasterError, ResourcesError, TFMesosError

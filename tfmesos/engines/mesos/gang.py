@@ -14,7 +14,7 @@ from ...config.constraints import Node
 from ...config.job import Resources, Task
 from ...core.actions import Say, Wanted
 from ...text import agreeing, join_names
-from . import old_address
+from . import previous_place
 from .actions import Decline, Suppress
 from .explain import explain
 from .feasibility import Holder, KnownAgent
@@ -64,10 +64,10 @@ class Gang:
             return [], [Decline(ids, LONG_REFUSAL, UNWANTED), Suppress()] if ids else []
         usable, declined = self._without_avoided(offers, now)
         declined += self._add(usable, [wanted.task for wanted in waiting], seated, now)
-        returned = self._find_old_places(waiting, seated)
+        returned = self._find_previous_places(waiting, seated)
         housed = {seat.task: load.node for load in returned for seat in load.seats}
         left = [wanted for wanted in waiting if wanted.task not in housed]
-        if any(wanted.near and now < wanted.near.until for wanted in left):
+        if any(wanted.previous_place and now < wanted.previous_place.until for wanted in left):
             return returned, declined
         seated = [*seated, *housed.items()]
         placement = self._fit([wanted.task for wanted in left], seated, now)
@@ -116,14 +116,15 @@ class Gang:
             self._release_at = now + self._between(*HOLD)
         return [Decline(tuple(ids), LONG_REFUSAL, reason) for reason, ids in declined.items()]
 
-    def _find_old_places(self, waiting: Sequence[Wanted], seated: Seated) -> list[AgentLoad]:
-        """The places of those that can have their old address again."""
+    def _find_previous_places(self, waiting: Sequence[Wanted], seated: Seated) -> list[AgentLoad]:
+        """The places of those that can have their previous place again."""
         found = []
         for wanted in waiting:
-            if wanted.near is None:
+            if wanted.previous_place is None:
                 continue
-            old = (wanted.near.node, wanted.near.port)
-            load = old_address.find(wanted.task, *old, self._held.values(), seated)
+            load = previous_place.find(
+                wanted.task, wanted.previous_place, self._held.values(), seated
+            )
             if load is not None:
                 for offer in load.offers:
                     self.rescind(offer.id)

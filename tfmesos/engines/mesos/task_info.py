@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...config.launch import LaunchConfig
+from ...config.launch_config import LaunchConfig
 from ...config.secret import Secret
 from ...json_types import Json
 from .containers import container_info

@@ -107,7 +107,7 @@ def placed(sitting: Iterable[Sitting]) -> TasksPlaced:
 
 
 def seat_for(wanted: Wanted) -> Seat:
-    return Seat(wanted.task_id, wanted.task, wanted.near.port if wanted.near else None)
+    return Seat(wanted.task_id, wanted.task, wanted.previous_port)
 
 
 def cpus_of(one: Wanted | Seat) -> int:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from ...config.job import Job
-from ...config.launch import LaunchConfig
+from ...config.launch_config import LaunchConfig
 from ...config.secret import Secret
 from ...core.outcome import Ending
 from ...errors import EngineError, Refused, ResourcesError

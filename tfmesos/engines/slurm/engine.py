@@ -172,9 +172,9 @@ class SlurmEngine:
             if group is None or one.room(group) < 1:
                 continue
             nodes = [node for node in one.nodes.get(group, ()) if node not in avoid]
-            near = wanted.near.node if wanted.near else ""
-            if near in nodes or nodes:
-                node = near if near in nodes else (nodes[0] if avoid else "")
+            previous = wanted.previous_place.node if wanted.previous_place else ""
+            if nodes:
+                node = previous if previous in nodes else (nodes[0] if avoid else "")
                 return self._start(one, Step((seat_for(wanted),), group, node))
         return []
 

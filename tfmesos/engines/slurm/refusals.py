@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...config.launch import LaunchConfig
+from ...config.launch_config import LaunchConfig
 from ...config.settings import DEFAULTS
 from ...config.slurm_settings import partition_of
 from ...errors import SpecError

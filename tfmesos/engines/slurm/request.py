@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ...config.job import Job
 from ...config.kubernetes_settings import SLURM_GPU
-from ...config.launch import LaunchConfig
+from ...config.launch_config import LaunchConfig
 from ...config.slurm_settings import partition_of
 from .actions import Step, step_name
 from .answers import MARK, KnownNode

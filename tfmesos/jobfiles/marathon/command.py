@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from ..exports import SERVER_COMMAND
+from ..export_common import SERVER_COMMAND
 from ..translation import Document
 
 LABEL = "tfmesos"  # holds cmd, args or serve of the job in JSON

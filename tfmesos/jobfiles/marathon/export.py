@@ -8,8 +8,8 @@ from math import inf
 
 from ...config.constraints import Constraint, parse_for_job
 from ...config.constraints import parse as parse_constraint
-from .. import tensorboard
-from ..exports import (
+from .. import tensorboard_job
+from ..export_common import (
     EVERY_CODE,
     at,
     jobs_of,
@@ -122,7 +122,7 @@ def _app(document: Document, cluster: Cluster, job: str, fields: Document, index
 
 def _board(job: str, fields: Document) -> str | None:
     """The command of an app that is TensorBoard; its port is its own affair."""
-    return tensorboard.written(fields) if job == tensorboard.JOB else None
+    return tensorboard_job.written(fields) if job == tensorboard_job.JOB else None
 
 
 def _tf_config(cluster: Cluster, job: str, index: int) -> Document:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .. import tensorboard
-from ..common import EVERY_FAILURE, take_fields, take_variables, volumes_of
+from .. import tensorboard_job
+from ..common_settings import EVERY_FAILURE, take_fields, take_variables, volumes_of
 from ..parts import Part
 from ..translation import NOTHING_BESIDE, Beside, Document, JobFileError, Key, Translation
 from .app import App, read_app
@@ -115,7 +115,7 @@ def _command(job: str, index: int, app: App, cluster: Cluster) -> Document:
     now = {"args" if app.is_entry else "cmd": app.words}
     if app.template is not None and rendered(app.template, cluster, job, index) == now:
         return app.template
-    if isinstance(app.words, str) and (board := tensorboard.read(app.words)):
+    if isinstance(app.words, str) and (board := tensorboard_job.read(app.words)):
         return board
     return {field: with_placeholders(words) for field, words in now.items()}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import tensorboard
+from .. import tensorboard_job
 from ..parts import Part
 from ..translation import NOTHING_BESIDE, Beside, Document, JobFileError, Translation
 from .export import from_ours
@@ -168,8 +168,8 @@ def _board(part: Part, beside: Beside) -> Replica:
     part.warn(serviceType="has no meaning here: TensorBoard says at its start where it is")
     mounts, scratch = mounts_of(part, volumes_of(part), beside.mounted)
     part.close()
-    fields = {**tensorboard.job(log_dir), "port": tensorboard.PORT}
-    return Replica(tensorboard.JOB, 1, Pod(fields, mounts, scratch), part.key)
+    fields = {**tensorboard_job.job(log_dir), "port": tensorboard_job.PORT}
+    return Replica(tensorboard_job.JOB, 1, Pod(fields, mounts, scratch), part.key)
 
 
 def _in_image(one: Replica, image: str | None) -> Replica:

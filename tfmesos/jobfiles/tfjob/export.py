@@ -8,9 +8,9 @@ from math import inf
 from typing import Any
 
 from ...config import units
-from ...config.restarts import parse_codes
+from ...config.restart_settings import parse_codes
 from ...config.volumes import Volume
-from ..exports import (
+from ..export_common import (
     EVERY_CODE,
     SERVER_COMMAND,
     at,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from ...config.exec_limits import MAX_ENVIRONMENT, large_environment
 from ...record import NOTHING, Record
-from ..exports import SERVER_COMMAND
+from ..export_common import SERVER_COMMAND
 from ..parts import Part
 from ..translation import Document, JobFileError, Key
 from .expansion import TooLong, expanded, references

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...record import NOTHING, Record
-from ..common import take_fields, take_variables, volumes_of
+from ..common_settings import take_fields, take_variables, volumes_of
 from ..parts import Part
 from ..translation import Beside, Document, JobFileError, Key, Translation
 from .pods import Pod

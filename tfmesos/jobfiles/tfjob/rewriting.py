@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...config.job import Job
-from ..exports import jobs_of, refuse_others
+from ..export_common import jobs_of, refuse_others
 from ..translation import Document
 from .export import SETTINGS, TFJOB, from_ours, metadata_name, replica, run_policy, success, type_of
 from .replicas import CHIEFS, TYPES

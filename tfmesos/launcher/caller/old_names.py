@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 from types import MappingProxyType
 
-from ...config.launch import LaunchConfig
+from ...config.launch_config import LaunchConfig
 from ...core.actions import ClusterSpec
 from ...record import Record
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from ...acceptor import MAX_STRANGERS
 from ...core.events import Event
 from ...record import NOTHING, Record
-from ...shared import timings
-from .brought import Brought
+from ...shared import link_timeouts
+from .collected_files import Brought
 from .usage import Usage
 
 if TYPE_CHECKING:
@@ -51,10 +51,10 @@ class Supplies(Record):
 class Limits(Record):
     """How long a listener waits, in seconds, and for how many."""
 
-    grace: float = timings.RECONNECT_TIMEOUT  # for a runner without a connection
-    heartbeat: float = timings.HEARTBEAT
-    silence: float = timings.SILENCE_TIMEOUT  # of a connection
-    silent_after: float = timings.OUTPUT_SILENCE  # without output a task counts as silent
-    handshake: float = timings.HANDSHAKE_TIMEOUT
+    grace: float = link_timeouts.RECONNECT_TIMEOUT  # for a runner without a connection
+    heartbeat: float = link_timeouts.HEARTBEAT
+    silence: float = link_timeouts.SILENCE_TIMEOUT  # of a connection
+    silent_after: float = link_timeouts.OUTPUT_SILENCE  # without output a task counts as silent
+    handshake: float = link_timeouts.HANDSHAKE_TIMEOUT
     strangers: int = MAX_STRANGERS  # besides those who are expected
     awaits_record: bool = False  # is a message acknowledged only after it is written down?

@@ -32,7 +32,7 @@ from ...errors import FrameError, HandshakeError
 from ...shared import wire
 from ...shared.address import join_address
 from .authentication import Authentication, LauncherHandshake
-from .channels import Channels
+from .channel_relay import Channels
 from .draining import LOOK_EVERY, drain
 from .exchange import Holder, Limits, Sinks, Supplies
 from .pack_sender import PackSender

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...config.job import TENSORBOARD, Job, Task
-from ...config.launch import LaunchConfig
+from ...config.launch_config import LaunchConfig
 from ...config.secret import Secret
 from ...core.actions import ClusterSpec, StopRunner
 from ...engines.kinds import kind_of
 from ...engines.mesos.task_info import command_info
 from ...errors import SpecError
 from ...json_types import Json
-from ...shared import timings, wire
+from ...shared import link_timeouts, wire
 from ...shared.address import join_address
 from ...shared.handshake import NOBODY
 from . import payload
@@ -34,8 +34,8 @@ def runner_grace(config: LaunchConfig) -> float:
 def silent_after(config: LaunchConfig) -> float:
     """Seconds without output after which a task counts as silent."""
     if config.hang_timeout is None:
-        return timings.OUTPUT_SILENCE
-    return min(timings.OUTPUT_SILENCE, config.hang_timeout / 2)
+        return link_timeouts.OUTPUT_SILENCE
+    return min(link_timeouts.OUTPUT_SILENCE, config.hang_timeout / 2)
 
 
 def limits_of(config: LaunchConfig, awaits_record: bool) -> Limits:
@@ -56,7 +56,7 @@ def stub_settings(
     """
     seen = NOBODY if owner is None else owner
     is_dialled = launcher.startswith(":")
-    seconds = timings.DIALLED_TIMEOUT if is_dialled else timings.CONNECT_TIMEOUT
+    seconds = link_timeouts.DIALLED_TIMEOUT if is_dialled else link_timeouts.CONNECT_TIMEOUT
     told = f"{launcher} {run_id} {task_id} {seconds:g} {seen} {certificate}"
     return told.rstrip()
 

@@ -1,6 +1,6 @@
 """The runner as it travels: a stub in the command of the task, all the rest over the link.
 
-``packing`` makes it, which takes as long as a short task. So it is kept in the user's cache
+``payload_builder`` makes it, which takes as long as a short task. So it is kept in the user's cache
 directory for the next launcher, as Python keeps what it has compiled.
 """
 
@@ -51,7 +51,7 @@ def _packed() -> Packed:
     now = runner_cache.state(home[0], __version__)
     packed: Packed | None = runner_cache.read(file, now)
     if packed is None:
-        from .packing import pack
+        from .payload_builder import pack
 
         packed = pack()
         if now and not sys.dont_write_bytecode:

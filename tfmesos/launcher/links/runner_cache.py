@@ -37,7 +37,7 @@ def state(package: str, version: str) -> str:
     """Another text whenever what is packed, or how, may have changed."""
     try:
         files = [*_modules(f"{package}/shared"), *_modules(f"{package}/node")]
-        files += [f"{package}/errors.py", f"{package}/launcher/links/packing.py"]
+        files += [f"{package}/errors.py", f"{package}/launcher/links/payload_builder.py"]
         seen = [(file, os.stat(file)) for file in files]
     except OSError:
         return ""  # not installed as files: nothing is kept

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...core.events import TaskExited, TaskFellSilent, TaskHeld, TaskReady, TaskRegistered
 from ...shared import wire
 from ...shared.address import join_address
-from .brought import KINDS
+from .collected_files import KINDS
 from .exchange import Sinks
 from .report_fields import address, directory, ending, lines, node
 from .runner_link import RunnerLink

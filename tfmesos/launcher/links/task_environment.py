@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...config.entry import is_entry
+from ...config.entry_function import is_entry
 from ...config.job import Task
-from ...config.launch import LaunchConfig
+from ...config.launch_config import LaunchConfig
 
 _GPUS = "CUDA_VISIBLE_DEVICES"
 

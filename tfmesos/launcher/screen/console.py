@@ -17,8 +17,8 @@ from functools import partial
 
 from ...core.outcome import Outcome
 from ...sanitize import plain_all, tidy
+from .failure_report import closing, failure_report, time_report
 from .live_area import Live, LiveArea, StatusLine, terminal_size
-from .report import closing, failure_report, time_report
 from .standard_streams import Screen
 
 MAX_WAITING = 1024 * 1024  # characters that may wait to be written

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...config.launch import LaunchConfig
+from ...config.launch_config import LaunchConfig
 from ...core import actions as do
 from ...core import events as happened
 from ...engines.api import EngineStory

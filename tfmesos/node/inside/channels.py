@@ -111,7 +111,7 @@ def _command() -> Begin:
 
 
 def _connection() -> Begin:
-    from .connection import Connection
+    from .port_connection import Connection
 
     return Connection
 
@@ -129,7 +129,7 @@ def _copy_in() -> Begin:
 
 
 def _stacks() -> Begin:
-    from .stacks import Stacks
+    from .python_stacks import Stacks
 
     return Stacks
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ...shared import tree, wire
+from ...shared import copy_stream, wire
 from .work import CannotBegin, Work, careful
 
 TYPE_CHECKING = False
@@ -34,7 +34,9 @@ class CopyOut(Work):
         path = _path(surroundings, request)
         if request.get("raw") is True and os.path.isdir(path):
             raise CannotBegin(FAILED, f"{path} is a directory")
-        self._pieces = tree.content(path) if request.get("raw") is True else tree.sent(path)
+        self._pieces = (
+            copy_stream.content(path) if request.get("raw") is True else copy_stream.sent(path)
+        )
         self._rest = b""
         self._is_waiting = False
 
@@ -50,8 +52,8 @@ class CopyOut(Work):
                     return self.done()
                 self._rest = data[self.channel.room :]
                 self.channel.write(data[: self.channel.room])
-        except (OSError, tree.CannotCopy) as error:
-            return self.done(FAILED, tree.in_words(error))
+        except (OSError, copy_stream.CannotCopy) as error:
+            return self.done(FAILED, copy_stream.in_words(error))
         self._is_waiting = True
         self._loop.after(0, self._go_on)
 
@@ -78,13 +80,13 @@ class CopyIn(Work):
     ) -> None:
         super().__init__(channel, over)
         name = wire.field(request, "name", str)
-        if not tree.is_inside(name) or "/" in name:
+        if not copy_stream.is_inside(name) or "/" in name:
             raise CannotBegin(2, "a copy needs a name")
-        place = tree.destination(_path(surroundings, request), name)
+        place = copy_stream.destination(_path(surroundings, request), name)
         try:
-            self._received = tree.Received(place, lines=request.get("raw") is not True)
+            self._received = copy_stream.Received(place, lines=request.get("raw") is not True)
         except OSError as error:
-            raise CannotBegin(FAILED, tree.in_words(error)) from None
+            raise CannotBegin(FAILED, copy_stream.in_words(error)) from None
 
     def take(self, data: bytes) -> None:
         if not self.is_over:
@@ -98,9 +100,9 @@ class CopyIn(Work):
     def _try(self, work: Callable[[], None]) -> bool:
         try:
             work()
-        except (OSError, tree.CannotCopy) as error:
+        except (OSError, copy_stream.CannotCopy) as error:
             self._received.abandon()
-            self.done(FAILED, tree.in_words(error))
+            self.done(FAILED, copy_stream.in_words(error))
             return False
         return True
 

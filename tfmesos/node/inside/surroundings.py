@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
     from ..loop import Loop
     from ..process.guard import Guard
-    from ..settings import Settings
+    from ..runner_settings import Settings
 
 
 class Surroundings:

@@ -8,7 +8,7 @@ noticed before us that the connection is broken.
 from __future__ import annotations
 
 from ...errors import FrameError, HandshakeError
-from ...shared import timings, wire
+from ...shared import link_timeouts, wire
 from ...shared.stdlib import socket
 from ..loop import READ, Loop, Timer
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ...shared.handshake import RunnerHandshake
-    from ..settings import Settings
+    from ..runner_settings import Settings
 
 MAX_CALLERS = 8  # the oldest leaves for one more
 BACKLOG = 16
@@ -63,7 +63,7 @@ class Callers:
         if len(self._callers) >= MAX_CALLERS:
             self._drop(self._callers[0])
         caller = _Caller(connection, self._new_handshake())
-        caller.timer = self._loop.after(timings.HANDSHAKE_TIMEOUT, lambda: self._drop(caller))
+        caller.timer = self._loop.after(link_timeouts.HANDSHAKE_TIMEOUT, lambda: self._drop(caller))
         self._callers.append(caller)
         self._greet(caller)
 

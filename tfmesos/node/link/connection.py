@@ -13,7 +13,7 @@ from ...errors import (
     FrameError,
     HandshakeError,
 )
-from ...shared import process, timings, wire
+from ...shared import link_timeouts, process, wire
 from ...shared.address import join_address
 from ...shared.handshake import NONCE_BYTES, RunnerHandshake
 from ...shared.stdlib import socket
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from ..settings import Settings
+    from ..runner_settings import Settings
     from .callers import Callers
     from .outbox import Outbox
     from .tls import TlsSocket
@@ -111,7 +111,7 @@ class Link:
         self._set_up(connection)
         self._last_heard = time.monotonic()
         self._timer = self._loop.after(
-            timings.HANDSHAKE_TIMEOUT, lambda: self._connection_lost("no answer")
+            link_timeouts.HANDSHAKE_TIMEOUT, lambda: self._connection_lost("no answer")
         )
 
     def _listen(self) -> None:
@@ -129,7 +129,7 @@ class Link:
         self._writing = bytearray(wire.encode(dict(proof, received=self._received)))
         self._last_heard = time.monotonic()
         self._timer = self._loop.after(
-            timings.HANDSHAKE_TIMEOUT, lambda: self._connection_lost("no answer")
+            link_timeouts.HANDSHAKE_TIMEOUT, lambda: self._connection_lost("no answer")
         )
         self.flush()
 
@@ -191,10 +191,10 @@ class Link:
         except OSError as error:
             return self._connection_lost(error.strerror)
         time_left = max(self._give_up_at - time.monotonic(), FIRST_PAUSE)
-        is_short = time_left < timings.HANDSHAKE_TIMEOUT  # the attempt before could tell more
+        is_short = time_left < link_timeouts.HANDSHAKE_TIMEOUT  # the attempt before could tell more
         reason = (is_short and self._trouble) or "no answer"
         self._timer = self._loop.after(
-            min(timings.HANDSHAKE_TIMEOUT, time_left), lambda: self._connection_lost(reason)
+            min(link_timeouts.HANDSHAKE_TIMEOUT, time_left), lambda: self._connection_lost(reason)
         )
         self._loop.watch(self._socket.fileno(), WRITE, self._dialled)
 

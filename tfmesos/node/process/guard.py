@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 
-from ...shared import process, scratch
+from ...shared import held_directory, process
 from ...shared.stdlib import signal
 from . import orphans
 from .spawn import close_all_but
@@ -128,7 +128,7 @@ def watch(pipe: int, task: str, grace: float = 0.0) -> NoReturn:
             time.sleep(grace)
         _kill_all(sessions, task)
         for directory in directories:
-            scratch.remove(directory)
+            held_directory.remove(directory)
     finally:
         os._exit(0)
 

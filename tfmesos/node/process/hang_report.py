@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from ...shared.wire import Message
-    from ..settings import Settings
+    from ..runner_settings import Settings
 
 PEER_TIMEOUT = 2.0  # seconds for a peer to answer
 STACKS_TIME = 1.0  # seconds for the stack traces

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ...shared.wire import Message
-    from .progress import Progress
+    from .progress_bar_sender import ProgressBarSender
 
 FILES = {"stdout": 1, "stderr": 2}  # the runner's own, which are files in the sandbox
 COPY_LIMIT = 1024 * 1024  # bytes waiting to be copied
@@ -33,7 +33,7 @@ class Output:
         self.tail = Tail()
         self.forward = True  # whether the launcher wants the lines
         self.copy: Copy | None = None  # of stdout
-        self.progress: Progress | None = None  # if somebody looks at it
+        self.progress: ProgressBarSender | None = None  # if somebody looks at it
         self._last = 0.0  # when the command last wrote, or began
 
     def begin(self) -> None:
@@ -66,9 +66,9 @@ class Output:
         """Do what the launcher wants; *prefix* is for the copies of the lines."""
         self.forward = bool(start.get("forward", True))
         if start.get("progress_every"):
-            from .progress import Progress  # often nobody looks
+            from .progress_bar_sender import ProgressBarSender  # often nobody looks
 
-            self.progress = Progress(loop, tell, float(start["progress_every"]))
+            self.progress = ProgressBarSender(loop, tell, float(start["progress_every"]))
         if start.get("copy_to"):
             try:
                 self.copy = Copy(loop, start["copy_to"], prefix)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ...shared.wire import Message
     from ..link.connection import Link
     from ..loop import Loop
-    from ..settings import Settings
+    from ..runner_settings import Settings
     from .unpack import Unpacker
 
 SHIP = "ship"  # the pack of --ship, and the name of its directory in the workspace

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from ...shared import process
-from .secrets import CANNOT_WRITE
+from .secret_files import CANNOT_WRITE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .secrets import Secrets
+from .secret_files import Secrets
 from .workspace import TASK_DIR
 
 TYPE_CHECKING = False
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ...shared.process import Ending
     from ..loop import Loop
     from ..process.guard import Guard
-    from ..settings import Settings
+    from ..runner_settings import Settings
     from .ticket import Ticket
 
 

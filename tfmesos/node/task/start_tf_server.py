@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from ...shared.wire import Message
     from ..process.guard import Guard
-    from ..settings import Settings
-    from .secrets import Secrets
+    from ..runner_settings import Settings
+    from .secret_files import Secrets
 
 # Its code comes over its socket: there is no file that holds it.
 _CODE = (

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from ...shared import process, scratch
+from ...shared import held_directory, process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ...shared.process import Ending
     from ...shared.wire import Message
     from ..process.guard import Guard
-    from ..settings import Settings
+    from ..runner_settings import Settings
 
 NO_WORKSPACE = 74  # EX_IOERR
 TASK_DIR = "TFMESOS_TASK_DIR"  # the variable that names it to the command
@@ -33,7 +33,7 @@ class Workspace:
     def __init__(self, settings: Settings, get_guard: Callable[[], Guard]) -> None:
         self._settings = settings
         self._get_guard = get_guard
-        self._private: scratch.Private | None = None
+        self._private: held_directory.Private | None = None
 
     def open(self) -> Ending | None:
         """Name it in the settings; if there is none, say what was tried."""
@@ -45,7 +45,7 @@ class Workspace:
         tried = [f"{given} ({refusal})"]
         for place in _temporary():
             try:
-                self._private = scratch.Private(place, _PREFIX, self._warn_guard)
+                self._private = held_directory.Private(place, _PREFIX, self._warn_guard)
             except OSError as error:
                 if process.is_limit(error):
                     return process.could_not_start("its guard", error)

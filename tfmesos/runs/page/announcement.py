@@ -17,7 +17,7 @@ from pathlib import Path
 from ...errors import CannotWrite
 from ...private_directory import make_private
 from ...shared import json_reader
-from .access import Served
+from .browser_access import Served
 
 WRITTEN_WITHIN = 5.0  # seconds in which a page that has begun is announced
 LONGEST = 4096  # bytes

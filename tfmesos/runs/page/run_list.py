@@ -6,7 +6,7 @@ import time
 
 from ...json_types import Json
 from ..directory import RunDirectory
-from ..progress import Progress
+from ..live_status import LiveStatus
 from ..store import Store
 from .views import row
 
@@ -17,7 +17,7 @@ class RunList:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._over: dict[str, Json] = {}
-        self._live: dict[str, Progress] = {}
+        self._live: dict[str, LiveStatus] = {}
 
     def rows(self) -> list[Json]:
         """The newest first."""
@@ -31,7 +31,7 @@ class RunList:
         if run.id in self._over:
             return self._over[run.id]
         if not run.is_over:
-            progress = self._live.setdefault(run.id, Progress(run))
+            progress = self._live.setdefault(run.id, LiveStatus(run))
             return row(run, progress.look().phase, time.time())
         self._live.pop(run.id, None)
         self._over[run.id] = row(run, "", time.time())

@@ -16,8 +16,8 @@ from ...acceptor import BACKLOG, Acceptor
 from ...errors import TFMesosError
 from ...http.server import Server
 from ..store import Store
-from .access import HOSTS, Access, Served
 from .announcement import Announcement, announce, file_in
+from .browser_access import HOSTS, Access, Served
 from .opening import open_in_browser
 from .site import Site
 

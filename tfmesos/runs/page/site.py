@@ -17,10 +17,10 @@ from ..control import ask
 from ..directory import RunDirectory
 from ..store import Store
 from ..task_log import LogReader
-from .access import Access
+from .browser_access import Access
+from .event_streams import Stream, gone, kept_alive, list_events, run_events
 from .run_list import RunList
-from .stacks import stacks_answer
-from .streams import Stream, gone, kept_alive, list_events, run_events
+from .stacks_view import stacks_answer
 from .views import has_log
 
 MOST_STREAMS = 32  # pages that are live at once

@@ -10,7 +10,7 @@ from ...sanitize import plain
 from ...text import shortened
 from ..directory import RunDirectory
 from ..listing import end_of, why_of
-from ..progress import Progress
+from ..live_status import LiveStatus
 from ..recorder import SAID
 from ..status import RunStatus, TaskStatus, phase_of
 from .failure import report_parts
@@ -34,7 +34,7 @@ def row(run: RunDirectory, phase: str, now: float) -> Json:
     }
 
 
-def whole(progress: Progress, now: float) -> Json:
+def whole(progress: LiveStatus, now: float) -> Json:
     """All of a run but its output."""
     run, status = progress.run, progress.look()
     bars = progress.bars()

@@ -9,12 +9,12 @@ import json
 import os
 from collections.abc import Mapping
 
-from ...config.launch import Access, LaunchConfig
+from ...config.launch_config import Access, LaunchConfig
 from ...config.secret import TaskSecrets
 from ...json_types import Json
 from ...launcher.keys import Keys
 from ..directory import RunDirectory
-from ..values import from_json, to_json
+from ..event_json import from_json, to_json
 
 
 class Kept:

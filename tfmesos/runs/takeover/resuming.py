@@ -7,21 +7,21 @@ import os
 import time
 from typing import Any
 
-from ...config.launch import LaunchConfig
+from ...config.launch_config import LaunchConfig
 from ...launcher.past import CannotTakeOver
 from ...launcher.screen.console import Console
 from ..directory import RunDirectory
+from ..event_json import to_json
 from ..launcher_process import this_process
 from ..output_files import OutputFiles
+from ..recorded_run import Recording
 from ..recorder import Recorder
-from ..recording import Recording
 from ..store import Store, runs_root
-from ..values import to_json
-from . import taken
+from . import taken_messages
 from .hold import Hold
 from .keys_file import Kept, keep
-from .lost import check_lost
-from .reading import past_of
+from .lost_runs import check_lost
+from .record_reader import past_of
 
 
 class Resumed(Recording):
@@ -44,7 +44,7 @@ class Resumed(Recording):
         self._hold = Hold(run)
         try:
             check_lost(run)
-            before = taken.read(run.taken_file)
+            before = taken_messages.read(run.taken_file)
             self.past = past_of(run, before)
         except ValueError as error:
             self._hold.release()

@@ -3,11 +3,11 @@ import os
 
 import pytest
 
-from tfmesos.config.launch import Access
+from tfmesos.config.launch_config import Access
 from tfmesos.config.secret import Secret
 from tfmesos.engines.mesos.api.auth import authorization, tls_context
 from tfmesos.errors import SpecError
-from tfmesos.inputs.launch_config import make_config
+from tfmesos.inputs.merging import make_config
 
 
 def test_a_principal_and_its_secret_become_basic_authentication():

@@ -9,7 +9,7 @@ import pytest
 
 from tests.ports import free_port
 from tests.tls import CIPHERS_OF_MESOS, blunt_server, server_context
-from tfmesos.config.launch import Access
+from tfmesos.config.launch_config import Access
 from tfmesos.engines.mesos.api.auth import CERTIFICATE_HINT, CIPHERS_HINT, handshake_hint
 from tfmesos.engines.mesos.api.auth import tls_context as context_of
 from tfmesos.errors import SpecError

@@ -13,7 +13,7 @@ from typing import Any
 
 from ....config.job import DEFAULT_CPUS, DEFAULT_MEM, TENSORBOARD, Job
 from ....config.kubernetes_settings import LIMIT_OF_REQUEST, NO_LIMIT
-from ....config.launch import LaunchConfig
+from ....config.launch_config import LaunchConfig
 from ....json_types import Json
 from ..pod_status import CONTAINER
 from ..quota import amount

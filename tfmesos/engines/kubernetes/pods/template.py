@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ....config.job import Job
-from ....config.launch import LaunchConfig
+from ....config.launch_config import LaunchConfig
 from ....json_types import Json
 from ..pod_status import CONTAINER
 

@@ -6,7 +6,7 @@ import base64
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from ....config.launch import Access
+from ....config.launch_config import Access
 from ....config.secret import Secret
 from ....errors import SpecError, UnreadableFile
 

@@ -1,0 +1,145 @@
+"""Trees of files as bytes: what comes is what was sent, and never half of it."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from tfmesos.shared.copy_stream import (
+    CannotCopy,
+    Received,
+    content,
+    destination,
+    sent,
+    stays_inside,
+)
+
+
+@pytest.fixture
+def source(tmp_path):
+    made = tmp_path / "source"
+    (made / "sub" / "empty").mkdir(parents=True)
+    (made / "sub" / "data").write_bytes(os.urandom(100_000))
+    (made / "run.sh").write_text("#!/bin/sh\n")
+    (made / "run.sh").chmod(0o750)
+    (made / "none").touch()
+    (made / "way").symlink_to("sub/data")
+    (made / "out").symlink_to("/etc/passwd")
+    os.mkfifo(made / "fifo")
+    (made / "sub").chmod(0o555)
+    yield made
+    (made / "sub").chmod(0o755)
+
+
+def copied(pieces, place, size=1000, **options):
+    """What *place* becomes if it comes in pieces of this size."""
+    received = Received(str(place), **options)
+    data = b"".join(pieces)
+    for at in range(0, len(data), size):
+        received.feed(data[at : at + size])
+    received.finish()
+    return received
+
+
+@pytest.mark.parametrize("size", [7, 1000, 10**6])
+def test_a_tree_comes_with_its_contents_modes_and_times_and_no_link_that_leads_out(
+    source, tmp_path, size
+):
+    target = tmp_path / "target"
+    received = copied(sent(str(source)), target, size)
+    assert (target / "sub/data").read_bytes() == (source / "sub/data").read_bytes()
+    assert os.readlink(target / "way") == "sub/data"
+    assert sorted(received.left_out) == ["fifo", "out"]
+    for path in ("run.sh", "sub", "none", "sub/empty"):
+        theirs, ours = (source / path).stat(), (target / path).stat()
+        assert (theirs.st_mode, theirs.st_mtime_ns) == (ours.st_mode, ours.st_mtime_ns)
+    (target / "sub").chmod(0o755)
+    assert sorted(os.listdir(tmp_path)) == ["source", "target"]
+
+
+def test_a_file_takes_the_place_of_a_file_and_a_tree_of_nothing(source, tmp_path):
+    target = tmp_path / "target"
+    target.write_text("old")
+    copied(sent(str(source / "run.sh")), target)
+    assert target.read_text() == "#!/bin/sh\n"
+    (tmp_path / "there").mkdir()
+    with pytest.raises(CannotCopy, match="exists"):
+        copied(sent(str(source)), tmp_path / "there")
+
+
+def test_the_content_of_a_file_is_copied_without_more(source, tmp_path):
+    data = (source / "sub" / "data").read_bytes()
+    assert b"".join(content(str(source / "way"))) == data
+    copied([data], tmp_path / "target", lines=False)
+    assert (tmp_path / "target").read_bytes() == data
+
+
+def test_what_is_abandoned_or_not_whole_leaves_nothing(source, tmp_path):
+    data = b"".join(sent(str(source)))
+    for size in (0, 10, len(data) // 2, len(data) - 20):
+        received = Received(str(tmp_path / "target"))
+        received.feed(data[:size])
+        if size == len(data) // 2:
+            with pytest.raises(CannotCopy):
+                received.finish()
+        received.abandon()
+        assert os.listdir(tmp_path) == ["source"]
+
+
+def line(**about):
+    return (
+        json.dumps({"kind": "file", "target": "", "size": 0, "mode": 0, **about}).encode() + b"\n"
+    )
+
+
+TOP = line(path="", kind="directory", mode=0o755)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"nonsense\n",
+        b"[]\n",
+        line(path="../x"),
+        line(path="x"),
+        TOP + line(path="/etc/x"),
+        TOP + line(path="a/../../x"),
+        TOP + line(path="a\0b"),
+        TOP + line(path=""),
+        TOP + line(path="x", size=-1),
+        TOP + line(path=5),
+        b"x" * 70_000,
+    ],
+)
+def test_what_no_sender_says_is_refused_and_nothing_is_made_outside(tmp_path, data):
+    received = Received(str(tmp_path / "target"))
+    with pytest.raises((CannotCopy, OSError)):
+        received.feed(data)
+        received.finish()
+    received.abandon()
+    assert os.listdir(tmp_path) == []
+
+
+def test_nothing_is_written_through_a_link(tmp_path):
+    (tmp_path / "outside").mkdir()
+    received = Received(str(tmp_path / "target"))
+    received.feed(TOP + line(path="d", kind="link", target="sub"))
+    with pytest.raises(OSError, match="No such"):
+        received.feed(line(path="d/x", size=1))
+    received.abandon()
+    assert os.listdir(tmp_path) == ["outside"]
+
+
+@pytest.mark.parametrize(
+    "path, target, stays",
+    [("a", "b", True), ("d/a", "../b", True), ("a", "../b", False), ("a", "/b", False)],
+)
+def test_a_link_stays_inside_by_its_words(path, target, stays):
+    assert stays_inside(path, target) == stays
+
+
+def test_a_copy_into_a_directory_keeps_its_name(tmp_path):
+    assert destination(str(tmp_path), "x") == str(tmp_path / "x")
+    assert destination(f"{tmp_path}/new", "x") == f"{tmp_path}/new"

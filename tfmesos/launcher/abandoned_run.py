@@ -1,0 +1,57 @@
+"""Ends the tasks of a run of which nothing is left but its keys."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from contextlib import AsyncExitStack
+from typing import Any, TypeVar
+
+from ..config.job import Task
+from ..config.launch_config import LaunchConfig
+from ..config.secret import Secret
+from ..engines.api import Context
+from ..errors import TFMesosError
+from .deciders import Beginning
+from .engine_choice import new_setup
+from .keys import Keys
+
+T = TypeVar("T")
+
+BEGIN_WITHIN = 0.1  # seconds for a driver to look for its engine
+END_WITHIN = 20.0  # seconds for the engine to end what it has of the run
+ALREADY_GONE = "removed"  # what an engine says of a run that it has ended itself
+
+
+def end_tasks(config: LaunchConfig, run_id: str, keys: Keys) -> None:
+    """Have the engine end all that it knows of the run. Raises TFMesosError."""
+    asyncio.run(_end(config, run_id, keys))
+
+
+async def _end(config: LaunchConfig, run_id: str, keys: Keys) -> None:
+    events: list[Any] = []
+    context = Context(config, run_id, lambda *_: None, str, _wait, keys)
+    setup = new_setup(context)
+    engine = Beginning.of(config, run_id, 0.0, None, 0).engine()
+    async with AsyncExitStack() as stack:
+        await setup.open(stack, asyncio.get_running_loop().time(), lambda: False)
+        driver = setup.driver(engine, events.append, _expects_nobody)
+        running = asyncio.ensure_future(driver.run())
+        await asyncio.sleep(BEGIN_WITHIN)
+        await driver.leave(END_WITHIN)
+        running.cancel()
+        await asyncio.wait([running])
+    for event in events:
+        error = getattr(event, "error", None)
+        if isinstance(error, TFMesosError) and ALREADY_GONE not in str(error):
+            raise error
+
+
+async def _wait(work: Coroutine[Any, Any, T]) -> T:
+    return await work
+
+
+def _expects_nobody(
+    task_id: str, task: Task, port: int | None = None, gpu_ids: Sequence[str] = ()
+) -> tuple[str, Secret]:
+    raise AssertionError("nothing is launched any more")

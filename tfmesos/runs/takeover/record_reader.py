@@ -1,0 +1,69 @@
+"""The past of a run, from its record. A record that is cut in a line counts up to there."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+from ...json_types import Json
+from ...launcher.deciders import Beginning
+from ...launcher.past import CannotTakeOver, Past
+from ...version import __version__
+from ..directory import RunDirectory
+from ..event_json import from_json
+from .hold import last_beat
+from .taken_messages import Taken
+
+
+def past_of(run: RunDirectory, before: list[Taken]) -> Past:
+    """Raises CannotTakeOver if the record does not say all that is needed."""
+    written_by = run.about.get("versions", {}).get("tfmesos")
+    if written_by != __version__:
+        problem = f"it was begun by tfmesos {written_by}, and this is {__version__}"
+        raise CannotTakeOver(f"run {run.id} cannot be taken over: {problem}")
+    first, *entries = _entries(run)
+    beginning = _value(run, first.get("beginning"))
+    if not isinstance(beginning, Beginning):
+        raise _damaged(run, "it does not say how the run began")
+    steps = [(_value(run, e["event"]), float(e["at"])) for e in entries if "event" in e]
+    told = [_value(run, e["told"]) for e in entries if "told" in e]
+    beat = last_beat(run)
+    received = {taken.task_id: (taken.number, taken.is_last) for taken in before}
+    away = max(time.time() - beat.wall, 0.0)
+    return Past(beginning, tuple(steps), tuple(told), received, beat.at, away)
+
+
+def _entries(run: RunDirectory) -> list[Json]:
+    try:
+        lines = run.events_file.read_bytes().split(b"\n")[:-1]
+    except OSError as error:
+        raise _damaged(run, str(error.strerror)) from None
+    if not lines:
+        raise _damaged(run, "it is empty")
+    found = [_entry(run, number, line) for number, line in enumerate(lines, 1)]
+    if any("left_out" in entry for entry in found):
+        raise _damaged(run, "not all events were written down")
+    return found
+
+
+def _entry(run: RunDirectory, number: int, line: bytes) -> Json:
+    try:
+        found = json.loads(line)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise _damaged(run, f"line {number} makes no sense")
+    return found
+
+
+def _value(run: RunDirectory, value: Any) -> Any:
+    try:
+        return from_json(value)
+    except (ValueError, TypeError) as error:
+        raise _damaged(run, str(error)) from None
+
+
+def _damaged(run: RunDirectory, problem: str) -> CannotTakeOver:
+    file = run.events_file
+    return CannotTakeOver(f"run {run.id} cannot be taken over: {file} is damaged: {problem}")
