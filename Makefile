@@ -83,8 +83,8 @@ check: $(VENV)/installed-for-tests
 docs: $(VENV)/installed-for-docs
 	misc/docs.sh
 
-# The tables of docs/commandline.rst and docs/api.rst and the schema of job files, from the tables of
-# tfrun itself.
+# The tables of docs/commandline.rst, docs/api.rst and docs/design.rst and the schema of job files,
+# from the tables of tfrun itself.
 reference: $(VENV)/installed-for-tests
 	$(BIN)/python docs/reference.py
 	$(BIN)/python -m tests.jobfiles.test_schema

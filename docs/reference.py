@@ -15,6 +15,7 @@ from tfmesos.cli.arguments import build_parser
 from tfmesos.cli.commands.names import NAMES, OTHER_NAMES, TAKING_FLAGS, module_of, parser_of
 from tfmesos.config.settings import SETTINGS
 from tfmesos.config.settings_help import TITLE
+from tfmesos.leftovers import LEFTOVERS
 
 HERE = Path(__file__).parent
 WIDTH = 100  # columns
@@ -143,7 +144,17 @@ def runner_codes():
     yield from _table(rows, "10 90")
 
 
+def leftovers():
+    rows = [(_plain(it.what), _plain(it.how), _modules(it.removed_by)) for it in LEFTOVERS]
+    yield from _table(rows, "20 50 30", ("What", "Who removes it", "Where"))
+
+
+def _modules(names):
+    return ", ".join(f"``{name}``" for name in names) or "none of ours"
+
+
 TABLES = {
+    "design.rst": (leftovers,),
     "commandline.rst": (commands, flags, variables, runner_codes),
     "api.rst": (cluster, job, scheduler, outcome, settings, settings_of_python, exceptions),
 }

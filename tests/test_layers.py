@@ -215,6 +215,17 @@ def test_no_file_of_tests_is_too_long_to_be_about_one_promise():
     assert {path: lines for path, lines in sizes.items() if lines > 400} == {}
 
 
+def test_a_name_that_stands_twice_means_the_same_in_each_folder():
+    """The parts of every engine have the same names, and a command that of what it commands."""
+    same = {
+        *("actions", "answers", "driver", "engine", "events", "explain", "gang", "refusals"),
+        *("retries", "setup", "story", "client", "connection", "server", "export", "command"),
+        *("completion", "prune", "stacks", "status"),
+    }
+    stems = [path.stem for path in PACKAGE.rglob("*.py") if path.stem != "__init__"]
+    assert {stem for stem in stems if stems.count(stem) > 1} - same == set()
+
+
 def test_no_folder_has_more_modules_than_one_looks_through():
     folders = {path.parent for path in PACKAGE.rglob("*.py")}
     sizes = {folder.name: len(list(folder.glob("*.py"))) for folder in folders}

@@ -44,7 +44,7 @@ def reference():
     return module
 
 
-@pytest.mark.parametrize("name", ["commandline.rst", "api.rst"])
+@pytest.mark.parametrize("name", ["commandline.rst", "api.rst", "design.rst"])
 def test_the_tables_of_the_reference_are_current_or_make_reference_renews_them(reference, name):
     text = (ROOT / "docs" / name).read_text()
     assert text == reference.page(name), f"run make reference: docs/{name} is not current"

@@ -15,6 +15,7 @@ from ..engines.kinds import kind_of
 from ..errors import CannotRead, CannotWrite, SpecError
 from ..json_types import Json
 from ..node.task.files import SHIP
+from ..shared.held_directory import Private
 from ..text import count, size_text
 from .links import payload
 from .links.exchange import Supplies
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 LARGE = 20 * 1024 * 1024  # bytes; what is shipped then is worth a look
 NAMED = 3  # of the largest files
 SAID_AFTER = 1.0  # seconds
+_DIRECTORY = "tfmesos-ship-"  # how the names of directories begin
 GIVE_UP = 1.0  # seconds for a thread to notice that nobody wants its work any more
 
 
@@ -121,13 +123,8 @@ class Packing:
 
     async def run(self, unless_stopped: UnlessStopped) -> Pack:
         """The caller has to close it. If it is stopped, its thread may go on, but not for long."""
-        import tempfile
-
         with ExitStack() as stack:
-            place = ""
-            if self._fetched:
-                removed = tempfile.TemporaryDirectory(prefix="tfmesos-", ignore_cleanup_errors=True)
-                place = stack.enter_context(removed)
+            place = stack.enter_context(_new_directory()) if self._fetched else ""
             work = asyncio.ensure_future(asyncio.to_thread(self._pack_at, place))
             try:
                 return await unless_stopped(_result(work))
@@ -180,6 +177,15 @@ class Packing:
         if pack.size < LARGE:
             return shipped, "info"
         return f"{shipped} to each task; {self._largest()}", "warning"
+
+
+def _new_directory() -> Private:
+    import tempfile
+
+    try:
+        return Private(tempfile.gettempdir(), _DIRECTORY)
+    except OSError as error:
+        raise CannotWrite(f"no room here for what is shipped: {error.strerror}") from error
 
 
 async def _result(work: asyncio.Future[Pack]) -> Pack:

@@ -25,8 +25,8 @@ class Private:
     the path before anything is there. OSError if it cannot be made.
     """
 
-    def __init__(self, place: str, prefix: str, warn_guard: Callable[[str], None]) -> None:
-        _sweep(place, prefix)
+    def __init__(self, place: str, prefix: str, warn_guard: Callable[[str], object] = str) -> None:
+        sweep(place, lambda name: name.startswith(prefix))
         for _ in range(_ATTEMPTS):  # somebody may sweep it away before we hold it
             self.path = os.path.join(place, prefix + os.urandom(8).hex())
             warn_guard(self.path)
@@ -36,6 +36,12 @@ class Private:
                 return
         remove(self.path)
         raise OSError(errno.EBUSY, "a new directory cannot be opened")
+
+    def __enter__(self) -> str:
+        return self.path
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
 
     def remove(self) -> None:
         if self._lock is not None:
@@ -86,10 +92,10 @@ def remove(path: str) -> None:
     shutil.rmtree(path, ignore_errors=True)
 
 
-def _sweep(place: str, prefix: str) -> None:
-    """Remove what others of our user left who were killed."""
+def sweep(place: str, is_ours: Callable[[str], object]) -> None:
+    """Remove what others of our user left in *place* who were killed, by its names."""
     try:
-        names = [name for name in os.listdir(place) if name.startswith(prefix)]
+        names = [name for name in os.listdir(place) if is_ours(name)]
     except OSError:
         return
     for name in names:

@@ -48,10 +48,4 @@ def make_sandbox(sandbox: Path, mode: int = 0o700) -> None:
 
 def remove_abandoned(place: Path) -> None:
     """Remove the directories of dead launchers of this user."""
-    try:
-        names = os.listdir(place)
-    except OSError:
-        return
-    for name in names:
-        if _NAME.fullmatch(name):
-            held_directory.remove_unless_held(str(place / name))
+    held_directory.sweep(str(place), _NAME.fullmatch)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from ...http.client import Session
 from ...http.connection import HttpError
+from ...shared.held_directory import Private
 
 USED_WITHIN = 60.0  # seconds for a browser to start; then the file is removed
 ASK_EVERY = 0.2  # seconds
@@ -29,7 +30,7 @@ def has_browser(environ: Mapping[str, str]) -> bool:
 
 async def open_in_browser(link: str) -> bool:
     """Whether a browser has come with *link*."""
-    with tempfile.TemporaryDirectory(prefix="tfmesos-") as private:
+    with Private(tempfile.gettempdir(), "tfmesos-link-") as private:
         started = _start(_written(Path(private, "open.html"), link).as_uri())
         try:
             async with asyncio.timeout(USED_WITHIN):
