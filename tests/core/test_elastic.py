@@ -50,6 +50,14 @@ def test_the_last_ones_that_were_waited_for_let_the_others_begin():
     assert only(do.Start, left_out(life, "worker:1"))
 
 
+def test_a_place_for_a_task_that_was_left_out_comes_too_late():
+    life, _ = waiting(workers("1:2"))
+    first, late = life.ids()
+    left_out(life, "worker:1")
+    life(happened.TasksPlaced((happened.Placed(late, "n", "host"),)))
+    assert life.ids() == [first] and life.state.phase is Phase.STARTING
+
+
 def test_the_next_generation_asks_for_all_of_them_again():
     life, _ = waiting(workers("2:4"), restarts=ALL)
     left_out(life, "worker:3")

@@ -38,7 +38,8 @@ class Placing:
 
     def take(self, places: Sequence[Placed], phase: Phase, now: float) -> None:
         for place in places:
-            self._members.launch(place)
+            if not self._members.is_stray(place.task_id):  # it was left out meanwhile
+                self._members.launch(place)
         if phase is Phase.STARTING and not self._members.waiting():
             is_first = all(member.attempt == 1 for member in self._members)
             self._stopwatch.lap("waiting for places" if is_first else "launching again", now)
