@@ -16,7 +16,7 @@ from .commands.choice import store, the_run
 from .commands.common_arguments import Argument, switch
 from .taking_over import take_over
 
-HELP = "go on with a run whose launcher is gone, and show its output; Ctrl-C leaves it running"
+HELP = "take over a run whose launcher is gone, and show its output; Ctrl-C leaves it running"
 ARGUMENTS: tuple[Argument, ...] = (
     (
         ("id",),

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from ..config.settings import Settings
 
 _FORMAT = Setting(
-    "start nothing, and print what would run: in words and as a job file, or as a job file alone "
-    "(yaml), a TFJob of Kubeflow (tfjob), a Marathon group (marathon), or what would be sent to "
-    "Mesos (mesos) or Kubernetes (kubernetes)",
+    "start nothing and print what would run, in words and as a job file; or only as a job file "
+    "(yaml), a Kubeflow TFJob (tfjob), a Marathon group (marathon), or the requests to Mesos "
+    "(mesos) or Kubernetes (kubernetes)",
     ("--dry-run",),
     SCREEN,
     "[=FORMAT]",
@@ -44,15 +44,15 @@ _FORMAT = Setting(
 # What only the command line knows.
 _OWN_FLAGS = (
     Setting(
-        "a run written down, in YAML, TOML or JSON; -: standard input. As the first argument it "
-        "needs no flag",
+        "read the run from this YAML, TOML or JSON file (-: standard input). As the first "
+        "argument it needs no flag",
         ("--job-file",),
         TASKS,
         "FILE",
         field="job_file",
     ),
     Setting(
-        "as in TFMesos: numbers of workers, or *",
+        "numbers of the workers whose output to show, or *, as in TFMesos",
         ("--worker-logs",),
         SCREEN,
         "NUMBERS",
@@ -60,22 +60,23 @@ _OWN_FLAGS = (
     ),
     _FORMAT,
     Setting(
-        "go on in the background when all tasks run, and print the id of the run: see tfrun list",
+        "continue in the background once all tasks run, and print the id of the run (see tfrun "
+        "list)",
         ("--detach",),
         SCREEN,
         field="detach",
         kind=bool,
     ),
     Setting(
-        "go on with the lost run of this name, or begin one; when terminated, leave the run to the "
-        "next such call",
+        "continue the lost run of this name, or begin a new one; when terminated, leave the run "
+        "to the next such call",
         ("--resume",),
         FAILURES,
         field="resume",
         kind=bool,
     ),
     Setting(
-        "tell the story of the run, with times; -vv: everything that happens",
+        "show each step of the run with its time; -vv: every event",
         ("-v", "--verbose"),
         SCREEN,
         field="verbose",
@@ -122,20 +123,28 @@ def build_parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
         add_help=False,
     )
-    parser.add_argument("-h", nargs=0, action=_ShortHelp, help="show the flags you need first")
+    parser.add_argument("-h", nargs=0, action=_ShortHelp, help="show the most important flags")
     parser.add_argument("--help", nargs=0, action=_LongHelp, help="show every flag")
     titles = [title for title in GROUPS if any(flag.group == title for flag in FLAGS)]
     groups = {title: parser.add_argument_group(title) for title in titles}
     for flag in FLAGS:
         flags, options = argument_of(flag)
         groups[flag.group].add_argument(*flags, **options)
-    groups[SCREEN].add_argument("--version", action="version", version=f"tfmesos {__version__}")
+    groups[SCREEN].add_argument(
+        "--version",
+        action="version",
+        version=f"tfmesos {__version__}",
+        help="show the version of tfmesos",
+    )
     groups[TASKS].add_argument(
         "cmd",
         nargs=argparse.REMAINDER,
         metavar="command",
-        help="run in every task; {ps_hosts}, {worker_hosts}, {job_name}, {task_index} are filled "
-        "in. A single argument goes to a shell, several are executed as they are",
+        help=(
+            "command to run in every task; {ps_hosts}, {worker_hosts}, {job_name} and "
+            "{task_index} are filled in. A single argument goes to a shell, several are executed "
+            "as they are"
+        ),
     )
     return parser
 

@@ -10,24 +10,26 @@ from .commands.names import NAMES, TAKING_FLAGS, module_of
 USAGE = """\
 usage: tfrun -w N [-s N] [options] -- command [argument ...]
        tfrun -w 2 -- python train.py              two workers on this machine
-       tfrun -m mesos:5050 -w 2 -s 1 -- python .. on a Mesos cluster, with a ps
+       tfrun -m k8s:// -w 2 -s 1 -- python ..     on Kubernetes, with a ps
        tfrun job.yaml [options] [-- command]      what a job file says
 """
 
-DESCRIPTION = "Run a command on a cluster made for it, and tell every copy who the others are."
+DESCRIPTION = (
+    "Start a command on as many nodes as it needs, and tell every copy where the others are."
+)
 
 # The flags that people need first.
 _SHORT = {
     "-w N": "number of workers",
     "-s N": "number of parameter servers",
-    "--chief": "also a chief, whose end is the end of the run",
+    "--chief": "add a chief; the run ends when it ends",
     "-m MASTER": "local (default), k8s://, slurm:// or a Mesos master",
     "-Gw N, -Cw N, -Mw SIZE": "GPUs, CPUs and memory of each worker",
     "--image IMAGE": "Docker image of the tasks",
     "--env KEY[=VALUE]": "set a variable for the command",
     "--ship[=DIR]": "send this directory to the tasks",
-    "--restart-policy POLICY": "what to do when a task fails: never, task or all",
-    "--detach": "go on in the background and print the id of the run",
+    "--restart-policy POLICY": "what to restart when a task fails: never, task or all",
+    "--detach": "continue in the background and print the run's id",
     "--dry-run": "start nothing and show what would run",
 }
 
@@ -47,7 +49,7 @@ def short_help() -> str:
     """Fits a screen."""
     flags = "".join(f"  {flag:24} {text}\n" for flag, text in _SHORT.items())
     more = "tfrun --help lists every flag; each command has a --help of its own.\n"
-    return f"{USAGE}\nthe flags you need first:\n{flags}\n{commands()}\n{more}"
+    return f"{USAGE}\nthe most important flags:\n{flags}\n{commands()}\n{more}"
 
 
 def commands() -> str:

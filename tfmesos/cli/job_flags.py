@@ -13,17 +13,17 @@ from ..text import suggestion
 
 # Job, its name in flags, its letter in short ones, what help calls a task of it.
 _ROLES = (
-    ("worker", "worker", "w", "a worker"),
-    ("ps", "server", "s", "a ps"),
+    ("worker", "worker", "w", "each worker"),
+    ("ps", "server", "s", "each ps"),
     ("chief", "chief", "", "the chief"),
     ("evaluator", "evaluator", "", "the evaluator"),
 )
 # Field of a job, its letter in short flags, the unit, what help calls it, its default.
 _AMOUNTS: tuple[tuple[str, str, str, str, float], ...] = (
-    ("cpus", "C", "N", "cpus of", DEFAULT_CPUS),
-    ("gpus", "G", "N", "gpus of", 0),
-    ("mem", "M", "SIZE", "memory, in MiB or as in 2G, of", DEFAULT_MEM),
-    ("disk", "", "SIZE", "disk space, in MiB or as in 2G, of", 0),
+    ("cpus", "C", "N", "CPUs of {}", DEFAULT_CPUS),
+    ("gpus", "G", "N", "GPUs of {}", 0),
+    ("mem", "M", "SIZE", "memory of {}: MiB, or as in 2G", DEFAULT_MEM),
+    ("disk", "", "SIZE", "disk space of {}: MiB, or as in 2G", 0),
 )
 
 
@@ -31,13 +31,14 @@ def _numbers() -> Iterator[Setting]:
     rows: tuple[tuple[str, str, tuple[str, ...], type], ...] = (
         (
             "worker",
-            "number of worker tasks; 2:8: eight, or as many as there is room for, at least two",
+            "number of workers; 2:8 asks for eight and takes fewer, at least two, if there is no "
+            "room",
             ("-w", "--nworker"),
             int,
         ),
-        ("ps", "number of ps tasks", ("-s", "--nserver"), int),
-        ("chief", "also a chief; its end is the end of the run", ("--chief",), bool),
-        ("evaluator", "also an evaluator", ("--evaluator",), bool),
+        ("ps", "number of parameter servers (ps)", ("-s", "--nserver"), int),
+        ("chief", "add a chief; the run ends when the chief ends", ("--chief",), bool),
+        ("evaluator", "add an evaluator", ("--evaluator",), bool),
     )
     for job, text, flags, kind in rows:
         metavar, default = ("N", 0) if kind is int else (None, None)
@@ -50,12 +51,12 @@ def _amounts() -> Iterator[Setting]:
         for field, letter, unit, words, default in _AMOUNTS:
             flags = (f"-{letter}{short}",) if letter and short else ()
             yield Setting(
-                f"{words} {what}",
+                words.format(what),
                 (*flags, f"--{name}-{field}"),
                 RESOURCES,
                 unit,
                 default=default if short else None,
-                default_words=f"{default:g}" if short else "as a worker",
+                default_words=f"{default:g}" if short else "same as a worker",
                 field=field,
                 kind=Size if unit == "SIZE" else float,
                 job=job,
@@ -65,7 +66,7 @@ def _amounts() -> Iterator[Setting]:
 JOB_FLAGS = (
     *_numbers(),
     Setting(
-        "a job of any name, and how many tasks it has",
+        "add a job of any name with N tasks",
         ("--job",),
         TASKS,
         "NAME=N[:cpus=N,mem=SIZE,...]",

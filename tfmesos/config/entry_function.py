@@ -28,8 +28,8 @@ class EntrySettings(TypedDict, total=False):
     entry: Annotated[
         Text,
         Setting(
-            "instead of a command, call this function as main(server, log_dir, context) in every "
-            "task but those of ps, which run bare servers",
+            "call this function as main(server, log_dir, context) in every task instead of "
+            "running a command; ps tasks run bare servers",
             ("--entry",),
             TASKS,
             "[DIR/]MODULE:FUNCTION",
@@ -39,7 +39,7 @@ class EntrySettings(TypedDict, total=False):
     context: Annotated[
         Mapping[str, object] | None,
         Setting(
-            "what the function gets as its context: a JSON object, or the file that holds it",
+            "context that the entry function receives: a JSON object, or a file that contains one",
             ("--context",),
             TASKS,
             "JSON|FILE",
@@ -49,7 +49,7 @@ class EntrySettings(TypedDict, total=False):
     log_dir: Annotated[
         Text,
         Setting(
-            "what the function gets as its log_dir: a directory or URL that all nodes share",
+            "log_dir that the entry function receives: a directory or URL that all nodes share",
             ("--log-dir",),
             TASKS,
             "DIR",

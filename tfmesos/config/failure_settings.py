@@ -53,7 +53,7 @@ class FailureSettings(TypedDict, total=False):
     success: Annotated[
         Text,
         Setting(
-            "tasks whose success is that of the run, such as worker:0",
+            "tasks that decide whether the run succeeded, such as worker:0",
             ("--success",),
             FAILURES,
             "TASKS",
@@ -63,27 +63,27 @@ class FailureSettings(TypedDict, total=False):
     run_timeout: Annotated[
         Seconds,
         Setting(
-            "end a run that is not over by then: seconds, or as in 12h",
+            "end the run if it takes longer than this: seconds, or as in 12h",
             ("--run-timeout",),
             FAILURES,
             "TIME",
-            default_words="let it run",
+            default_words="no limit",
             check=above_zero,
         ),
     ]
     checkpoint_before: Annotated[
         Seconds,
         Setting(
-            "stop the tasks so long before run_timeout (seconds, or as in 2m), and give them this "
-            "time to write a checkpoint",
+            "stop the tasks this long before run_timeout (seconds, or as in 2m), so that they can "
+            "write a checkpoint",
             check=above_zero,
         ),
     ]
     restarts: Annotated[
         str | int | None,
         Setting(
-            "how often a task that fails before all have started, or as the policy says after "
-            f"that, is started again; {UNLIMITED}: without end, once all have started",
+            "how often to restart a failed task, before all tasks have started and, as the "
+            f"restart policy allows, afterwards; {UNLIMITED}: no limit once all have started",
             ("--restarts",),
             FAILURES,
             "N",
@@ -94,8 +94,8 @@ class FailureSettings(TypedDict, total=False):
     restart_policy: Annotated[
         Text,
         Setting(
-            "what to start again when a task is lost or killed after the start: never, "
-            "task (it alone) or all (every task, with a fresh cluster spec)",
+            "what to restart when a task is lost or killed after the start: never, task (that "
+            "task only) or all (every task, with a fresh cluster spec)",
             ("--restart-policy",),
             FAILURES,
             "WHAT",
@@ -106,7 +106,7 @@ class FailureSettings(TypedDict, total=False):
     retry_codes: Annotated[
         str | Iterable[int] | None,
         Setting(
-            "exit codes that are worth a restart, besides lost nodes, such as 137 or 128-255",
+            "exit codes that lead to a restart, as a lost node does, such as 137 or 128-255",
             ("--retry-codes",),
             FAILURES,
             "CODES",
@@ -116,8 +116,8 @@ class FailureSettings(TypedDict, total=False):
     stop_grace: Annotated[
         Seconds,
         Setting(
-            "how long a task may take to end when it is told to (seconds, or as in 5m), before it "
-            "is killed: time to write a checkpoint",
+            "time that a stopped task has to write a checkpoint and end before it is killed "
+            "(seconds, or as in 5m)",
             ("--stop-grace",),
             FAILURES,
             "TIME",
@@ -128,7 +128,7 @@ class FailureSettings(TypedDict, total=False):
     stop_signal: Annotated[
         Text,
         Setting(
-            "what tells a task to end: TERM, or INT as Ctrl-C does",
+            "signal that asks a task to stop: TERM, or INT as Ctrl-C sends",
             ("--stop-signal",),
             FAILURES,
             "SIGNAL",
@@ -139,8 +139,8 @@ class FailureSettings(TypedDict, total=False):
     survive: Annotated[
         Seconds,
         Setting(
-            "how long the tasks on a cluster wait for another launcher (tfrun adopt) when this one "
-            "is gone: seconds, or as in 1h; 0: they end soon",
+            "how long tasks on a cluster wait for a new launcher (tfrun adopt) after this one is "
+            "gone (seconds, or as in 1h); 0: not at all",
             ("--survive",),
             FAILURES,
             "TIME",
@@ -151,21 +151,21 @@ class FailureSettings(TypedDict, total=False):
     hang_timeout: Annotated[
         str | int | float | None,
         Setting(
-            "end the run when no task has written anything for so long (seconds, or as in 5m), and "
-            "show first what their Python code is doing and whom they can reach; any:5m, when any "
-            "single task has not",
+            "end the run when no task has written anything for this long (seconds, or as in 5m), "
+            "and show what their Python code is doing and which tasks they can reach; any:5m ends "
+            "it when any single task is silent",
             ("--hang-timeout",),
             FAILURES,
             "[any:]TIME",
-            default_words="only say who is silent",
+            default_words="only name the silent tasks",
             check=hang_time,
         ),
     ]
     pause_on_failure: Annotated[
         Seconds,
         Setting(
-            "hold a task whose command fails, for so long at most, so that tfrun exec and cp can "
-            "look inside until tfrun continue or tfrun stop",
+            "hold a task whose command fails, for this long at most, so that tfrun exec and cp "
+            "can look inside; tfrun continue and tfrun stop end it",
             ("--pause-on-failure",),
             FAILURES,
             "[=TIME]",
@@ -176,8 +176,8 @@ class FailureSettings(TypedDict, total=False):
     check: Annotated[
         Text,
         Setting(
-            "run this command on the node of each task before any task starts; a node where it "
-            "fails is left out for a while, and its last line is shown",
+            "run this command on the node of each task before any task starts; if it fails, show "
+            "its last line and avoid the node for a while",
             ("--check",),
             FAILURES,
             "COMMAND",
@@ -186,8 +186,8 @@ class FailureSettings(TypedDict, total=False):
     evaluator_grace: Annotated[
         Seconds,
         Setting(
-            "how long an evaluator may go on when all others have finished (seconds, or as in "
-            "5m); the run ends after it",
+            "how long the evaluator may continue after all other tasks have finished (seconds, or "
+            "as in 5m)",
             ("--evaluator-grace",),
             FAILURES,
             "TIME",

@@ -47,8 +47,8 @@ class KubernetesSettings(TypedDict, total=False):
     pod_template: Annotated[
         File,
         Setting(
-            "a Pod in YAML or JSON that lies under those of the tasks: image pull secrets, "
-            "tolerations, priority class, annotations, whatever no flag says",
+            "YAML or JSON file with a Pod that the pods of the tasks are based on: image pull "
+            "secrets, tolerations, priority class, annotations and whatever else no flag covers",
             ("--pod-template",),
             KUBERNETES,
             "FILE",
@@ -56,12 +56,12 @@ class KubernetesSettings(TypedDict, total=False):
     ]
     namespace: Annotated[
         Text,
-        Setting("the namespace of the run, unless the master names one"),
+        Setting("Kubernetes namespace of the run, unless the master names one"),
     ]
     claims: Annotated[
         Iterable[str] | None,
         Setting(
-            "mount a persistent volume claim of the namespace",
+            "mount this persistent volume claim in the tasks",
             ("--pvc",),
             KUBERNETES,
             "NAME:PATH[:ro|rw]",
@@ -72,7 +72,7 @@ class KubernetesSettings(TypedDict, total=False):
     shm: Annotated[
         Size,
         Setting(
-            "size of /dev/shm, in memory: MiB, or as in 2G",
+            "size of /dev/shm in each task: MiB, or as in 2G",
             ("--shm",),
             KUBERNETES,
             "SIZE",
@@ -83,7 +83,7 @@ class KubernetesSettings(TypedDict, total=False):
     gpu_resource: Annotated[
         Text,
         Setting(
-            "what the cluster calls its GPUs; on Slurm gpu:TYPE",
+            "name of the GPU resource on the cluster; on Slurm gpu:TYPE",
             ("--gpu-resource",),
             KUBERNETES,
             "NAME",
@@ -94,9 +94,8 @@ class KubernetesSettings(TypedDict, total=False):
     gang_hold: Annotated[
         Seconds,
         Setting(
-            "how long placed pods wait for the others before all are deleted and tried again "
-            "(seconds, or as in 10m); pods of which none is placed stay. Longer where nodes are "
-            "added on demand",
+            "how long pods that have a node wait for the others before all are deleted and tried "
+            "again (seconds, or as in 10m); increase it where nodes are added on demand",
             ("--gang-hold",),
             KUBERNETES,
             "TIME",
@@ -107,7 +106,7 @@ class KubernetesSettings(TypedDict, total=False):
     queue: Annotated[
         Text,
         Setting(
-            "the queue of Kueue that lets the pods of the run in, all at once",
+            "Kueue queue that admits the pods of the run, all at once",
             ("--queue",),
             KUBERNETES,
             "NAME",
@@ -116,13 +115,13 @@ class KubernetesSettings(TypedDict, total=False):
     ]
     priority: Annotated[
         Text,
-        Setting("the priority class of the pods on Kubernetes", check=label_text),
+        Setting("priority class of the pods on Kubernetes", check=label_text),
     ]
     cpu_limit: Annotated[
         str | int | float | None,
         Setting(
-            "the most CPUs that a task may use on Kubernetes: none (what its node has to spare), "
-            "request (no more than it asks for), or a number",
+            "CPU limit of a task on Kubernetes: none (whatever its node can spare), request (no "
+            "more than the task asks for), or a number",
             default=NO_LIMIT,
             check=cpu_limit,
         ),

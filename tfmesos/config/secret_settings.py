@@ -12,7 +12,7 @@ class SecretSettings(TypedDict, total=False):
     secrets: Annotated[
         Mapping[str, str] | None,
         Setting(
-            "bring a file, or the value of a variable of yours, to the tasks as the file "
+            "give the tasks a file, or the value of a variable of this shell, as the file "
             "$TFMESOS_SECRETS_DIR/NAME",
             ("--secret",),
             SECRETS,
@@ -24,7 +24,8 @@ class SecretSettings(TypedDict, total=False):
     secret_env: Annotated[
         Mapping[str, str] | None,
         Setting(
-            "the same as the variable NAME, for the command alone",
+            "give the command a secret, from a file or a variable of this shell, as the variable "
+            "NAME",
             ("--secret-env",),
             SECRETS,
             "NAME=FILE|env:VARIABLE",
@@ -35,8 +36,8 @@ class SecretSettings(TypedDict, total=False):
     keytab: Annotated[
         File,
         Setting(
-            "keytab with which every task gets a Kerberos ticket of its own, by kinit, before its "
-            "command starts; it is renewed until the command ends",
+            "keytab from which every task gets its own Kerberos ticket (kinit) before its command "
+            "starts; the ticket is renewed until the command ends",
             ("--keytab",),
             SECRETS,
             "FILE",
@@ -45,7 +46,7 @@ class SecretSettings(TypedDict, total=False):
     krb5_principal: Annotated[
         Text,
         Setting(
-            "whose ticket that is",
+            "Kerberos principal that the tickets are for",
             ("--krb5-principal",),
             SECRETS,
             "USER@REALM",
@@ -55,7 +56,7 @@ class SecretSettings(TypedDict, total=False):
     krb5_conf: Annotated[
         File,
         Setting(
-            "settings of Kerberos for the tasks",
+            "Kerberos configuration file for the tasks",
             ("--krb5-conf",),
             SECRETS,
             "FILE",
@@ -65,8 +66,8 @@ class SecretSettings(TypedDict, total=False):
     gcs_key: Annotated[
         File,
         Setting(
-            "key of a service account of Google Cloud, to which GOOGLE_APPLICATION_CREDENTIALS "
-            "leads in the tasks",
+            "Google Cloud service account key, which the tasks find by "
+            "GOOGLE_APPLICATION_CREDENTIALS",
             ("--gcs-key",),
             SECRETS,
             "FILE",

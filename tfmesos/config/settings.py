@@ -54,7 +54,7 @@ class Settings(
     local_chief: Annotated[
         bool,
         Setting(
-            "run the chief (or worker 0) right here in this terminal, the others remotely",
+            "run the chief (or worker 0) in this terminal, and the other tasks on the nodes",
             ("--local-chief",),
             TASKS,
             default=False,
@@ -63,9 +63,9 @@ class Settings(
     master: Annotated[
         Text,
         Setting(
-            "Mesos master: HOST, HOST:PORT, http(s)://HOST:PORT, a comma-separated list, "
-            "zk://HOSTS/PATH; k8s://[CONTEXT][/NAMESPACE]: Kubernetes; slurm://[PARTITION]: Slurm; "
-            "or local: this machine",
+            "where to run: local (this machine), k8s://[CONTEXT][/NAMESPACE] (Kubernetes), "
+            "slurm://[PARTITION] (Slurm), or a Mesos master: HOST, HOST:PORT, "
+            "http(s)://HOST:PORT, a comma-separated list or zk://HOSTS/PATH",
             ("-m", "--master"),
             PLACE,
             variable="MESOS_MASTER",
@@ -76,31 +76,31 @@ class Settings(
     name: Annotated[
         Text,
         Setting(
-            "name of the framework",
+            "name of the run; on Mesos, of its framework",
             ("-n", "--name"),
             PLACE,
-            default_words="made of this command line",
+            default_words="made from this command line",
         ),
     ]
     role: Annotated[
-        Text, Setting("Mesos role", ("-r", "--role"), PLACE, default="*", check=role_name)
+        Text,
+        Setting("Mesos role of the run", ("-r", "--role"), PLACE, default="*", check=role_name),
     ]
     advertise: Annotated[
         Text,
         Setting(
-            "where the tasks find this launcher",
+            "address at which the tasks reach this launcher",
             ("--advertise",),
             PLACE,
             "HOST[:PORT]",
-            default_words="its address on the way to the master",
+            default_words="the address of the interface towards the master",
         ),
     ]
     constraints: Annotated[
         Iterable[str] | None,
         Setting(
-            "which nodes to use, by hostname or an attribute: UNIQUE, CLUSTER[:VALUE], "
-            "GROUP_BY[:N], MAX_PER:N, IS:VALUE, LIKE:REGEX, UNLIKE:REGEX, for each job or for JOB "
-            "alone",
+            "nodes to use, by hostname or attribute, for every job or for JOB only: UNIQUE, "
+            "CLUSTER[:VALUE], GROUP_BY[:N], MAX_PER:N, IS:VALUE, LIKE:REGEX, UNLIKE:REGEX",
             ("--constraint",),
             PLACE,
             "[JOB=]FIELD:OPERATOR[:VALUE]",
@@ -111,48 +111,73 @@ class Settings(
     start_timeout: Annotated[
         Seconds,
         Setting(
-            "give up when not all tasks run by then: seconds, or as in 5m",
+            "give up if not all tasks run within this time: seconds, or as in 5m",
             ("--start-timeout",),
             PLACE,
             "TIME",
-            default_words="wait, and say what for",
+            default_words="wait, and show what is missing",
             check=above_zero,
         ),
     ]
     principal: Annotated[
         Text,
-        Setting("principal for the master", ("--principal",), ACCESS, variable="MESOS_PRINCIPAL"),
+        Setting(
+            "principal of the framework on the Mesos master",
+            ("--principal",),
+            ACCESS,
+            variable="MESOS_PRINCIPAL",
+        ),
     ]
     secret_file: Annotated[
         File,
-        Setting("its secret", ("--secret-file",), ACCESS, "FILE", variable="MESOS_SECRET_FILE"),
+        Setting(
+            "file with the secret of the principal",
+            ("--secret-file",),
+            ACCESS,
+            "FILE",
+            variable="MESOS_SECRET_FILE",
+        ),
     ]
     token_file: Annotated[
         File,
-        Setting("a token to send instead, as DC/OS wants it", ("--token-file",), ACCESS, "FILE"),
+        Setting(
+            "file with a token for the Mesos master instead of a secret, as on DC/OS",
+            ("--token-file",),
+            ACCESS,
+            "FILE",
+        ),
     ]
     ca_file: Annotated[
         File,
         Setting(
-            "speak TLS to the masters, and trust these certificates", ("--ca-file",), ACCESS, "FILE"
+            "use TLS for the Mesos masters, and trust the certificates in this file",
+            ("--ca-file",),
+            ACCESS,
+            "FILE",
         ),
     ]
     cert_file: Annotated[
         File,
         Setting(
-            "speak TLS to the masters, with this certificate of ours",
+            "use TLS for the Mesos masters, with the client certificate in this file",
             ("--cert-file",),
             ACCESS,
             "FILE",
         ),
     ]
     key_file: Annotated[
-        File, Setting("its key, if it is not in the same file", ("--key-file",), ACCESS, "FILE")
+        File,
+        Setting(
+            "private key of the client certificate, if it is in another file",
+            ("--key-file",),
+            ACCESS,
+            "FILE",
+        ),
     ]
     link_tls: Annotated[
         bool,
         Setting(
-            "encrypt the links to the tasks with TLS, also if the run has no secrets",
+            "encrypt the links to the tasks with TLS even if the run has no secrets",
             ("--link-tls",),
             ACCESS,
             default=False,
@@ -172,7 +197,7 @@ class Settings(
     containerizer_type: Annotated[
         Text,
         Setting(
-            "MESOS or DOCKER: which containerizer runs the image",
+            "containerizer that runs the image: MESOS or DOCKER",
             ("-C", "--containerizer-type", "--containerizer_type"),
             CONTAINER,
             "TYPE",
@@ -192,7 +217,7 @@ class Settings(
     volumes: Annotated[
         Mapping[str, str] | Iterable[str] | None,
         Setting(
-            "mount a path of the node",
+            "mount a path of the node in the tasks",
             ("-V", "--volume"),
             CONTAINER,
             "HOST:CONTAINER[:ro|rw]",
@@ -203,7 +228,7 @@ class Settings(
     env: Annotated[
         Mapping[str, str] | None,
         Setting(
-            "set a variable for the command; without a value it is that of this shell",
+            "set a variable for the command; without a value, pass on the variable of this shell",
             ("--env",),
             CONTAINER,
             "KEY[=VALUE]",
@@ -214,7 +239,7 @@ class Settings(
     env_file: Annotated[
         File,
         Setting(
-            "set the variables of a file, whose lines are KEY=VALUE, for the command",
+            "set variables for the command from a file of KEY=VALUE lines",
             ("--env-file",),
             CONTAINER,
             "FILE",
@@ -226,26 +251,27 @@ class Settings(
             "user that runs the tasks",
             ("--user",),
             CONTAINER,
-            default_words="you; in Docker the image's",
+            default_words="you; in Docker, the user of the image",
         ),
     ]
     cwd: Annotated[
         Text,
         Setting(
-            "directory of the command on the nodes; a relative one is in what is shipped",
+            "working directory of the command on the nodes; a relative path is inside the shipped "
+            "files",
             ("--cwd",),
             CONTAINER,
             "DIR",
-            default_words="this one where it exists, else the sandbox",
+            default_words="the current one where it exists, else the sandbox",
         ),
     ]
     python: Annotated[
         Text,
         Setting(
-            "interpreter on the nodes",
+            "Python interpreter on the nodes",
             ("--python",),
             CONTAINER,
-            default_words="this one; python3 in an image",
+            default_words="that of tfrun; python3 in an image",
         ),
     ]
     reserve_port: Annotated[
@@ -263,8 +289,7 @@ class Settings(
     tf_config: Annotated[
         Text,
         Setting(
-            "who finds TF_CONFIG in the environment: auto, the tasks of a run of several, or "
-            "always, a single one, too",
+            "when to set TF_CONFIG: auto (if there is more than one task) or always",
             ("--tf-config",),
             CONTAINER,
             "WHEN",
@@ -275,8 +300,8 @@ class Settings(
     extra_config: Annotated[
         Mapping[str, str | None] | None,
         Setting(
-            "JSON object with initializer and finalizer: shell commands to run before and after; "
-            "the finalizer of a task that is stopped has 5 seconds",
+            "JSON object with initializer and finalizer, shell commands to run before and after "
+            "the command; the finalizer of a stopped task has 5 seconds",
             ("-e", "--extra-config", "--extra_config"),
             CONTAINER,
             "FILE",
@@ -285,7 +310,7 @@ class Settings(
     logs: Annotated[
         Text,
         Setting(
-            "whose output to show: all, none, or a list such as worker:0,ps:*",
+            "tasks whose output to show: all, none, or a list such as worker:0,ps:*",
             ("--logs",),
             SCREEN,
             "TASKS",
@@ -295,7 +320,7 @@ class Settings(
     profile: Annotated[
         Text,
         Setting(
-            "take settings from this profile of your configuration file: see tfrun config",
+            "take settings from this profile of your configuration file (see tfrun config)",
             ("--profile",),
             SCREEN,
             "NAME",
@@ -305,8 +330,8 @@ class Settings(
     output_dir: Annotated[
         File,
         Setting(
-            "also write what each task writes into a file of this directory: worker-0.log, "
-            "in the place of one that is there",
+            "also write the output of each task to DIR/worker-0.log and so on, replacing existing "
+            "files",
             ("--output-dir",),
             SCREEN,
             "DIR",
@@ -315,7 +340,7 @@ class Settings(
     metrics_file: Annotated[
         File,
         Setting(
-            "write metrics of the run to this file every 10 seconds, for Prometheus",
+            "write metrics of the run for Prometheus to this file, every 10 seconds",
             ("--metrics-file",),
             SCREEN,
             "FILE",
@@ -324,8 +349,8 @@ class Settings(
     on_end: Annotated[
         Text,
         Setting(
-            "when the run has ended, call this shell command here, with TFMESOS_STATE and others "
-            "in its environment, or POST them as JSON to a URL",
+            "when the run has ended, run this shell command here with TFMESOS_STATE and others in "
+            "its environment, or POST them as JSON to this URL",
             ("--on-end",),
             SCREEN,
             "COMMAND|URL",
@@ -339,7 +364,7 @@ class Settings(
             ("--no-record",),
             SCREEN,
             default=True,
-            negation="do not keep a record of this run, for tfrun list, status and logs",
+            negation="do not keep a record of this run for tfrun list, status and logs",
         ),
     ]
     allow_exec: Annotated[
@@ -349,7 +374,7 @@ class Settings(
             ("--no-exec",),
             SCREEN,
             default=True,
-            negation="do not let tfrun exec, cp and forward into the tasks of this run",
+            negation="do not allow tfrun exec, cp and forward for this run",
         ),
     ]
     quiet: Annotated[

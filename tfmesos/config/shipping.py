@@ -21,9 +21,9 @@ class ShipSettings(TypedDict, total=False):
     ship: Annotated[
         str | Path | bool | None,
         Setting(
-            "send this directory to every task and run the command in the copy; a value only "
-            "after =, without one it is the current directory. Not what .gitignore and .tfignore "
-            "leave out. Or an http(s) address or path of a .py, zip or tar, which is unpacked",
+            "send this directory, or the current one, to every task and run the command in the "
+            "copy; .gitignore and .tfignore exclude files. A .py, zip or tar, given by path or "
+            "http(s) address, is sent unpacked",
             ("--ship",),
             FILES,
             "[=DIR]",
@@ -34,7 +34,7 @@ class ShipSettings(TypedDict, total=False):
     ship_files: Annotated[
         Iterable[str] | None,
         Setting(
-            "send this file, too, under its own name or under NAME",
+            "also send this file, under its own name or as NAME",
             ("--ship-file",),
             FILES,
             "LOCAL[:NAME]",
@@ -45,7 +45,7 @@ class ShipSettings(TypedDict, total=False):
     ship_limit: Annotated[
         Size,
         Setting(
-            "send no more than this, packed: MiB, or as in 2G",
+            "maximum packed size of the shipped files: MiB, or as in 2G",
             ("--ship-limit",),
             FILES,
             "SIZE",
@@ -57,8 +57,8 @@ class ShipSettings(TypedDict, total=False):
     bring: Annotated[
         Iterable[str] | None,
         Setting(
-            "when the command of a task has ended, well or badly, bring the files of its directory "
-            "that match home into the record of the run; ** stands for any directories",
+            "when the command of a task has ended, well or badly, collect the files in its "
+            "directory that match GLOB into the record of the run; ** matches any directories",
             ("--bring",),
             FILES,
             "GLOB",
@@ -69,7 +69,7 @@ class ShipSettings(TypedDict, total=False):
     bring_limit: Annotated[
         Size,
         Setting(
-            "bring no more than this of each task: MiB, or as in 2G",
+            "maximum size of the files collected from each task: MiB, or as in 2G",
             ("--bring-limit",),
             FILES,
             "SIZE",

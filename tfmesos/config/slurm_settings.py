@@ -35,7 +35,7 @@ class SlurmSettings(TypedDict, total=False):
     slurm_options: Annotated[
         Iterable[str] | None,
         Setting(
-            "an option for sbatch on Slurm that no other flag covers, as in --account=research",
+            "option for sbatch on Slurm that no other flag covers, such as --account=research",
             ("--slurm-option",),
             PLACE,
             "OPTION",

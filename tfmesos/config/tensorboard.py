@@ -59,8 +59,8 @@ class BoardSettings(TypedDict, total=False):
     tensorboard: Annotated[
         str | Mapping[str, str] | None,
         Setting(
-            "also run TensorBoard, on the events in this directory, which its node must have, or "
-            "at an address such as gs://...; whatever becomes of it, the run goes on",
+            "run TensorBoard beside the tasks, on this directory of its node or an address such "
+            "as gs://...; it never affects the outcome of the run",
             ("--tensorboard",),
             TASKS,
             "LOGDIR",
@@ -69,7 +69,7 @@ class BoardSettings(TypedDict, total=False):
     tensorboard_stays: Annotated[
         bool,
         Setting(
-            "let TensorBoard stay when all others have ended, until Ctrl-C or tfrun stop",
+            "keep TensorBoard running after all other tasks have ended, until Ctrl-C or tfrun stop",
             ("--tensorboard-stays",),
             TASKS,
             default=False,

@@ -11,7 +11,7 @@ from .answer import say, screen, show
 from .choice import end_of, living_run
 from .common_arguments import LIVING, Argument
 
-HELP = "show the output and the tasks of a run from now on; Ctrl-C leaves the run running"
+HELP = "follow the output and the tasks of a run; Ctrl-C leaves the run running"
 ARGUMENTS: tuple[Argument, ...] = (LIVING,)
 
 

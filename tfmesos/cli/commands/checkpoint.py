@@ -12,8 +12,8 @@ from .common_arguments import LIVING, NO_WAIT, Argument
 from .update import wait_for_generation
 
 HELP = (
-    "stop all tasks together, with their grace, so that each writes a checkpoint; with "
-    "--restart-policy all they are started again, else the run ends with 75"
+    "stop all tasks together so that each writes a checkpoint, within their grace; with "
+    "--restart-policy all they start again, otherwise the run ends with exit code 75"
 )
 ARGUMENTS: tuple[Argument, ...] = (LIVING, NO_WAIT)
 

@@ -56,8 +56,12 @@ LIVING: Argument = (
 TASK_HELP = "name of the task, such as worker:0"
 THE_TASK: Argument = (("task",), {"metavar": "TASK", "help": TASK_HELP})
 JSON = switch("--json", help="print JSON, for programs")
-NO_WAIT = switch("--no-wait", help="return at once")
+NO_WAIT = switch("--no-wait", help="return immediately")
 NO_BROWSER = (
     ("--no-browser",),
-    {"dest": "browser", "action": "store_false", "help": "print the link, and start no browser"},
+    {
+        "dest": "browser",
+        "action": "store_false",
+        "help": "print the link and do not start a browser",
+    },
 )

@@ -9,7 +9,7 @@ from .answer import say
 from .choice import living_run
 from .common_arguments import LIVING, Argument
 
-HELP = "let the tasks end that --pause-on-failure holds"
+HELP = "end the tasks that --pause-on-failure holds"
 ARGUMENTS: tuple[Argument, ...] = (LIVING,)
 
 

@@ -27,14 +27,20 @@ USAGE = "tfrun cp [-h] [ID:]TASK:PATH LOCAL | LOCAL [ID:]TASK:PATH"
 ARGUMENTS: tuple[Argument, ...] = (
     (
         ("source",),
-        {"metavar": "SOURCE", "help": "such as worker:0:model.keras, or a path of this machine"},
+        {
+            "metavar": "SOURCE",
+            "help": "what to copy: worker:0:model.keras, or a path on this machine",
+        },
     ),
     (
         ("target",),
         {
             "metavar": "TARGET",
-            "help": "a path of this machine, or such as worker:0:data; - stands for standard "
-            "output, or input. Relative paths of a task count from the directory of its command",
+            "help": (
+                "where to copy it: a path on this machine, or worker:0:data; - is standard "
+                "output or input. Relative paths of a task start in the directory of its "
+                "command"
+            ),
         },
     ),
 )

@@ -20,7 +20,7 @@ from .common_arguments import Argument, switch
 HELP = "run a command inside a task, in its directory and environment, beside its own command"
 USAGE = "tfrun exec [-h] [-t] [ID] TASK [--] [command ...]"
 ARGUMENTS: tuple[Argument, ...] = (
-    switch("-t", "--tty", help="at a terminal; without a command, a shell"),
+    switch("-t", "--tty", help="give the command a terminal; without a command, start a shell"),
     (
         ("words",),
         {

@@ -18,7 +18,7 @@ from .answer import say
 from .choice import NoSuchTask, living_run, task_and_rest, task_of
 from .common_arguments import Argument
 
-HELP = "let a port of this machine lead to a port of a task, until Ctrl-C or the end of the task"
+HELP = "forward a port of this machine to a port of a task, until Ctrl-C or the end of the task"
 USAGE = "tfrun forward [-h] [--to LOCAL] [ID] TASK[:PORT]"
 ARGUMENTS: tuple[Argument, ...] = (
     (
@@ -27,7 +27,7 @@ ARGUMENTS: tuple[Argument, ...] = (
             "type": common_arguments.port,
             "metavar": "LOCAL",
             "default": 0,
-            "help": "port of 127.0.0.1 to listen at (default: a free one)",
+            "help": "port on 127.0.0.1 to listen on (default: a free one)",
         },
     ),
     (

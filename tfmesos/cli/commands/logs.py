@@ -22,26 +22,30 @@ class NoSuchGeneration(TFMesosError):
     exit_code = 2
 
 
-HELP = "show what the tasks of a run wrote"
+HELP = "show the output of the tasks of a run"
 ARGUMENTS: tuple[Argument, ...] = (
     LATEST,
     (("task",), {"nargs": "?", "metavar": "TASK", "help": TASK_HELP}),
-    switch("-f", "--follow", help="go on until the run ends"),
+    switch("-f", "--follow", help="follow the output until the run ends"),
     (
         ("--since",),
         {
             "type": common_arguments.time,
             "metavar": "TIME",
-            "help": "only lines of that time, such as 10m",
+            "help": "show only lines of the last TIME, such as 10m",
         },
     ),
     (
         ("--tail",),
-        {"type": common_arguments.number, "metavar": "N", "help": "only the last N lines"},
+        {"type": common_arguments.number, "metavar": "N", "help": "show only the last N lines"},
     ),
     (
         ("--generation",),
-        {"type": common_arguments.number, "metavar": "N", "help": "only what generation N wrote"},
+        {
+            "type": common_arguments.number,
+            "metavar": "N",
+            "help": "show only the output of generation N",
+        },
     ),
     switch("--timestamps", help="put the time in front of each line"),
 )

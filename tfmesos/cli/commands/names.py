@@ -24,8 +24,8 @@ OTHER_NAMES = {
 }
 # These take the flags of tfrun, too, and are not modules of this folder.
 TAKING_FLAGS = {
-    "rerun": "start a run again, with the changes that flags make",
-    "config": "show which settings count, and where they come from",
+    "rerun": "start a run again, with the changes that its flags make",
+    "config": "show which settings apply and where they come from",
 }
 KNOWN = frozenset([*NAMES, *OTHER_NAMES])
 

@@ -9,7 +9,7 @@ from .answer import lines, out, out_json
 from .choice import NoSuchTask, living_run, task_of
 from .common_arguments import JSON, Argument, switch
 
-HELP = "show what the Python processes of tasks are doing, those at the same place together"
+HELP = "show what the Python processes of tasks are doing, grouped by stack"
 USAGE = "tfrun stacks [-h] [--native] [--json] [ID] [TASK ...]"
 ARGUMENTS: tuple[Argument, ...] = (
     switch("--native", help="also show frames of C code; this stops each process for a moment"),

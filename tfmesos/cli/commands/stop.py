@@ -22,7 +22,7 @@ ARGUMENTS: tuple[Argument, ...] = (
         {
             "type": common_arguments.time_above_zero,
             "metavar": "TIME",
-            "help": "time until the tasks are killed, such as 60s",
+            "help": "time before the tasks are killed, such as 60s",
         },
     ),
     NO_WAIT,

@@ -18,8 +18,8 @@ from .choice import end_of, the_run, until
 from .common_arguments import NO_WAIT, THE_RUN, Argument, switch
 
 HELP = (
-    "change a running run: stop all tasks with their grace, and start them so, with a fresh "
-    "cluster spec; a command after -- takes the place of theirs"
+    "change a running run: stop all tasks within their grace and start them with the changes and "
+    "a fresh cluster spec; a command after -- replaces theirs"
 )
 TAKES_COMMAND = True
 _SETTINGS = ("constraints", "env", "image")
@@ -28,10 +28,10 @@ ARGUMENTS: tuple[Argument, ...] = (
     THE_RUN,
     (
         ("file",),
-        {"nargs": "?", "metavar": "FILE", "help": "a job file, whose jobs the run is to have"},
+        {"nargs": "?", "metavar": "FILE", "help": "job file with the new jobs"},
     ),
     *(argument_of(flag) for flag in _FLAGS),
-    switch("--dry-run", help="show what would change, and change nothing"),
+    switch("--dry-run", help="show what would change, but change nothing"),
     NO_WAIT,
 )
 LOOK_WITHIN = 3600.0  # seconds: an image may have to be pulled first

@@ -20,7 +20,7 @@ ARGUMENTS: tuple[Argument, ...] = (
         {
             "type": common_arguments.time,
             "metavar": "TIME",
-            "help": f"wait no longer than this, and exit with {TIMED_OUT} then",
+            "help": f"stop waiting after this time and exit with {TIMED_OUT}",
         },
     ),
 )
