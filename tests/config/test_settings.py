@@ -37,6 +37,7 @@ OTHERS = {
     "evaluator_grace": 5,
     "tensorboard": "logs",
     "tensorboard_stays": True,  # with a TensorBoard
+    "tensorboard_public": True,
     "principal": "me",  # with a secret
     "secret_file": "FILE",  # with a principal
     "token_file": "FILE",

@@ -13,7 +13,18 @@ import pytest
 
 from tests.bounds import HANG
 from tests.browser import until, until_text
-from tests.commands import finish, lines, needs_tensorflow, read_until, running_tfrun, tfrun
+from tests.commands import (
+    finish,
+    lines,
+    needs_tensorflow,
+    read_until,
+    running_tfrun,
+    standing_mesos,
+    tfrun,
+)
+from tests.ports import offered_ports
+
+from .boards import announced, job_file, page, running_board
 
 TRAIN = """
 import tensorflow as tf
@@ -99,6 +110,44 @@ def test_one_that_is_slow_to_end_does_not_keep_a_finished_run_running(tmp_path):
         assert (found["phase"], found["why"]) == ("stopping", "all other tasks have ended")
         (tmp_path / "end").touch()
         assert run.wait(HANG) == 0
+
+
+@pytest.fixture(scope="module")
+def mesos():
+    with standing_mesos(f"--resources=cpus:8;mem:8192;{offered_ports()}") as url:
+        yield url.removeprefix("http://")
+
+
+def test_it_is_found_at_the_address_of_its_node_if_it_is_to_be_public(mesos, tmp_path):
+    flags = ("-m", mesos, "--tensorboard-public", "--advertise", "127.0.0.2")
+    with running_board(*flags, place=tmp_path) as (address, listens_at):
+        assert address == listens_at
+
+
+def test_it_stays_at_its_address_when_it_is_started_again_and_when_another_launcher_goes_on(
+    mesos, tmp_path
+):
+    with running_tfrun(job_file(tmp_path), "-m", mesos, "--survive", "2m") as launcher:
+        address = announced(launcher)
+        assert tfrun("restart", status()["id"], "tensorboard:0").returncode == 0
+        assert announced(launcher) == address
+        launcher.kill()
+        launcher.wait()
+    with running_tfrun("adopt", status()["id"]) as successor:
+        until_answer(lambda: page(address))
+        assert status()["tensorboard"] == [f"http://{address}"]
+        (tmp_path / "done").touch()
+        assert successor.wait(HANG) == 0, successor.stderr.read()
+
+
+def until_answer(ask):
+    end = time.monotonic() + HANG
+    while time.monotonic() < end:
+        try:
+            return ask()
+        except OSError:
+            time.sleep(0.1)
+    return ask()
 
 
 def status():

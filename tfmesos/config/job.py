@@ -373,6 +373,11 @@ class Task(Record):
         return self.job.is_auxiliary
 
     @property
+    def is_private(self) -> bool:
+        """Is it for the owner of the run alone? Not if it has a port where others look for it."""
+        return self.is_auxiliary and not self.job.port
+
+    @property
     def is_optional(self) -> bool:
         """Can the others begin without it?"""
         return self.index >= self.job.start + self.job.least_size

@@ -107,6 +107,7 @@ class LaunchConfig(Record):
     hang_timeout: float | None = None  # seconds of silence that end the run
     hang_of_any: bool = False  # of any task, or of all
     tensorboard_stays: bool = False  # when all others have ended
+    tensorboard_public: bool = False  # at the address of its node
     evaluator_grace: float = DEFAULTS["evaluator_grace"]  # seconds after all others
     stop_grace: float | None = None  # seconds from the signal below to SIGKILL, if it was said
     stop_signal: str = DEFAULTS["stop_signal"]

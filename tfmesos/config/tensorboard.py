@@ -75,3 +75,13 @@ class BoardSettings(TypedDict, total=False):
             default=False,
         ),
     ]
+    tensorboard_public: Annotated[
+        bool,
+        Setting(
+            "have TensorBoard on a cluster listen at the address of its node, open to everybody "
+            "who reaches that, instead of at a port of this machine",
+            ("--tensorboard-public",),
+            TASKS,
+            default=False,
+        ),
+    ]

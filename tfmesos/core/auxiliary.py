@@ -9,7 +9,7 @@ from .tasks import Member
 
 def announce(member: Member) -> list[Action]:
     """It answers. Of all other tasks nothing is said."""
-    where = f"TensorBoard is at http://{member.address}"
+    where = f"TensorBoard is at http://{member.shown_at}"
     return [Say(where, "notice")] if member.task.is_auxiliary else []
 
 

@@ -17,6 +17,7 @@ class Cluster:
         self._members.move(member, Stage.REGISTERED)
         member.address = event.address
         member.port = event.port
+        member.shown_at = event.shown_at or event.address
         is_server = member.task.job.cmd is None
         return [Prepare(member.task_id, member.task)] if is_server else []
 

@@ -126,6 +126,7 @@ class TaskRegistered(Event):
     port: int
     directory: str = ""  # of the task, if it is not the one that its engine gave it
     node: str = ""  # what its engine calls it, if the runner knows
+    shown_at: str = ""  # host:port where people find it, if that is another one
 
 
 class TaskReady(Event):

@@ -68,7 +68,7 @@ class Stopping:
     def say_staying(self) -> list[Action]:
         self._stays = False
         ready = [member for member in self._kept if member.stage is Stage.READY]
-        where = join_names([f"http://{member.address}" for member in ready])
+        where = join_names([f"http://{member.shown_at}" for member in ready])
         how = self.outcome.error or "the run has succeeded"
         board = f"TensorBoard stays at {where}" if ready else "TensorBoard is starting and stays"
         return [Say(f"{how}; {board} until Ctrl-C or tfrun stop", "notice")]

@@ -40,6 +40,7 @@ class Member:
     is_local: bool = False  # does it run beside the launcher?
     address: str = ""
     port: int = 0
+    shown_at: str = ""  # the address where people find it
     ready_at: float = 0.0
     ending: Ending | None = None
     previous_address: str = ""  # where the others look for it

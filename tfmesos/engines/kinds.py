@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..config.failure_settings import DEFAULT_SURVIVAL
+from ..config.job import Task
 from ..config.launch_config import LaunchConfig
 from ..errors import SpecError
 from ..record import Record
@@ -16,6 +17,7 @@ class Kind(Record):
     reconnect_within: float  # seconds that runner and launcher look for each other
     is_here: bool = False  # do the tasks share this machine with the launcher?
     survives: bool = False  # do its tasks outlive the launcher, so that another can go on?
+    hides_boards: bool = False  # is a TensorBoard found through its link only?
     leaves_grace: bool = False  # has a task all of its stop grace, whoever ends it?
     gives_directory: bool = True  # has a task one of its own, from the engine?
     gpus_in_images: str = ""  # what brings them there; empty: it depends on the containerizer
@@ -30,7 +32,7 @@ KINDS = {
             is_here=True,
             gpus_in_images="Docker on this machine needs the NVIDIA Container Toolkit",
         ),
-        Kind(MESOS, link_timeouts.RECONNECT_TIMEOUT, survives=True),
+        Kind(MESOS, link_timeouts.RECONNECT_TIMEOUT, survives=True, hides_boards=True),
         Kind(
             KUBERNETES,
             link_timeouts.API_SERVER_RECONNECT_TIMEOUT,
@@ -40,6 +42,7 @@ KINDS = {
         Kind(
             SLURM,
             link_timeouts.RECONNECT_TIMEOUT,
+            hides_boards=True,
             gives_directory=False,
             gpus_in_images="its image lacks libraries, or its node the hook of enroot for NVIDIA",
         ),
@@ -59,6 +62,11 @@ def survival(config: LaunchConfig) -> float:
         raise SpecError(None, "survive", f"is not supported on {kind.name.title()} yet")
     has_successor = kind.survives and config.record and not config.local_chief
     return DEFAULT_SURVIVAL if has_successor else 0.0
+
+
+def is_private(config: LaunchConfig, task: Task) -> bool:
+    """Does this task listen at the loopback of its node, where its runner leads us to it?"""
+    return kind_of(config).hides_boards and task.is_private and not config.tensorboard_public
 
 
 def kind_of(config: LaunchConfig) -> Kind:

@@ -59,6 +59,7 @@ class View:
         """Where what the runners report goes."""
         return Sinks(
             emit=emit,
+            say=self._console.say,
             counted=self.counted,
             superseded=lambda holder: give_away(f"{holder} holds the run now"),
             output=self.output,

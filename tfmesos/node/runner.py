@@ -13,7 +13,7 @@ import time
 from ..errors import EVICTED
 from ..shared import held_directory, process, wire
 from ..shared.link_timeouts import DEAD_SERVER_TIMEOUT, GOODBYE_TIMEOUT, OUTPUT_PAUSE
-from ..shared.stdlib import signal
+from ..shared.stdlib import signal, socket
 from .link.connection import Link
 from .link.outbox import Outbox
 from .link.pace import Pace
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ..shared.process import Ending
-    from ..shared.stdlib import socket
     from ..shared.wire import Message
     from .inside.channels import Channels
     from .runner_settings import Settings
@@ -118,7 +117,8 @@ class Runner:
         if problem := problem or self._check():
             return self._report(problem, [])
         try:
-            port = Port(self._link.family, self._settings.port, self._settings.port_is_wish)
+            family = socket.AF_INET if self._settings.is_private else self._link.family
+            port = Port(family, self._settings.port, self._settings.port_is_wish)
         except OSError as error:
             return self._report(refusal(self._settings.port, error), [])
         with port:
@@ -154,7 +154,8 @@ class Runner:
 
     def _register(self, port: int) -> None:
         python = ".".join(map(str, sys.version_info[:3]))
-        where = {"host": self._link.host, "port": port, **self._workspace.remark, **host.node()}
+        at = "127.0.0.1" if self._settings.is_private else self._link.host
+        where = {"host": at, "port": port, **self._workspace.remark, **host.node()}
         self._outbox.add({"type": "register", "pid": os.getpid(), "python": python, **where})
 
     def _run_command(self) -> Ending:

@@ -48,6 +48,7 @@ class Settings:
         self.port = int(values.get("port") or 0)  # 0: any free one
         self.port_is_wish = bool(values.get("port_is_wish"))  # may it be another one?
         self.is_ready_when_it_listens = bool(values.get("is_ready_when_it_listens"))
+        self.is_private = bool(values.get("is_private"))  # does it listen at its loopback?
         self.scratch = str(values.get("scratch") or "")  # to remove if the launcher dies
         # Is the launcher on this machine? Then it is waited for while it is stopped, however long,
         # and so is whoever reads its output.

@@ -31,6 +31,7 @@ class TaskStatus:
     state: str = "waiting"  # starting, running, succeeded, failed, stopped
     node: str = ""
     address: str = ""
+    shown_at: str = ""  # the address where people find it
     restarts: int = 0
     code: int | None = None
     reason: str = ""
@@ -84,7 +85,7 @@ class RunStatus:
     def tensorboards(self) -> list[str]:
         """Where each TensorBoard that runs is to be found."""
         boards = (task for task in self.tasks.values() if task.type == TENSORBOARD)
-        return [f"http://{task.address}" for task in boards if task.state == "running"]
+        return [f"http://{task.shown_at}" for task in boards if task.state == "running"]
 
     @property
     def is_waiting(self) -> bool:
@@ -206,7 +207,9 @@ class Reader:
             case happened.Waiting(_, reason) | happened.EngineTrouble(reason):
                 self.status.why = reason
             case happened.TaskRegistered(task_id, address, _):
-                self._task(task_id).address = address
+                task = self._task(task_id)
+                task.address = address
+                task.shown_at = event.shown_at or address
             case happened.TaskReady(task_id):
                 self._ready(self._task(task_id), now - self._began)
             case happened.TaskExited(task_id, code, reason, _, was_stopped):

@@ -5,12 +5,17 @@ from __future__ import annotations
 import sys
 
 from tests.commands import tfrun
+from tests.whole.boards import check_board
 from tests.whole.entering import check_inside
 
 
 def test_exec_cp_forward_and_stacks_reach_a_task_on_a_cluster(master, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     check_inside("-m", master, tmp_path=tmp_path, python=sys.executable)
+
+
+def test_a_tensorboard_is_at_a_port_of_the_launcher_alone(master, tmp_path):
+    check_board("-m", master, place=tmp_path)
 
 
 def test_a_node_that_fails_its_check_is_left_out_and_another_one_is_used(three_nodes, tmp_path):

@@ -8,7 +8,7 @@ import os
 import re
 
 from ...errors import TFMesosError
-from ...launcher.local_port import LocalPort, Streams
+from ...launcher.links.local_port import LocalPort, Streams
 from ...runs.directory import RunDirectory
 from ...runs.inside.channel_end import connect
 from ...shared import wire
@@ -68,16 +68,18 @@ async def _forward(run: RunDirectory, task: str, port: int, local: int) -> int:
     Channel(0, writer.write)  # gives credit, as all do
     way = LocalPort(channel, lambda problem: say(f"{task}: {problem}"))
     try:
-        await way.open(local)
+        way.bind(local)
     except OSError as error:
         reason = os.strerror(error.errno or 0)
         raise PortTaken(f"cannot listen at 127.0.0.1:{local}: {reason}") from None
     where = f"port {port}" if port else "the port"
     say(f"127.0.0.1:{way.port} leads to {where} of {task}; Ctrl-C ends that")
+    serving = asyncio.create_task(way.serve())
     try:
         problem = await _end_of(reader)
     finally:
-        await way.close()
+        serving.cancel()
+        await asyncio.wait([serving])
     say(f"{task}: {problem}")
     return 0
 

@@ -254,7 +254,8 @@ class KubernetesDriver:
 
     def _local_port(self, pod: NewPod) -> int | None:
         """Where a browser finds its task, if it does not find the pod."""
-        if self._links is None or not pod.task.is_auxiliary or pod.task.job.port:
+        is_private = pod.task.is_private and not self._config.tensorboard_public
+        if self._links is None or not is_private:
             return None
         return self._ports.open(pod.name, self._group)
 

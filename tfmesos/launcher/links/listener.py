@@ -39,6 +39,7 @@ from .pack_sender import PackSender
 from .runner_link import SECRET_BYTES, RunnerLink
 from .runner_reports import RunnerReports
 from .streams import hang_up, hear, streams_of
+from .task_ports import TaskPorts
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -75,8 +76,9 @@ class Listener:
         self._holder = holder or Holder()
         self._authentication = Authentication(run_id, self._secret_of, supplies.runners)
         self.sender = PackSender(supplies.packs, limits.silence, self._spawn, supplies.on_sent)
-        self._reports = RunnerReports(sinks, limits.silent_after, dismisses)
         self._channels = Channels()
+        self._ports = TaskPorts(self.serve_owner, self._spawn, sinks.say)
+        self._reports = RunnerReports(sinks, limits.silent_after, dismisses, self._ports)
         self._links: dict[str, RunnerLink] = {}  # by task id
         self._awaited: set[str] = set()  # those of them without a connection
         self._complaints = Complaints()
@@ -173,6 +175,8 @@ class Listener:
         """A runner reported this to a launcher before this one."""
         if (link := self._links.get(getattr(event, "task_id", ""))) is None:
             return
+        if isinstance(event, TaskRegistered) and event.shown_at:
+            self._ports.recall(link, event.port, event.shown_at)
         if kind := _REPORTS.get(type(event)):
             link.recall(kind)
             if self._reports.dismisses:
@@ -185,6 +189,7 @@ class Listener:
 
         Wait for the runners that may come back.
         """
+        self._ports.resume()
         for task_id, link in self._links.items():
             link.resume(*received.get(task_id, (0, False)))
             if link.has_reported and not link.is_refused:

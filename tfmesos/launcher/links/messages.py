@@ -11,7 +11,7 @@ from ...config.job import TENSORBOARD, Job, Task
 from ...config.launch_config import LaunchConfig
 from ...config.secret import Secret
 from ...core.actions import ClusterSpec, StopRunner
-from ...engines.kinds import kind_of
+from ...engines.kinds import is_private, kind_of
 from ...engines.mesos.task_info import command_info
 from ...errors import SpecError
 from ...json_types import Json
@@ -73,6 +73,7 @@ def runner_settings(
         "port": port or task.job.wanted_port,
         "port_is_wish": bool(task.job.port) and not task.job.insists_on_port,
         "is_ready_when_it_listens": task.is_auxiliary,
+        "is_private": is_private(config, task),
         "env": gpus_of_seat(gpu_ids),
         "grace": max(runner_grace(config), config.survive or 0.0),
         "spills": bool(config.survive),

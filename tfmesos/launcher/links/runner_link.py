@@ -91,6 +91,16 @@ class RunnerLink:
         self.has_begun = self.has_begun or kind != "register"
 
     @property
+    def task(self) -> str:
+        """Its name, whatever the attempt."""
+        return f"{self.settings.get('job')}:{self.settings.get('index')}"
+
+    @property
+    def is_private(self) -> bool:
+        """Does the task listen where only others on its node find it?"""
+        return bool(self.settings.get("is_private"))
+
+    @property
     def has_reported(self) -> bool:
         return bool(self._reported)
 

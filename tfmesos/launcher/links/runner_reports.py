@@ -9,14 +9,18 @@ from .collected_files import KINDS
 from .exchange import Sinks
 from .report_fields import address, directory, ending, lines, node
 from .runner_link import RunnerLink
+from .task_ports import TaskPorts
 from .usage import usage_of
 
 
 class RunnerReports:
     """A task counts as silent after *silent_after* seconds without output."""
 
-    def __init__(self, sinks: Sinks, silent_after: float, dismisses: bool) -> None:
+    def __init__(
+        self, sinks: Sinks, silent_after: float, dismisses: bool, ports: TaskPorts
+    ) -> None:
         self._sinks = sinks
+        self._ports = ports
         self._emit = sinks.emit
         self._silent_after = silent_after
         self.dismisses = dismisses
@@ -50,7 +54,8 @@ class RunnerReports:
         if kind == "register":
             host, port = address(message)
             where = (join_address(host, port), port, directory(message), node(message))
-            self._emit(TaskRegistered(link.task_id, *where))
+            shown_at = self._ports.open(link, port) if link.is_private else ""
+            self._emit(TaskRegistered(link.task_id, *where, shown_at))
         elif kind == "ready":
             self._emit(TaskReady(link.task_id))
         elif kind == "heartbeat":

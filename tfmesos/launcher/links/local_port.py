@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
-from ..errors import FrameError
-from ..shared import wire
-from ..shared.channel import PIECE, Channel
+from ...errors import FrameError
+from ...shared import wire
+from ...shared.channel import PIECE, Channel
 
 READ_SIZE = 256 * 1024  # bytes
+LOOPBACK = "127.0.0.1"
 MOST = 60  # connections at a time; a runner has room for a few channels more
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -25,16 +27,29 @@ class LocalPort:
         self._open_channel = open_channel
         self._say = say
         self._connections: set[asyncio.Task[None]] = set()
-        self._server: asyncio.Server
+        self._server: asyncio.Server | None = None
+        self._socket: socket.socket
         self.port = 0
 
-    async def open(self, port: int = 0) -> None:
+    def bind(self, port: int = 0) -> None:
         """Listen on 127.0.0.1; OSError if that port is taken."""
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", port)
-        self.port = self._server.sockets[0].getsockname()[1]
+        self._socket = socket.create_server((LOOPBACK, port))
+        self.port = self._socket.getsockname()[1]
 
-    async def close(self) -> None:
-        self._server.close()
+    async def serve(self) -> None:
+        """Until cancelled."""
+        try:
+            self._server = await asyncio.start_server(self._accept, sock=self._socket)
+            await asyncio.Event().wait()
+        finally:
+            await self._close()
+
+    def unbind(self) -> None:
+        """Nobody can connect any more."""
+        self._server.close() if self._server is not None else self._socket.close()
+
+    async def _close(self) -> None:
+        self.unbind()
         for connection in list(self._connections):
             connection.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)
