@@ -27,7 +27,7 @@ LEFTOVERS = (
         "was killed, too, its guard does it",
     ),
     Leftover(
-        "the task of --local-chief",
+        "the chief on the machine of the launcher",
         ("launcher/local_chief",),
         ("node/process/guard",),
         "its guard ends it when the pipe to the launcher breaks",

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tests.bounds import HANG
-from tests.commands import environment, running_tfrun
+from tests.commands import environment, read_until, running_tfrun, tfrun
 
 BEGUN = "begun"
 LASTING = ("sh", "-c", f"echo {BEGUN}; exec sleep 1000")
@@ -82,3 +82,18 @@ def check_inside(*flags, tmp_path, python="python3") -> None:
         found = b"answer_for_ever" in stacks.stdout
         is_forbidden = b"worker:0: py-spy: " in stacks.stdout  # to read another process there
         assert found or is_forbidden, (stacks.stdout, stacks.stderr)
+
+
+def check_failure(*flags, tmp_path) -> None:
+    """On any engine: a task that passes the check of its node, and fails, is held for its owner."""
+    check = ("--env", "WORD=fit", "--check", '[ "$WORD" = fit ]', "--pause-on-failure")
+    command = ("sh", "-c", "echo begun > left; exit 7")
+    with running_tfrun("-w", 1, *flags, *check, "--", *command, cwd=tmp_path) as run:
+        (*_, said) = read_until(run.stderr, "is held")
+        assert "exited with 7" in said
+        assert inside("exec", "worker:0", "cat", "left").stdout == b"begun\n"
+        assert inside("cp", "worker:0:left", "-").stdout == b"begun\n"
+        assert tfrun("continue").returncode == 0
+        assert run.wait(HANG) == 7
+    done = tfrun("-w", 1, *flags, "--env", "WHY=no-GPU", "--check", "! echo $WHY", "--", "true")
+    assert done.returncode == 220 and "exited with 1: no-GPU" in done.stderr, done.stderr

@@ -130,10 +130,9 @@ class Runner:
             return None
         from .task.node_check import check  # most runs have none
 
-        env = {**os.environ, **self._settings.env, **self._settings.mark}
-        return check(
-            self._loop, self._get_guard(), self._settings.check, env, lambda: self._stopping
-        )
+        settings = self._settings
+        env = {**os.environ, **settings.env, **settings.check_env, **settings.mark}
+        return check(self._loop, self._get_guard(), settings.check, env, lambda: self._stopping)
 
     def _run_at(self, port: Port) -> Ending:
         """Register with this port, wait for the start, and run the command or the server."""

@@ -45,6 +45,7 @@ class Settings:
         self.bring_limit = int(values.get("bring_limit") or 0)  # bytes
         self.pause = float(values.get("pause") or 0)  # seconds that it is held if it fails
         self.check = str(values.get("check") or "")  # the command that says whether we are fit
+        self.check_env: dict[str, str] = values.get("check_env") or {}
         self.port = int(values.get("port") or 0)  # 0: any free one
         self.port_is_wish = bool(values.get("port_is_wish"))  # may it be another one?
         self.is_ready_when_it_listens = bool(values.get("is_ready_when_it_listens"))

@@ -118,6 +118,15 @@ def test_a_runner_that_registers_has_the_place_that_it_names(case):
     assert case.registered("worker:0-1", node="n2") == [placed]
 
 
+def test_a_task_that_fails_before_it_registers_had_a_place_and_can_be_placed_again(case):
+    case.submitted()
+    (place,) = of_type(case(tell.TaskExited("worker:0-1", 1, "failed its check")), tell.TasksPlaced)
+    assert [one.task_id for one in place.places] == ["worker:0-1"]
+    case.registered("worker:1-1")
+    again = case(Place(wanted(Job("worker", 1), attempt=2)))
+    assert [step.job_id for step in of_type(again, do.StartStep)] == ["7"]
+
+
 def test_nobody_looks_while_all_links_live(case):
     case.running()
     assert case.engine.deadline is None

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import sys
+
 from tests.whole.boards import check_board
+from tests.whole.entering import check_failure, check_inside
 
 from .test_runs import ON_SLURM
+
+
+def test_exec_cp_forward_and_stacks_reach_a_task(slurm, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    check_inside(*ON_SLURM, "-Mw", 256, tmp_path=tmp_path, python=sys.executable)
+
+
+def test_a_task_that_fails_is_held_and_a_node_that_is_not_fit_fails_the_run(slurm, tmp_path):
+    check_failure(*ON_SLURM, "-Mw", 256, tmp_path=tmp_path)
 
 
 def test_a_tensorboard_is_at_a_port_of_the_launcher_alone(slurm, tmp_path):

@@ -421,13 +421,21 @@ class SlurmEngine:
             case tell.TaskRegistered(node=node):
                 return self._registered(one, sitting, node, now)
             case tell.TaskExited(reason=reason) if not reason.startswith(EVICTED):
-                del one.sitting[task_id]
+                return self._exited(one, sitting)
             case tell.RunnerBack():
                 sitting.is_heard = True
             case _:  # it was ended by its node, or is out of touch: Slurm may know why
                 sitting.is_heard = False
                 self._look_later(now, 0.0)
         return []
+
+    def _exited(self, one: Allocation, sitting: Sitting) -> list[Output]:
+        """It may have ended before it registered, and before squeue said that its job runs."""
+        del one.sitting[sitting.seat.task_id]
+        one.phase = Phase.RUNNING
+        if sitting.is_placed:
+            return []
+        return [placed(guess([sitting], one.nodes.get(sitting.group, ())))]
 
     def _registered(self, one: Allocation, sitting: Sitting, node: str, now: float) -> list[Output]:
         """It says where it is: Slurm has told its job's nodes at most."""

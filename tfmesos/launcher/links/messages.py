@@ -87,6 +87,7 @@ def runner_settings(
         "bring_limit": config.bring_limit,
         "pause": None if task.is_auxiliary else config.pause_on_failure,
         "check": None if task.is_auxiliary else config.check,
+        "check_env": config.env_of(task.job) if config.check else None,
     }
 
 

@@ -156,7 +156,7 @@ def test_an_unreachable_master_is_given_up_in_time_with_each_url_and_its_error()
         launcher = Launcher(*urls, timing=QUICK)
         failure = await launcher.failure()
         assert failure.endswith(f"{urls[0]}: Connection refused; {urls[1]}: Connection refused")
-        assert re.match(r"no Mesos master after \d+ attempts in 0\.\d s: ", failure)
+        assert re.match(r"no Mesos master after \d+ attempts in [\d.]+ s: ", failure)
         assert launcher.lines[0].startswith(f"no Mesos master yet: {urls[0]}: Connection refused")
         assert launcher.events.empty()
 
@@ -178,7 +178,7 @@ def test_a_name_is_waited_for_by_those_who_said_how_long(unknown):
     async def scenario():
         timing = QUICK.replace(await_names=True)
         failure = await Launcher(f"http://{unknown}:5050", timing=timing).failure()
-        assert re.match(r"no Mesos master after \d+ attempts in 0\.\d s: ", failure)
+        assert re.match(r"no Mesos master after \d+ attempts in [\d.]+ s: ", failure)
 
     play(scenario)
 
