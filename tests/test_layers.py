@@ -46,7 +46,7 @@ FOLDERS = {
     "engines": {
         "local": {"local", "api", "elastic", "listening"},
         "mesos": {"mesos", "api", "elastic", "listening", "own_address"},
-        "kubernetes": {"kubernetes", "api", "listening", "own_address"},
+        "kubernetes": {"kubernetes", "api", "elastic", "listening", "own_address"},
         "slurm": {"slurm", "api", "listening", "own_address"},
     },
     "engines/mesos": {"api": {"api"}},

@@ -2,11 +2,13 @@
 
 import pytest
 
+from tests.builders import workers
 from tfmesos.config.changes import changed_jobs, difference
 from tfmesos.config.job import Job
 from tfmesos.config.jobs import parse_jobs
 from tfmesos.config.launch_config import LaunchConfig
 from tfmesos.errors import SpecError
+from tfmesos.inputs.merging import make_config
 
 
 @pytest.mark.parametrize("given", ["2:8", " 2 : 8 ", (2, 8), [2, 8]])
@@ -45,3 +47,17 @@ def test_an_update_gives_a_job_a_number_or_another_range_and_says_how_many_there
         assert difference(old, new, {"worker": 5}) == (text,)
     new = old.in_generation(1, changed_jobs(old, {"jobs": {"worker": "2:8"}}))
     assert difference(old, new, {"worker": 8}) == ()
+
+
+@pytest.mark.parametrize(
+    "num, settings, problem",
+    [
+        (2, {"restart_policy": "all"}, "MIN:MAX"),
+        ("2:4", {}, "restart_policy 'all'"),
+        ("2:4", {"restart_policy": "all", "master": "slurm://"}, "Slurm"),
+    ],
+)
+def test_a_run_that_cannot_grow_is_not_asked_to(num, settings, problem):
+    with pytest.raises(SpecError, match=problem) as refused:
+        make_config([workers(num)], grow_every=60, **settings)
+    assert refused.value.field == "grow_every"

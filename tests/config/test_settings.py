@@ -31,6 +31,7 @@ OTHERS = {
     "restart_policy": "task",
     "retry_codes": "7",
     "checkpoint_before": 2,
+    "grow_every": 5,  # with a range of workers
     "run_timeout": 5,
     "success": "worker:0",
     "hang_timeout": 5,
@@ -96,6 +97,7 @@ OTHERS = {
 _KUBERNETES = {"master": "k8s://", "image": "me/train"}
 COMPANIONS = {
     "checkpoint_before": {"run_timeout": 5},
+    "grow_every": {"restart_policy": "all"},
     **dict.fromkeys(
         (
             *("pod_template", "namespace", "claims", "shm", "gpu_resource", "gang_hold"),
@@ -154,7 +156,7 @@ def test_every_setting_changes_what_the_run_is_told(field, secret):
         names = ("variables", "template")
         files = {"FILE": secret, **{name.upper(): secret.with_name(name) for name in names}}
         given = {k: files.get(v, v) if isinstance(v, str) else v for k, v in settings.items()}
-        jobs = [workers(1), Job("other", 1)]  # one with a command, one without
+        jobs = [workers("1:2"), Job("other", 1)]  # one with a command, one without
         return make_config(jobs, **{"name": "one", "user": None, **given})
 
     alone = COMPANIONS.get(field, {})

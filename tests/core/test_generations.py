@@ -118,7 +118,7 @@ def test_a_task_that_does_not_stop_does_not_hold_up_the_next_generation():
 def test_a_run_that_is_ending_or_being_updated_is_not_updated(before, problem):
     life = Life(workers(2)).up()
     life(before)
-    assert problem in life.state.why_not_update()
+    assert problem in life.state.generations.why_not_update(life.state.phase)
     assert life(to(workers(4))) == []
 
 

@@ -6,6 +6,7 @@ from tests.builders import workers
 from tests.replay import only
 from tfmesos.core import actions as do
 from tfmesos.core import events as happened
+from tfmesos.core.generations.notices import why_not_checkpoint
 from tfmesos.core.phases import Phase
 
 from .life import Life, exited, said
@@ -116,11 +117,11 @@ def test_the_tasks_are_stopped_before_the_run_takes_too_long_and_have_that_time(
 
 def test_a_run_that_does_not_run_yet_or_no_longer_cannot_write_a_checkpoint():
     life = Life(workers(1))
-    assert "do not run yet" in life.state.why_not_checkpoint() and life(NOTICE) == []
+    assert "do not run yet" in why_not_checkpoint(life.state.phase) and life(NOTICE) == []
     life.up()
-    assert life.state.why_not_checkpoint() == ""
+    assert why_not_checkpoint(life.state.phase) == ""
     life(happened.StopRequested("stopped", 130))
-    assert "ending" in life.state.why_not_checkpoint() and life(NOTICE) == []
+    assert "ending" in why_not_checkpoint(life.state.phase) and life(NOTICE) == []
 
 
 def test_the_grace_of_a_notice_is_not_that_of_the_next_stop():

@@ -16,6 +16,7 @@ from tfmesos.engines.local.engine import LocalEngine
 from tfmesos.engines.local.events import GpusHeld, GpusTaken, MachineFound
 from tfmesos.engines.mesos import actions as calls
 from tfmesos.engines.mesos import events as mesos
+from tfmesos.engines.mesos.explain import GIVEN_BACK
 from tfmesos.engines.mesos.feasibility import KnownAgent
 
 
@@ -49,6 +50,19 @@ def test_on_mesos_a_run_begins_with_what_is_offered_when_it_has_waited_long_enou
     todo = run.wait(10)
     assert launched(todo) == [f"worker:{n}" for n in range(5)]
     assert len(list(run.state.members)) == 5
+
+
+def test_on_mesos_a_run_whose_offers_were_given_back_says_that_it_waits_for_new_ones():
+    run = Run(workers("2:8", cpus=1.0), elastic_hold=60.0)
+    run.subscribe()
+    run.offer(*(an_offer(f"o{n}", cpus=1.0) for n in range(5)))
+    run.wait(11)
+    engine = run.deciders._engine
+    agents = tuple(KnownAgent(Node(f"o{n}"), Resources.of(1.0, 1e6)) for n in range(5))
+    (left,) = only(tell.TasksLeftOut, engine.handle(mesos.AgentsCounted(agents, (), ()), run.now))
+    assert left.task_ids and engine.deadline is not None
+    (said,) = only(tell.Waiting, engine.handle(tell.Ticked(), run.now + 5))
+    assert said == tell.Waiting(0, GIVEN_BACK)
 
 
 def test_on_mesos_all_of_them_begin_at_once_if_there_is_room():

@@ -79,6 +79,19 @@ class FailureSettings(TypedDict, total=False):
             check=above_zero,
         ),
     ]
+    grow_every: Annotated[
+        Seconds,
+        Setting(
+            "how often a run with fewer workers than -w MIN:MAX allows looks for room for more "
+            "(seconds, or as in 30m); if there is some, the run stops all tasks with their grace "
+            "and begins its next generation",
+            ("--grow-every",),
+            FAILURES,
+            "TIME",
+            default_words="only with tfrun update",
+            check=above_zero,
+        ),
+    ]
     restarts: Annotated[
         str | int | None,
         Setting(

@@ -104,6 +104,7 @@ class LaunchConfig(Record):
     success: TaskChoice | None = None  # who decides about it, if it was said
     run_timeout: float | None = None  # seconds
     checkpoint_before: float | None = None  # seconds before that, in which the tasks end
+    grow_every: float | None = None  # seconds between two looks for room for more tasks
     hang_timeout: float | None = None  # seconds of silence that end the run
     hang_of_any: bool = False  # of any task, or of all
     tensorboard_stays: bool = False  # when all others have ended
@@ -147,6 +148,7 @@ class LaunchConfig(Record):
             problem = "'all' cannot be combined with a local chief: it is not started again"
             raise SpecError(None, "restart_policy", problem)
         self._check_checkpoint()
+        self._check_growth()
         self._check_ship()
         if self.tensorboard_stays and not any(task.is_auxiliary for task in self.tasks):
             raise SpecError(None, "tensorboard_stays", "needs a TensorBoard, and there is none")
@@ -178,6 +180,18 @@ class LaunchConfig(Record):
         if self.run_timeout is None or self.checkpoint_before >= self.run_timeout:
             problem = f"must be shorter than run_timeout, got {self.checkpoint_before:g}"
             raise SpecError(None, "checkpoint_before", problem)
+
+    def _check_growth(self) -> None:
+        if self.grow_every is None or self.generation:
+            return  # an update may leave no range
+        if all(job.at_least is None for job in self.jobs):
+            raise SpecError(None, "grow_every", "needs a job that asks for MIN:MAX tasks")
+        if self.restarts.after_start != "all":
+            problem = "needs restart_policy 'all': to grow is to start all tasks again"
+            raise SpecError(None, "grow_every", problem)
+        if self.is_slurm:
+            problem = "is not supported on Slurm: use tfrun update when there is room"
+            raise SpecError(None, "grow_every", problem)
 
     def _check_survival(self) -> None:
         if not self.survive:

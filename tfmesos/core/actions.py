@@ -51,6 +51,15 @@ class StopPlacing(Request):
     reason: str
 
 
+class LookForRoom(Request):
+    """Look for how many of these, the tasks of the next generation, there is room now.
+
+    The room of those that run counts. An engine that cannot know does not answer.
+    """
+
+    tasks: tuple[Task, ...]
+
+
 class Kill(Request):
     """Have the engine end a task, whatever its runner does."""
 

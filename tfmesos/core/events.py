@@ -70,6 +70,12 @@ class Impossible(Event):
     reason: str
 
 
+class RoomSeen(Event):
+    """There is room now for so many of the tasks that it was looked for."""
+
+    tasks: int
+
+
 class TaskSeen(Event):
     """The engine has the task, and it has not ended."""
 

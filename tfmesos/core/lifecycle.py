@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from ..config.job import Task
 from ..config.jobs import tasks_of
 from ..errors import NODE_UNFIT, Interrupted, Preempted, ResourcesError, TFMesosError
-from ..text import count
 from . import actions as do
 from . import auxiliary, held_tasks
 from . import events as happened
@@ -23,10 +22,11 @@ from .clocks import Clocks
 from .cluster import Cluster
 from .endings import End, Endings, Heard
 from .finished_peers import FinishedPeers
-from .generations import Generations
+from .generations.growth import Growth
+from .generations.notices import Notices, error_of
+from .generations.sequence import Generations
 from .hangs import Hangs
 from .node_warning import node_warning
-from .notices import Notices, error_of
 from .outcome import Ending, Outcome
 from .phases import Phase
 from .placing import Placing
@@ -53,7 +53,8 @@ class Lifecycle:
         self._stopping = Stopping(self.members, now, *stop)
         self._endings = Endings(self.members, self._stopping, rules.nodes_alike)
         self._restarts = Restarts(rules.restarts)
-        self._generations = Generations(tasks)
+        self.generations = Generations(tasks)
+        self._growth = Growth(self.members, self.generations, rules.grow_every)
         self._notices = Notices(rules.restarts.after_start)
         self._avoided_nodes = AvoidedNodes()
         self._restarted: list[Ending] = []
@@ -74,6 +75,7 @@ class Lifecycle:
             (lambda: self._hangs.deadline, self._tick_hangs),
             (lambda: self._peers.deadline, self._peers.tick),
             (lambda: self._time_limit.deadline_in(self.phase), self._tick_time_limit),
+            (lambda: self._growth.deadline_in(self.phase), self._growth.look),
             (lambda: self._stopping.deadline_in(self.phase), self._tick_stopping),
         )
 
@@ -124,6 +126,9 @@ class Lifecycle:
                 return held_tasks.let_go(self.members)
             case happened.RestartRequested(task_id, elsewhere):
                 return self._restart_requested(task_id, elsewhere)
+            case happened.RoomSeen(tasks):
+                grown = self._growth.seen(tasks) if self.phase is Phase.RUNNING else None
+                return self._notice(grown, now) if grown else []
             case happened.NoticeGiven():
                 return self._notice(event, now)
             case happened.NodeDrained():
@@ -164,15 +169,11 @@ class Lifecycle:
 
     def _left_out(self, event: happened.TasksLeftOut) -> list[Action]:
         """Begin with fewer tasks than the run could use."""
-        left = self.members.leave_out(event.task_ids) if self.phase is Phase.STARTING else []
-        if not left:
+        said = self._placing.leave_out(event) if self.phase is Phase.STARTING else []
+        if not said:
             return []
         self._success.begin([member.task for member in self.members])
-        job = left[0].task.job
-        there = self.members.by_job()[job.name]
-        words = f"going on with {there} of up to {count(job.num, f'{job.name} task')}"
-        said = do.Say(f"{words}: {event.reason}", "warning")
-        return [said, *self._start_when_complete()]
+        return [*said, *self._start_when_complete()]
 
     def _register(self, event: happened.TaskRegistered) -> list[Action]:
         member = self.members.live(event.task_id)
@@ -200,6 +201,7 @@ class Lifecycle:
         announced = self._cluster.ready(member, now)
         if announced and self.phase is Phase.RUNNING:
             self._stopwatch.lap("starting the tasks", now)
+            self._growth.begin(now)
         if self.phase not in (Phase.RUNNING, Phase.STAYING):
             return []
         return [*auxiliary.announce(member), *announced]
@@ -270,27 +272,15 @@ class Lifecycle:
 
     # Generations
 
-    def why_not_update(self) -> str:
-        """What keeps the owner of the run from changing it; empty if nothing does."""
-        if self.phase > Phase.RESTARTING:
-            return "it is ending"
-        return "it is being updated already" if self._generations.is_updating else ""
-
     def _update_requested(self, update: happened.UpdateRequested, now: float) -> list[Action]:
-        if self.why_not_update():
+        if self.generations.why_not_update(self.phase):
             return []  # it has changed meanwhile
         change = "; ".join(update.difference)
-        self._generations.update(update.jobs, f"update: {change}")
+        self.generations.update(update.jobs, f"update: {change}")
         said = do.Say(f"{change}: stopping all tasks, to start them so", "notice")
         if self.phase is Phase.RESTARTING:
             return [said]
         return [said, *self._restart_all("the run is updated", 0.0, now)]
-
-    def why_not_checkpoint(self) -> str:
-        """What keeps all tasks from being told to write one; empty if nothing does."""
-        if self.phase is Phase.RUNNING:
-            return ""
-        return "it is ending" if self.phase > Phase.RESTARTING else "its tasks do not run yet"
 
     def _node_drained(self, drained: happened.NodeDrained, now: float) -> list[Action]:
         todo = self._heard(self._endings.handle(drained, now), now)
@@ -308,13 +298,13 @@ class Lifecycle:
             return []
         if not is_running or not self._notices.goes_on(notice):
             return self._stop(Outcome(error=error_of(notice)), now, grace=notice.grace)
-        self._generations.go_on(notice.reason)
+        self.generations.go_on(notice.reason)
         said = do.Say(f"{notice.reason}; stopping all tasks, to start them again", "warning")
         return [said, *self._restart_all(notice.reason, 0.0, now, notice.grace)]
 
     def _explain_notice(self, words: str) -> list[Action]:
         """The engine has learned more about why a task had to go."""
-        self._generations.explain(words)
+        self.generations.explain(words)
         if isinstance(self._stopping.outcome.error, Preempted):
             self._stopping.outcome = self._stopping.outcome.replace(error=Preempted(words))
         return [do.Say(words, "warning")] if self.phase is Phase.RESTARTING else []
@@ -336,7 +326,7 @@ class Lifecycle:
         for member in self.members:
             self._endings.forget(member)
             self._hangs.forget(member)
-        begun = self._generations.begin()
+        begun = self.generations.begin()
         tasks = tasks_of(begun.jobs)
         self.members.begin(tasks)
         self._success.begin(tasks)
@@ -362,7 +352,7 @@ class Lifecycle:
         if had_started:
             self._restarted.append(member.ending)
         if restart.of_all:
-            self._generations.restart(words)
+            self.generations.restart(words)
             return [said, *self._restart_all("all tasks are started again", restart.pause, now)]
         if restart.elsewhere or ((not had_started or end.is_lost) and not end.is_transient):
             at_once = restart.elsewhere or end.code == NODE_UNFIT

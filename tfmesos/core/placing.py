@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .actions import Place, StopPlacing
+from ..text import count
+from .actions import Place, Say, StopPlacing
 from .avoided_nodes import AvoidedNodes
-from .events import Placed
+from .events import Placed, TasksLeftOut
 from .phases import Phase
 from .stopwatch import Stopwatch
 from .tasks import Stage, Tasks
@@ -35,6 +36,16 @@ class Placing:
         if not wanted:
             return StopPlacing("no task is waiting")
         return Place(wanted, self._avoided.until, is_running, self._hold)
+
+    def leave_out(self, left_out: TasksLeftOut) -> list[Say]:
+        """The run begins with fewer tasks than it could use; nothing if it does not."""
+        left = self._members.leave_out(left_out.task_ids)
+        if not left:
+            return []
+        job = left[0].task.job
+        there = self._members.by_job()[job.name]
+        words = f"going on with {there} of up to {count(job.num, f'{job.name} task')}"
+        return [Say(f"{words}: {left_out.reason}", "warning")]
 
     def take(self, places: Sequence[Placed], phase: Phase, now: float) -> None:
         for place in places:

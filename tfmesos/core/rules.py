@@ -23,6 +23,7 @@ class Rules(Record):
     tensorboard_stays: bool = False  # when all others have ended
     stop_grace: float = DEFAULT_GRACE  # from the signal to SIGKILL, and for the finalizer
     elastic_hold: float = 10.0  # for which the last tasks of a range are waited for
+    grow_every: float | None = None  # the time between two looks for room for more of them
     nodes_alike: bool = False
     has_finalizer: bool = False
     local: tuple[Task, str, str] | None = None  # a task beside us, its id and address

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
 
+from ..config.job import Task
 from ..core.actions import Wanted
 
 
-def most(
-    wanted: Sequence[Wanted], fits: Callable[[Sequence[Wanted]], bool]
-) -> tuple[Wanted, ...] | None:
+class _Optional(Protocol):
+    @property
+    def is_optional(self) -> bool: ...
+
+
+One = TypeVar("One", bound=_Optional)
+
+
+def most(wanted: Sequence[One], fits: Callable[[Sequence[One]], bool]) -> tuple[One, ...] | None:
     """All that are needed and as many optional ones as fit; None if those that are needed do not.
 
     Not all of them fit, as is known.
@@ -26,6 +34,11 @@ def most(
         else:
             too_many = middle
     return (*needed, *optional[:enough])
+
+
+def room_for(tasks: Sequence[Task], fits: Callable[[Sequence[Task]], bool]) -> int:
+    """How many tasks of a generation could begin; 0 if there is no room for those needed."""
+    return len(tasks) if fits(tasks) else len(most(tasks, fits) or ())
 
 
 def rest(wanted: Sequence[Wanted], kept: Sequence[Wanted]) -> tuple[str, ...]:

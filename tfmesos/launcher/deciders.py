@@ -41,6 +41,7 @@ class Beginning(Record):
             run_timeout=config.run_timeout,
             checkpoint_before=config.checkpoint_before,
             elastic_hold=config.elastic_hold,
+            grow_every=config.grow_every,
             success=config.success,
             restarts=config.restarts,
             hang_timeout=config.hang_timeout,

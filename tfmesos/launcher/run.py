@@ -20,6 +20,7 @@ from ..config.launch_config import LaunchConfig
 from ..core import actions as do
 from ..core import events as happened
 from ..core.actions import ClusterSpec
+from ..core.generations.notices import why_not_checkpoint
 from ..core.lifecycle import Lifecycle
 from ..core.outcome import Outcome
 from ..core.phases import Phase
@@ -150,7 +151,7 @@ class Run:
         """Have all tasks stopped together, with their grace; returns what is wrong with that."""
         if self._lifecycle is None:
             return "it is being set up"
-        problem = self._lifecycle.why_not_checkpoint()
+        problem = why_not_checkpoint(self._lifecycle.phase)
         if not problem:
             self._events.put(happened.NoticeGiven("its owner wants a checkpoint"))
         return problem
@@ -174,7 +175,7 @@ class Run:
     def _check_update(self) -> Lifecycle:
         if self._lifecycle is None:
             raise NotUpdated("it is being set up")
-        if problem := self._lifecycle.why_not_update():
+        if problem := self._lifecycle.generations.why_not_update(self._lifecycle.phase):
             raise NotUpdated(problem)
         return self._lifecycle
 

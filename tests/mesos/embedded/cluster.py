@@ -175,6 +175,11 @@ class LocalMesos:
         self._agent_ids[config.hostname] = agent_id
         self._master.run(effects)
 
+    def join(self, config: AgentConfig) -> None:
+        """One more agent is there."""
+        self._configs.append(config)
+        self._register(config)
+
     def sandbox_of(self, task_id: str, framework_id: str | None = None) -> Path | None:
         """The directory of the newest task of that name, running or ended."""
         return self._master.sandbox_of(task_id, framework_id)

@@ -10,6 +10,9 @@ SAYS = "trap 'exit 0' TERM; echo $TFMESOS_GENERATION of $WORLD_SIZE; sleep 600 &
 SMALL = ("-Cw", 0.1, "-Mw", 64)
 
 
+ONE_CPU = "cpus:1;mem:1024;disk:512"
+
+
 def the_run():
     (found,) = json.loads(tfrun("list", "--json", "--running").stdout)
     return found["id"]
@@ -34,3 +37,29 @@ def test_a_run_grows_and_shrinks_and_what_never_fits_is_refused(three_nodes):
         ]
         assert tfrun("stop", run_id).returncode == 0
         assert run.wait() == 130
+
+
+def read_until_all_are_of(number, run):
+    """Of whichever generation: on a busy machine offers may come too late for the first."""
+    there = set()
+    while len(there) < number:
+        line = run.stdout.readline()
+        assert line, "the output ended before"
+        there |= {line} if line.endswith(f" of {number}\n") else set()
+
+
+def test_a_range_begins_with_what_there_is_loses_a_node_and_grows_when_others_join(mesos):
+    master = mesos.start_master()
+    agents = [mesos.start_agent(f"node-{n}", ONE_CPU) for n in range(5)]
+    master.wait_for(*(f"node-{n}" for n in range(5)))
+    size = ("-m", master.address, "-w", "2:8", "-Cw", 1, "-Mw", 64)
+    policy = ("--restart-policy", "all", "--grow-every", 1)
+    with running_tfrun(*size, *policy, "--", "sh", "-c", SAYS) as run:
+        read_until_all_are_of(5, run)
+        agents[0].unregister()
+        read_until_all_are_of(4, run)
+        for n in range(5, 9):
+            mesos.start_agent(f"node-{n}", ONE_CPU)
+        read_until_all_are_of(8, run)
+        run.terminate()
+        assert run.wait() == 143

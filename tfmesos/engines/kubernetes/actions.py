@@ -27,8 +27,12 @@ class CountNodes(Record):
     """Ask which nodes there are."""
 
 
+class CountRoom(Record):
+    """Ask what is free on the nodes, besides what our own pods use."""
+
+
 class AskQueue(Record):
     """Ask why the queue does not let the pods in that were made last."""
 
 
-KubernetesAction = CreatePods | DeletePods | CountNodes | AskQueue
+KubernetesAction = CreatePods | DeletePods | CountNodes | CountRoom | AskQueue

@@ -27,7 +27,7 @@ from .api.connection import WORKLOADS
 from .api.error import ApiError
 from .events import KubernetesEvent
 from .explain import too_large
-from .node_room import node_room
+from .node_room import free_rooms, node_room
 from .objects import Owner
 from .ownership import Ownership
 from .pod_ports import LocalPorts
@@ -218,6 +218,8 @@ class KubernetesDriver:
                 self._calls.add(lambda: self._remove(names, grace))
             case do.CountNodes():
                 self._group.create_task(self._count_nodes())
+            case do.CountRoom():
+                self._group.create_task(self._count_room())
             case do.AskQueue():
                 self._group.create_task(self._ask_queue())
 
@@ -347,6 +349,19 @@ class KubernetesDriver:
             return
         gpu = self._config.pods.gpu_resource
         self._emit(happened.NodesCounted(tuple(node_room(node, gpu) for node in nodes)))
+
+    async def _count_room(self) -> None:
+        assert self._owner is not None
+        try:
+            nodes, _ = await self._client.list("nodes")
+            others = f"{objects.RUN}!={self._owner.name}"
+            pods, _ = await self._client.list("pods", others, everywhere=True)
+        except TFMesosError as error:
+            log.debug("what is free is unknown: %s", error)
+            self._emit(happened.RoomCounted(None))
+            return
+        free = free_rooms(nodes, pods, self._config.pods.gpu_resource)
+        self._emit(happened.RoomCounted(free))
 
     async def _ask_queue(self) -> None:
         """Kueue gives its Workload the name of the group."""

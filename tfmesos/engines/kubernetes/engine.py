@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ...core import events as tell
-from ...core.actions import Kill, Place, Request, Say, StopPlacing, Wanted
+from ...core.actions import Kill, LookForRoom, Place, Request, Say, StopPlacing, Wanted
 from ...core.clocks import Clocks
 from ...core.events import Event, Ticked
 from . import actions as do
@@ -20,6 +20,7 @@ from .events import KubernetesEvent, NodeRoom
 from .explain import explain
 from .gang import HOLD, Gang
 from .image_problems import HOPELESS_AFTER, SAYS_LITTLE, trouble
+from .node_room import RoomSearch
 from .pod_ends import DELETED, KILLED, deletion, ending, may_say_more, pod_has_reason, preemption
 from .pod_status import PodSeen
 
@@ -52,6 +53,7 @@ class KubernetesEngine:
         self._wanted: dict[str, Wanted] = {}  # by task id, until they have a place
         self._avoid: Mapping[str, float] = {}
         self._nodes: tuple[NodeRoom, ...] = ()
+        self._room_search = RoomSearch()
         self._count_at: float | None = None
         self._has_queue = has_queue
         self._queue_says = ""
@@ -79,6 +81,8 @@ class KubernetesEngine:
                 return self._place(event, now)
             case StopPlacing():
                 return self._stop_placing()
+            case LookForRoom(tasks):
+                return [self._room_search.begin(tasks)]
             case Kill(task_id):
                 return self._kill(task_id)
             case happened.Connected(server, namespace):
@@ -103,6 +107,8 @@ class KubernetesEngine:
                 return self._preempted(name, detail)
             case happened.NodesCounted(nodes):
                 return self._counted(nodes, now)
+            case happened.RoomCounted(nodes):
+                return self._room_search.end(nodes)
             case happened.QueueSaid(reason):
                 return self._queue_said(reason, now)
             case Ticked():

@@ -82,6 +82,12 @@ class NodesCounted(KubernetesEvent):
     nodes: tuple[NodeRoom, ...] | None
 
 
+class RoomCounted(KubernetesEvent):
+    """What is free on each node, besides what our own pods use; None: we may not ask."""
+
+    nodes: tuple[NodeRoom, ...] | None
+
+
 class QueueSaid(KubernetesEvent):
     """Why it does not let the pods in; empty if it does not say, None: we may not ask."""
 

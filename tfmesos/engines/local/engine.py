@@ -6,15 +6,15 @@ GPUs are: the run takes as many as its tasks need together, all or none, and kee
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ...config.constraints import Constraint, Node
 from ...config.job import Task
 from ...core import events as tell
-from ...core.actions import Kill, Place, Request, Say, StopPlacing, Wanted
+from ...core.actions import Kill, LookForRoom, Place, Request, Say, StopPlacing, Wanted
 from ...core.events import Event, Ticked
 from ...text import count, join_names
-from ..elastic import most, rest
+from ..elastic import most, rest, room_for
 from . import actions as do
 from . import events as happened
 from .actions import LocalAction, Seat
@@ -36,6 +36,7 @@ class LocalEngine:
         self._gpus: tuple[str, ...] = ()  # that the run has
         self._in_use: dict[str, tuple[str, ...]] = {}  # of these, by task id, until it is gone
         self._known_gpus = 0  # that this machine has, if somebody has counted them
+        self._sought: tuple[Task, ...] = ()  # those for which there may be room
         self._is_asking = False
         self._ask_at: float | None = None
         self._fewer_from = 0.0  # when optional tasks may be left out
@@ -57,14 +58,16 @@ class LocalEngine:
             case StopPlacing():
                 self._wanted = ()
                 self._ask_at = None
+            case LookForRoom(tasks):
+                return self._look_for_room(tasks)
             case Kill(task_id):
                 return [do.EndTask(task_id)]
             case happened.GpusTaken(gpu_ids):
                 self._is_asking = False
                 self._gpus = (*self._gpus, *gpu_ids)
-                return self._place()
+                return [*self._room(0), *self._place()]
             case happened.GpusHeld():
-                return self._wait(event, now)
+                return [*self._room(event.free), *self._wait(event, now)]
             case happened.TaskStarted(task_id):
                 return [tell.TaskSeen(task_id)]
             case happened.TaskGone():
@@ -87,7 +90,7 @@ class LocalEngine:
         """Have no more tasks wanted than so many GPUs are enough for, as far as that can be."""
         if self._needed <= gpus:
             return []
-        kept = most(self._wanted, lambda some: _gpus_of(some) <= gpus)
+        kept = most(self._wanted, lambda some: _gpus_of(one.task for one in some) <= gpus)
         if kept is None:
             return []
         left = tell.TasksLeftOut(rest(self._wanted, kept), reason)
@@ -108,7 +111,7 @@ class LocalEngine:
 
     @property
     def _needed(self) -> int:
-        return _gpus_of(self._wanted)
+        return _gpus_of(wanted.task for wanted in self._wanted)
 
     @property
     def _free_gpus(self) -> list[str]:
@@ -124,6 +127,23 @@ class LocalEngine:
             return []
         self._is_asking = True
         return [do.TakeGpus(missing)]
+
+    def _look_for_room(self, tasks: tuple[Task, ...]) -> list[Output]:
+        """GPUs that are taken for it are those of the run, as all others that it has."""
+        missing = _gpus_of(tasks) - len(self._gpus)
+        self._sought = tasks
+        if missing <= 0 or self._is_asking:
+            return self._room(0)
+        self._is_asking = True
+        return [do.TakeGpus(missing)]
+
+    def _room(self, free: int) -> list[Output]:
+        """So many GPUs are free besides those of the run."""
+        there = len(self._gpus) + free
+        sought = self._sought
+        self._sought = ()
+        fits = room_for(sought, lambda some: _gpus_of(some) <= there)
+        return [tell.RoomSeen(fits)] if sought else []
 
     def _wait(self, held: happened.GpusHeld, now: float) -> list[Output]:
         self._is_asking = False
@@ -172,8 +192,8 @@ class LocalEngine:
         return [ended, *self._place()]
 
 
-def _gpus_of(wanted: Sequence[Wanted]) -> int:
-    return sum(one.task.job.gpus for one in wanted)
+def _gpus_of(tasks: Iterable[Task]) -> int:
+    return sum(task.job.gpus for task in tasks)
 
 
 def _barrier(constraint: Constraint, tasks: Sequence[Task], here: Node) -> str:

@@ -11,17 +11,17 @@ from collections.abc import Callable, Collection, Sequence
 from ...config.constraints import Node
 from ...config.job import Task
 from ...core import events as tell
-from ...core.actions import Kill, Place, Request, Say, StopPlacing, Wanted
+from ...core.actions import Kill, LookForRoom, Place, Request, Say, StopPlacing, Wanted
 from ...core.clocks import Clocks
 from ...core.events import Event, Ticked
 from ...errors import MasterError
 from ...record import Record
-from ..elastic import most, rest
+from ..elastic import most, rest, room_for
 from . import actions as do
 from . import events as happened
 from .actions import MesosAction
 from .events import MesosEvent
-from .feasibility import AgentQuery, KnownAgent, never
+from .feasibility import AgentQuery, KnownAgent, free, never
 from .gang import LONG_REFUSAL, Gang
 from .offers import Offer
 from .placement import AgentLoad
@@ -53,6 +53,7 @@ class MesosEngine:
     def __init__(self, jitter: Callable[[], float] = lambda: 0.5) -> None:
         self._gang = Gang(jitter)
         self._wanted: tuple[Wanted, ...] = ()
+        self._sought: tuple[Task, ...] = ()  # those for which there may be room
         self._fewer_from = 0.0  # when optional tasks may be left out
         self._is_suppressed = False  # was the last request one for no place?
         self._launched: dict[str, Launched] = {}  # every attempt so far, by its task id
@@ -86,6 +87,9 @@ class MesosEngine:
                 return self._place(event, now)
             case StopPlacing(reason):
                 return self._stop_placing(reason)
+            case LookForRoom(tasks):
+                self._sought = tasks
+                return [do.CountAgents()]
             case Kill(task_id):
                 return self._kill(task_id)
             case happened.Subscribed():
@@ -210,6 +214,8 @@ class MesosEngine:
         self._attempts[task] = task_id
 
     def _count(self, counted: happened.AgentsCounted, now: float) -> list[Output]:
+        if self._sought:
+            return self._look_for_room(counted.agents or ())
         if counted.agents is None or not self._agents.is_open:
             return []
         self._gang.agents = counted.agents
@@ -217,9 +223,18 @@ class MesosEngine:
         self._gang.quotas = counted.quotas
         self._explain_soon(now)
         reason = never([wanted.task for wanted in self._wanted], counted.agents)
-        return self._give_up(reason, counted.agents) if reason else []
+        return self._give_up(reason, counted.agents, now) if reason else []
 
-    def _give_up(self, reason: str, agents: Sequence[KnownAgent]) -> list[Output]:
+    def _look_for_room(self, agents: Sequence[KnownAgent]) -> list[Output]:
+        """What our own tasks use is there for the next ones, too."""
+        running = [self._launched[i] for i in self._agent_of if i in self._launched]
+        there = free(agents, [(one.agent_id, one.task.job.needs) for one in running])
+        sought = self._sought
+        self._sought = ()
+        room = room_for(sought, lambda some: not never(some, there)) if there else 0
+        return [tell.RoomSeen(room)]
+
+    def _give_up(self, reason: str, agents: Sequence[KnownAgent], now: float) -> list[Output]:
         """What can never be placed is not waited for; without it the others may be."""
 
         def fits(some: Sequence[Wanted]) -> bool:
@@ -230,7 +245,7 @@ class MesosEngine:
             return [tell.Impossible(reason)]
         left = tell.TasksLeftOut(rest(self._wanted, kept), reason)
         self._wanted = kept
-        return [left]
+        return [left, *self._take_offers((), now)]
 
     def _updated(self, event: happened.TaskUpdated) -> list[Output]:
         self._reconciliation.heard_of(event.task_id)

@@ -14,6 +14,7 @@ from .spread import Wish, obstacle
 
 _UNITS = {"mem": "MiB of memory", "disk": "MiB of disk"}
 _MOST = 3  # reasons in one line
+GIVEN_BACK = "offers that are enough for all were given back; waiting for new ones"
 
 
 def explain(
@@ -29,6 +30,8 @@ def explain(
     loads = placement.loads if placement else ()
     seated = {seat.task.name for load in loads for seat in load.seats}
     unplaced = [task for task in waiting if task.name not in seated]
+    if not unplaced:
+        return 0, GIVEN_BACK  # tasks that did not fit were left out since
     obstacles = {**_unmet(unplaced, nodes), **(placement.obstacles if placement else {})}
     short = [task for task in unplaced if task.job.name not in obstacles]
     reasons = [*list(obstacles.values())[:_MOST], *_shortage(short, placement, largest, agents)]

@@ -47,6 +47,9 @@ class KnownAgent(Record):
     node: Node
     total: Resources
     ports: tuple[tuple[int, int], ...] | None = None  # first and last of each range, if it has any
+    id: str = ""
+    used: Resources = Resources()  # by anybody's tasks, now
+    is_active: bool = True  # are its resources offered?
 
     def room(self, job: Job) -> int:
         """For how many tasks of *job*, if nobody else were there."""
@@ -78,6 +81,9 @@ def parse(body: Json, role: str) -> tuple[KnownAgent, ...]:
             ),
             _usable(agent, role),
             _ports(agent["resources"].get("ports")),
+            text(agent.get("id", "")),
+            _amounts(agent.get("used_resources", {})),
+            agent.get("active") is not False and agent.get("deactivated") is not True,
         )
         for agent in body["slaves"]
     )
@@ -113,6 +119,23 @@ def _number(amount: Any) -> float:
     if not isinstance(amount, str):
         return number(amount)
     return len([item for item in amount.strip("{}").split(",") if item.strip()])
+
+
+def free(
+    agents: Sequence[KnownAgent], own: Sequence[tuple[str, Resources]]
+) -> tuple[KnownAgent, ...]:
+    """The agents with what is free on them; *own* is what tasks of ours use, by agent id."""
+    found = []
+    for agent in filter(lambda agent: agent.is_active, agents):
+        ours = Resources.sum(used for agent_id, used in own if agent_id == agent.id)
+        left = agent.total.minus(_at_least_zero(agent.used.minus(ours)))
+        found.append(agent.replace(total=_at_least_zero(left)))
+    return tuple(found)
+
+
+def _at_least_zero(amounts: Resources) -> Resources:
+    """The master may not know yet what has just ended, or begun."""
+    return Resources(*(max(0, amount) for amount in amounts))
 
 
 class Holder(Record):

@@ -83,35 +83,42 @@ class Client:
             return False
         return True
 
-    async def list(self, kind: str, selector: str = "", fields: str = "") -> tuple[Objects, str]:
-        """All of them, and the version from which a watch tells what changes."""
+    async def list(
+        self, kind: str, selector: str = "", fields: str = "", *, everywhere: bool = False
+    ) -> tuple[Objects, str]:
+        """All of them, and the version from which a watch tells what changes.
+
+        *everywhere* is in all namespaces.
+        """
+        question = self._question("list", kind)
+        question = question.replace(namespace="") if everywhere else question
         try:
             async with awake_timeout(LIST_TIMEOUT):
                 for _ in range(FULL_LISTS - 1):
                     try:
-                        return await self._list(kind, selector, fields)
+                        return await self._list(question, selector, fields)
                     except Expired:
                         pass  # it took too long to fetch the next page: begin anew
-                return await self._list(kind, selector, fields)
+                return await self._list(question, selector, fields)
         except TimeoutError:
             text = f"the list of {kind} did not end within {LIST_TIMEOUT:g} s"
             raise Unreachable(f"{self.server}: {text}") from None
 
-    async def _list(self, kind: str, selector: str, fields: str) -> tuple[Objects, str]:
+    async def _list(self, question: Question, selector: str, fields: str) -> tuple[Objects, str]:
         """A server that has no last page is no reason to use up all memory."""
         items: Objects = []
         query = {"labelSelector": selector, "fieldSelector": fields, "limit": str(PAGE)}
         room = MOST_BYTES
         for _ in range(MOST_PAGES):
-            page, size = await self._page(self._question("list", kind), query)
+            page, size = await self._page(question, query)
             room -= size
             if room < 0:
-                raise self._endless(kind, f"{MOST_BYTES // 1_000_000} MB")
+                raise self._endless(question.resource, f"{MOST_BYTES // 1_000_000} MB")
             items += self._items(page)
             query["continue"] = _metadata(page, "continue")
             if not query["continue"]:
                 return items, _metadata(page, "resourceVersion")
-        raise self._endless(kind, f"{MOST_PAGES} pages")
+        raise self._endless(question.resource, f"{MOST_PAGES} pages")
 
     def _endless(self, kind: str, amount: str) -> NotKubernetes:
         return NotKubernetes(f"{self.server} sent a list of {kind} of more than {amount}")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ..errors import Preempted, RunTimeout, TFMesosError
-from .events import NodeDrained, NoticeGiven
-from .tasks import Member
+from ...errors import Preempted, RunTimeout, TFMesosError
+from ..events import NodeDrained, NoticeGiven
+from ..phases import Phase
+from ..tasks import Member
 
 
 class Notices:
@@ -30,6 +31,13 @@ class Notices:
     def explained(self, member: Member | None, drained: NodeDrained) -> str:
         """Better words for the last notice; empty if it was about another task."""
         return _words(member, drained) if member and member is self._leaving else ""
+
+
+def why_not_checkpoint(phase: Phase) -> str:
+    """What keeps all tasks from being told to write one; empty if nothing does."""
+    if phase is Phase.RUNNING:
+        return ""
+    return "it is ending" if phase > Phase.RESTARTING else "its tasks do not run yet"
 
 
 def error_of(notice: NoticeGiven) -> TFMesosError:

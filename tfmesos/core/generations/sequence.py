@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..config.job import Job, Task
-from ..record import Record
-from .actions import BeginGeneration
+from ...config.job import Job, Task
+from ...record import Record
+from ..actions import BeginGeneration
+from ..phases import Phase
 
 
 class _Next(Record):
@@ -21,17 +22,23 @@ class _Next(Record):
 class Generations:
     def __init__(self, tasks: Sequence[Task]) -> None:
         self.number = 0
-        self._jobs = tuple(dict.fromkeys(task.job for task in tasks))
+        self.jobs = tuple(dict.fromkeys(task.job for task in tasks))
         self._next: _Next | None = None
         self.is_updating = False  # has its owner asked for the next one?
 
+    def why_not_update(self, phase: Phase) -> str:
+        """What keeps the owner of the run from changing it; empty if nothing does."""
+        if phase > Phase.RESTARTING:
+            return "it is ending"
+        return "it is being updated already" if self.is_updating else ""
+
     def restart(self, why: str) -> None:
         """The next one is like this one."""
-        self._next = _Next(self._jobs, why, True)
+        self._next = _Next(self.jobs, why, True)
 
     def go_on(self, why: str) -> None:
         """The next one is like this one, and nobody has failed."""
-        self._next = _Next(self._jobs, why, False)
+        self._next = _Next(self.jobs, why, False)
 
     def explain(self, why: str) -> None:
         """More is known about why the next one begins."""
@@ -46,7 +53,7 @@ class Generations:
         """Nothing is left of the present one."""
         assert self._next is not None
         self.number += 1
-        self._jobs = self._next.jobs
+        self.jobs = self._next.jobs
         begun = BeginGeneration(self.number, *self._next._values().values())
         self._next = None
         self.is_updating = False
