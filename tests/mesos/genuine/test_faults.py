@@ -177,7 +177,8 @@ def test_a_machine_that_comes_back_after_the_run_was_given_up_ends_its_tasks(two
             r"tfrun: worker:\d is out of reach of the cluster and of the launcher", err
         ), err
         for process in on_it:
-            process.resume()
+            with suppress(psutil.NoSuchProcess):
+                process.resume()
         two_nodes.wait_until_no_task_runs()
 
 
@@ -198,7 +199,8 @@ def kill_machine(mesos, hostname):
 def freeze_machine(mesos, hostname):
     on_it = machine(mesos, hostname)
     for process in on_it:
-        process.suspend()
+        with suppress(psutil.NoSuchProcess):  # an agent and a task have children for a moment
+            process.suspend()
     return on_it
 
 
