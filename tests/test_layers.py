@@ -50,7 +50,11 @@ FOLDERS = {
         "slurm": {"slurm", "api", "listening", "own_address"},
     },
     "engines/mesos": {"api": {"api"}},
-    "engines/kubernetes": {"api": {"api"}, "pods": {"pods", "pod_status", "quota"}},
+    "engines/kubernetes": {
+        "api": {"api"},
+        "pods": {"pods", "pod_status", "quota"},
+        "takeover": {"takeover", "api", "pods", "objects", "actions", "events"},
+    },
     "node": {
         "link": {"link", "loop", "runner_settings"},
         "process": {"process", "link", "loop", "runner_settings"},

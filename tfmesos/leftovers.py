@@ -85,9 +85,9 @@ LEFTOVERS = (
     Leftover(
         "pods and Secrets",
         ("engines/kubernetes/objects",),
-        ("engines/kubernetes/ownership",),
-        "they belong to one object that the launcher renews; the next run of this user in that "
-        "namespace deletes one that is not renewed",
+        ("engines/kubernetes/takeover/ownership",),
+        "they belong to one object that the launcher renews, or another one that takes over; the "
+        "next run of this user in that namespace deletes one that nobody renews",
     ),
     Leftover(
         "a job of Slurm",

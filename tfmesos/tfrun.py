@@ -116,7 +116,7 @@ def _run(args: argparse.Namespace) -> int:
     inputs = inputs_of(args)
     if args.dry_run == "tfjob" and (text := inputs.as_tfjob()) is not None:
         return _show(text)
-    config = inputs.config()
+    config = inputs.config(resumes=args.resume)
     if args.dry_run:
         return _dry_run(config, args, inputs)
     if args.resume and (lost := _lost_run(config)) is not None:

@@ -1,10 +1,11 @@
 """Launchers that are killed at random moments, each time with another one that goes on.
 
-    python -m tests.chaos.takeover --runs 200 --seed 1 [--genuine] [--workers 8]
+    python -m tests.chaos.takeover --runs 200 --seed 1 [--genuine | --kubernetes] [--workers 8]
 
 Every task writes numbered lines and leaves word of each start. However often the launcher was
 killed: nothing that ran is started again, every line is in the record once and in its order, the
 exit code is that of the tasks, and nothing is left. Run number n of seed s is run 0 of seed s + n.
+``--kubernetes`` uses the cluster that ``python -m tests.kubernetes.genuine`` keeps: $KUBECONFIG.
 """
 
 from __future__ import annotations
@@ -67,10 +68,45 @@ class Plan:
         return cls(seed, phase, PHASES[phase][1] * chance.random(), chance.choice([1, 1, 2, 3]))
 
 
-class Case:
-    def __init__(self, plan: Plan, master: str, workers: int, directory: Path) -> None:
-        self.plan = plan
+class Place:
+    """Where the tasks of a case run."""
+
+    policy = "task"  # for restarts
+
+    def __init__(self, master: str) -> None:
         self._master = master
+
+    def flags(self, directory: Path) -> list[str]:
+        return ["-m", self._master]
+
+    def left(self) -> list[str]:
+        """Objects of runs, beside their processes."""
+        return []
+
+
+class OnKubernetes(Place):
+    """The cluster, and the namespace, of $KUBECONFIG, or of another *kubeconfig*."""
+
+    policy = "all"
+
+    def __init__(self, image: str, kubeconfig: str = "") -> None:
+        super().__init__("k8s://")
+        self._image = image
+        self._kubectl = ["kubectl", *(["--kubeconfig", kubeconfig] if kubeconfig else [])]
+
+    def flags(self, directory: Path) -> list[str]:
+        return [*super().flags(directory), "--image", self._image, "-V", f"{directory}:{directory}"]
+
+    def left(self) -> list[str]:
+        ours = ["-l", "app.kubernetes.io/managed-by=tfrun", "-o", "name"]
+        asked = [*self._kubectl, "get", "configmaps,secrets,pods", *ours]
+        return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split()
+
+
+class Case:
+    def __init__(self, plan: Plan, place: Place, workers: int, directory: Path) -> None:
+        self.plan = plan
+        self._place = place
         self._workers = workers
         self._directory = directory
         self._chance = random.Random(plan.seed + 1)
@@ -111,9 +147,9 @@ class Case:
             retries=int(retries),
             retried=RETRIED,
         )
-        policy = ["--restart-policy", "task"] if retries else []
-        return ["-m", self._master, "-w", str(self._workers), "-Cw", "0.1", "-Mw", "32", *policy,
-                "--survive", "120", "--", script]  # fmt: skip
+        policy = ["--restart-policy", self._place.policy] if retries else []
+        return [*self._place.flags(self._directory), "-w", str(self._workers), "-Cw", "0.1",
+                "-Mw", "32", *policy, "--survive", "120", "--", script]  # fmt: skip
 
     def _tfrun(self, *args: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
@@ -173,19 +209,23 @@ class Case:
         if ended != self.code:
             yield f"exited with {ended} and not with {self.code}: {err}"
         for number, times in starts.items():
-            allowed = 2 if self.plan.phase == "restarting" and number == 0 else 1
+            allowed = 2 if self._is_restarted(number) else 1
             if times > allowed:
                 yield f"worker:{number} was started {times} times"
         if not self.code:
             for number in range(self._workers):
                 yield from self._wrong_lines(number)
 
+    def _is_restarted(self, number: int) -> bool:
+        return self.plan.phase == "restarting" and (number == 0 or self._place.policy == "all")
+
     def _wrong_lines(self, number: int) -> Iterator[str]:
         log = self._run() / "output" / f"worker-{number}.log"
         text = log.read_text() if log.exists() else ""
         found = [line.split(" ", 2)[2] for line in text.splitlines()]
         expected = [f"{number} {line}" for line in range(1, LINES + 1)]
-        if found != expected:
+        before = len(found) - LINES if self._is_restarted(number) else 0  # lines of its first life
+        if found != [*expected[: max(before, 0)], *expected]:
             counts = Counter(found)
             twice = [line for line, times in counts.items() if times > 1][:5]
             missing = [line for line in expected if line not in counts][:5]
@@ -194,7 +234,7 @@ class Case:
     def _left(self) -> Iterator[str]:
         """Processes of tasks name the directory; they may take a moment to be gone."""
         end = time.monotonic() + HANG
-        while left := _naming(str(self._directory)):
+        while left := [*_naming(str(self._directory)), *self._place.left()]:
             if time.monotonic() > end:
                 yield f"left running: {left}"
                 return
@@ -233,22 +273,33 @@ def _naming(directory: str) -> list[str]:
     return found
 
 
-def findings(seed: int, master: str, workers: int) -> list[str]:
+def findings(seed: int, place: Place, workers: int) -> list[str]:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as directory:
         plan = Plan.of(seed)
-        problems = Case(plan, master, workers, Path(directory)).carry_out()
+        problems = Case(plan, place, workers, Path(directory)).carry_out()
         return [f"{plan}: {problem}" for problem in problems]
 
 
 @contextmanager
-def genuine_mesos() -> Iterator[str]:
+def standing_kubernetes() -> Iterator[Place]:
+    yield OnKubernetes("tfmesos-tests/base:1")
+
+
+@contextmanager
+def embedded_mesos() -> Iterator[Place]:
+    with standing_mesos(f"--resources=cpus:8;mem:8192;{offered_ports()}") as url:
+        yield Place(url.removeprefix("http://"))
+
+
+@contextmanager
+def genuine_mesos() -> Iterator[Place]:
     from tests.mesos.genuine import build
     from tests.mesos.genuine.cluster import Mesos
 
     with ExitStack() as stack:
         directory = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
         mesos = stack.enter_context(Mesos(build.rig(), Path(directory)))
-        yield mesos.start("node-1", "node-2").address
+        yield Place(mesos.start("node-1", "node-2").address)
 
 
 def main() -> int:
@@ -256,14 +307,19 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=8)
-    parser.add_argument("--genuine", action="store_true", help="on a genuine Mesos")
+    where = parser.add_mutually_exclusive_group()
+    where.set_defaults(place=embedded_mesos)
+    for flag, place, words in (
+        ("--genuine", genuine_mesos, "on a genuine Mesos"),
+        ("--kubernetes", standing_kubernetes, "on a genuine Kubernetes that stands"),
+    ):
+        where.add_argument(flag, dest="place", action="store_const", const=place, help=words)
     args = parser.parse_args()
-    resources = f"--resources=cpus:8;mem:8192;{offered_ports()}"
     bad = 0
-    with genuine_mesos() if args.genuine else standing_mesos(resources) as master:
+    with args.place() as place:
         for seed in range(args.seed, args.seed + args.runs):
             began = time.monotonic()
-            problems = findings(seed, master.removeprefix("http://"), args.workers)
+            problems = findings(seed, place, args.workers)
             bad += bool(problems)
             took = time.monotonic() - began
             print(f"{seed} {Plan.of(seed).phase} {took:.1f} s", *problems or ["good"], flush=True)

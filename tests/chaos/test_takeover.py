@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.commands import standing_mesos
-from tests.ports import offered_ports
-
-from .takeover import findings, genuine_mesos
+from .takeover import embedded_mesos, findings, genuine_mesos
 
 EMBEDDED, GENUINE = range(9), range(9, 12)
 WORKERS = 3
@@ -16,10 +13,9 @@ WORKERS = 3
 @pytest.mark.bound(300)
 @pytest.mark.parametrize("first", EMBEDDED[::3])
 def test_whenever_a_launcher_is_killed_the_next_one_goes_on_and_no_line_is_lost(first, bound):
-    with standing_mesos(f"--resources=cpus:8;mem:8192;{offered_ports()}") as url:
+    with embedded_mesos() as mesos:
         bound.struck()
-        master = url.removeprefix("http://")
-        found = {seed: findings(seed, master, WORKERS) for seed in range(first, first + 3)}
+        found = {seed: findings(seed, mesos, WORKERS) for seed in range(first, first + 3)}
     assert {seed: problems for seed, problems in found.items() if problems} == {}
 
 
@@ -32,7 +28,7 @@ def test_the_same_on_a_genuine_mesos(bound):
         build.rig()
     except build.CannotRun as reason:
         unavailable(f"no genuine Mesos can run here: {reason}")
-    with genuine_mesos() as master:
+    with genuine_mesos() as mesos:
         bound.struck()
-        found = {seed: findings(seed, master, WORKERS) for seed in GENUINE}
+        found = {seed: findings(seed, mesos, WORKERS) for seed in GENUINE}
     assert {seed: problems for seed, problems in found.items() if problems} == {}

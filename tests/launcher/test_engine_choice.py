@@ -6,6 +6,7 @@ import pytest
 
 from tests.builders import workers
 from tfmesos.engines.kinds import KINDS
+from tfmesos.engines.kubernetes.api import kubeconfig
 from tfmesos.inputs.merging import make_config
 from tfmesos.launcher.engine_choice import new_decider, rules_of
 
@@ -34,3 +35,25 @@ def test_every_kind_of_engine_has_a_decider_that_says_what_it_hears(kind):
 def test_an_engine_that_nobody_knows_is_named():
     with pytest.raises(ValueError, match="no engine is called 'pbs'"):
         new_decider("pbs", lambda: 0.5, {})
+
+
+@pytest.mark.parametrize(
+    ("settings", "seconds"),
+    [
+        ({}, 0.0),  # nobody else has the address of its pod
+        ({"resumes": True}, 600.0),
+        ({"advertise": "gate:4711"}, 600.0),
+        ({"survive": 60}, 60.0),
+        ({"master": "mesos:5050"}, 600.0),
+    ],
+)
+def test_tasks_wait_for_no_other_launcher_if_theirs_is_in_a_pod_that_nobody_resumes(
+    settings, seconds, monkeypatch
+):
+    monkeypatch.setattr(kubeconfig, "is_inside", lambda: True)
+    given = {"master": "k8s://", "image": "i", **settings}
+    assert make_config(workers(1), **given).survive == seconds
+
+
+def test_tasks_on_kubernetes_wait_ten_minutes_for_another_launcher_outside_of_it():
+    assert make_config(workers(1), master="k8s://", image="i").survive == 600.0

@@ -18,9 +18,9 @@ from ..runs.recorded_run import Recording
 from ..runs.recorder import write_end
 from ..runs.store import Store, runs_root
 from ..runs.takeover import keys_file
-from ..runs.takeover.hold import Hold, holder_of, is_fresh
+from ..runs.takeover.hold import Hold, holder_of
 from ..runs.takeover.keys_file import Kept
-from ..runs.takeover.lost_runs import adoptable_until, check_lost, end_stopped
+from ..runs.takeover.lost_runs import adoptable_until, check_lost, end_stopped, is_gone
 from ..runs.takeover.resuming import Resumed
 from .arguments import in_flags, parse
 from .flag_inputs import inputs_of
@@ -54,7 +54,10 @@ def end_by_keys(run: RunDirectory) -> None:
         if kept is None:
             raise CannotTakeOver(f"run {run.id} cannot be ended: its keys cannot be read")
         config = with_credentials(run, kept)
-        end_tasks(config, f"tfmesos-{run.id}", Keys(kept.values, kept.epoch + 1))
+        keys = Keys(kept.values, kept.epoch + 1)
+        if run.launcher.is_alive is False:
+            keys.ended(kept.epoch)
+        end_tasks(config, f"tfmesos-{run.id}", keys)
         write_end(run, time.time())
     finally:
         hold.release()
@@ -92,15 +95,10 @@ def await_lost(name: str, say: Callable[[str], object]) -> RunDirectory | None:
     is_said = False
     while True:
         alike = [run for run in store.all() if run.about.get("name") == name]
-        held = [run for run in alike if run.outcome is None and _is_held(run)]
+        held = [run for run in alike if run.outcome is None and not is_gone(run)]
         if not held:
             return next((run for run in alike if adoptable_until(run) is not None), None)
         if not is_said:
             say(f"waiting for {holder_of(held[0])}, which holds run {held[0].id}")
         is_said = True
         time.sleep(LOOK_EVERY)
-
-
-def _is_held(run: RunDirectory) -> bool:
-    alive = run.launcher.is_alive
-    return is_fresh(run) if alive is None else alive

@@ -112,6 +112,7 @@ class LaunchConfig(Record):
     evaluator_grace: float = DEFAULTS["evaluator_grace"]  # seconds after all others
     stop_grace: float | None = None  # seconds from the signal below to SIGKILL, if it was said
     stop_signal: str = DEFAULTS["stop_signal"]
+    resumes: bool = False  # does whoever starts it start it again, perhaps on another node?
     survive: float | None = None  # seconds that tasks wait for another launcher, if it was said
     advertise: tuple[str, int] | None = None
     tf_config: str = DEFAULTS[

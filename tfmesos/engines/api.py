@@ -43,7 +43,7 @@ under the same name and emits what became of the tasks meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -71,7 +71,15 @@ class UnlessStopped(Protocol):
 
 
 class Keys(Protocol):
-    """What an engine has to find again when another launcher goes on with the run."""
+    """What an engine has to find again when another launcher goes on with the run.
+
+    ``epoch`` counts the launchers of the run; those in ``gone`` are known to have ended.
+    """
+
+    epoch: int
+
+    @property
+    def gone(self) -> Collection[int]: ...
 
     def get(self, name: str) -> str | None: ...
 
@@ -80,6 +88,9 @@ class Keys(Protocol):
 
 class NoKeys:
     """Of a run that ends with its launcher."""
+
+    epoch = 1
+    gone: Collection[int] = ()
 
     def get(self, name: str) -> str | None:
         return None

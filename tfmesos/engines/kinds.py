@@ -36,6 +36,7 @@ KINDS = {
         Kind(
             KUBERNETES,
             link_timeouts.API_SERVER_RECONNECT_TIMEOUT,
+            survives=True,
             leaves_grace=True,
             gpus_in_images="its image lacks libraries, or its node the NVIDIA Container Toolkit",
         ),
@@ -50,10 +51,10 @@ KINDS = {
 }
 
 
-def survival(config: LaunchConfig) -> float:
+def survival(config: LaunchConfig, *, can_be_followed: bool = True) -> float:
     """Seconds that the tasks of a run wait for another launcher; 0: they end with this one.
 
-    SpecError if they cannot.
+    By default they wait if it *can_be_followed* by one. SpecError if they cannot.
     """
     kind = kind_of(config)
     if config.survive is not None and (kind.survives or not config.survive):
@@ -61,7 +62,7 @@ def survival(config: LaunchConfig) -> float:
     if config.survive:
         raise SpecError(None, "survive", f"is not supported on {kind.name.title()} yet")
     has_successor = kind.survives and config.record and not config.local_chief
-    return DEFAULT_SURVIVAL if has_successor else 0.0
+    return DEFAULT_SURVIVAL if has_successor and can_be_followed else 0.0
 
 
 def is_private(config: LaunchConfig, task: Task) -> bool:

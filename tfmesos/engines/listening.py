@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable
+from errno import EADDRNOTAVAIL
 from typing import TYPE_CHECKING
 
 from ..config.launch_config import LaunchConfig
 from ..errors import EngineError, SpecError
-from ..shared.address import join_address
+from ..shared.address import join_address, split_address
 from .api import Context, Listens
 
 if TYPE_CHECKING:
     from ssl import SSLContext
 
+LAUNCHER = "launcher"  # the key of the run that is the address of its launcher
 CERTIFICATE = "certificate"  # the key of the run that is its private one, and the certificate
 LISTEN_WITHIN, LISTEN_EVERY = 15.0, 0.25  # seconds for a port to be free again
 
@@ -30,6 +33,29 @@ def link_tls(config: LaunchConfig, host: str, context: Context) -> tuple[SSLCont
     return tls_of(certificate)
 
 
+async def listen_as_before(
+    listener: Listens, context: Context, own_host: Callable[[], Awaitable[str]]
+) -> tuple[str, str]:
+    """Listen where the tasks find us, and say where that is, with the hash of our certificate.
+
+    That is where the launcher before this one was, if there was one: its runners dial it.
+    """
+    config = context.config
+    if known := context.keys.get(LAUNCHER):
+        host, port = split_address(known)
+    else:
+        host, port = config.advertise or (await own_host(), 0)
+    tls, certificate = link_tls(config, host, context)
+    if config.advertise is not None:
+        launcher = await listen_for_all(listener, host, port, tls)
+    elif not port:
+        launcher = join_address(*await listener.listen(host, 0, tls))
+    else:
+        launcher = join_address(*await listen_again(listener, host, port, tls))
+    context.keys.keep(LAUNCHER, launcher)
+    return launcher, certificate
+
+
 async def listen_again(
     listener: Listens, host: str, port: int, tls: SSLContext | None
 ) -> tuple[str, int]:
@@ -39,7 +65,7 @@ async def listen_again(
         try:
             return await listener.listen(host, port, tls)
         except OSError as error:
-            if time.monotonic() >= end:
+            if time.monotonic() >= end or error.errno == EADDRNOTAVAIL:
                 where = join_address(host, port)
                 problem = (
                     f"the tasks look for their launcher at {where}, and it cannot listen there"

@@ -27,7 +27,7 @@ from ..config.volumes import parse_volumes
 from ..engines.kinds import survival
 from ..engines.mesos.api.masters import parse as parse_master
 from ..errors import SpecError
-from ..launcher.engine_choice import check, with_engine_values
+from ..launcher.engine_choice import can_be_followed, check, with_engine_values
 from ..launcher.links.messages import check_room
 from ..launcher.ship.paths import ship_of
 from ..shared.address import join_address
@@ -69,14 +69,18 @@ def by_name(positional: tuple[Any, ...], named: dict[str, Any]) -> Settings:
     return cast("Settings", {**given, **named})
 
 
-def make_config(jobs: Jobs, **settings: Unpack[Settings]) -> LaunchConfig:
-    """Merge what the caller gave with the environment and the defaults; SpecError if wrong."""
+def make_config(jobs: Jobs, *, resumes: bool = False, **settings: Unpack[Settings]) -> LaunchConfig:
+    """Merge what the caller gave with the environment and the defaults; SpecError if wrong.
+
+    *resumes*: whoever starts this run starts it again if its launcher ends.
+    """
     given = merge(settings, os.environ)
     parsed = tuple(constrained(parse_jobs(jobs), given["constraints"]))
     as_they_are = {field: given[field] for field in LaunchConfig.__match_args__ if field in given}
-    config = LaunchConfig(**{**as_they_are, **_translated(given, parsed)})
+    config = LaunchConfig(resumes=resumes, **{**as_they_are, **_translated(given, parsed)})
+    survive = survival(config, can_be_followed=can_be_followed(config))
     warnings = (*config.warnings, *deprecations(settings))
-    config = config.replace(survive=survival(config), warnings=warnings)
+    config = config.replace(survive=survive, warnings=warnings)
     check_room(config)
     config = with_engine_values(config)
     check(config)

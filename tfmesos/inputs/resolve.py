@@ -47,12 +47,12 @@ class Inputs:
         self.document = profile.under(document)
         self._is_about_call = is_about_call
 
-    def config(self) -> LaunchConfig:
+    def config(self, *, resumes: bool = False) -> LaunchConfig:
         """SpecError if something is wrong, with the line of the job file if that is to blame."""
         try:
             document = self._file.completed(self.document) if self._file else self.document
             jobs, settings = jobs_and_settings(document)
-            config = make_config(jobs, **cast("Settings", settings))
+            config = make_config(jobs, resumes=resumes, **cast("Settings", settings))
         except SpecError as error:
             raise self.located(error) from None
         remarks = self._file.remarks if self._file else ()

@@ -37,6 +37,15 @@ def with_engine_values(config: LaunchConfig) -> LaunchConfig:
     return sized(config)
 
 
+def can_be_followed(config: LaunchConfig) -> bool:
+    """Can another launcher be where this one was? Nobody has the address of a pod that is gone."""
+    if kind_of(config).name != KUBERNETES or config.resumes or config.advertise is not None:
+        return True
+    from ..engines.kubernetes.api.kubeconfig import is_inside
+
+    return not is_inside()
+
+
 def check(config: LaunchConfig) -> None:
     """SpecError if its engine cannot run these jobs."""
     if kind_of(config).name == KUBERNETES:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from ..shared.stdlib import hmac_sha256
 
 SECRET_BYTES = 32
+GONE = "gone"
 
 
 class Keys:
@@ -35,6 +36,15 @@ class Keys:
     def are_found(self) -> bool:
         """Has another launcher held the run before this one?"""
         return self.epoch > 1
+
+    @property
+    def gone(self) -> Collection[int]:
+        """The launchers of the run that are known to have ended, by their epochs."""
+        return [int(epoch) for epoch in self._values.get(GONE, "").split()]
+
+    def ended(self, epoch: int) -> None:
+        """This launcher of the run has ended; whoever knows that need not wait for its silence."""
+        self.keep(GONE, " ".join(map(str, {*self.gone, epoch})))
 
     def get(self, name: str) -> str | None:
         return self._values.get(name)

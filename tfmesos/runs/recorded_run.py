@@ -31,7 +31,7 @@ from .prune import prune_when_due
 from .recorder import Recorder
 from .store import Store, Unsafe, expects_records, runs_root
 from .takeover.hold import BEAT_EVERY, BEAT_SOON, Hold
-from .takeover.keys_file import keep
+from .takeover.keys_file import keep, leave
 
 _ID_CHARACTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # 32, none that looks like another
 
@@ -212,6 +212,8 @@ class Recording:
             return
         if self._is_given_away:
             self._recorder.leave()
+            if self.keys is not None:
+                leave(self._recorder.directory, self.keys)
             return
         report = failure_report(outcome, self._console.named) if outcome.error else []
         self._recorder.end(outcome, report)

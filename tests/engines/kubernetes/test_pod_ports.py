@@ -9,6 +9,7 @@ from contextlib import ExitStack, asynccontextmanager
 from tests.bounds import HANG
 from tests.descriptors import descriptors_left
 from tfmesos import acceptor
+from tfmesos.engines.api import NoKeys
 from tfmesos.engines.kubernetes import pod_ports
 from tfmesos.engines.kubernetes.api.error import Unreachable
 from tfmesos.engines.kubernetes.pod_ports import LocalPorts
@@ -27,7 +28,7 @@ async def ports(dial, say=print):
     living = asyncio.create_task(live())
     async with asyncio.timeout(HANG):
         try:
-            yield LocalPorts(dial, say), await ready
+            yield LocalPorts(dial, say, NoKeys()), await ready
         finally:
             living.cancel()
             await asyncio.wait([living])

@@ -158,7 +158,7 @@ def test_a_namespace_that_is_deleted_ends_the_run(kube, shared):
 
 
 def test_a_killed_launcher_leaves_no_task_after_the_grace(kube, shared):
-    with counting_run(shared) as (run, _):
+    with counting_run(shared, "--survive", 0) as (run, _):
         run.kill()
         run.wait()
         wait_until("no pod runs", lambda: not running_pods(kube))

@@ -63,3 +63,19 @@ def test_the_next_launcher_has_the_same_secrets_and_a_higher_epoch(run, config):
 def test_a_file_that_makes_no_sense_is_none(run, text):
     run.keys_file.write_text(text)
     assert keys_file.read(run) is None
+
+
+def test_a_launcher_that_leaves_its_run_says_so_and_one_that_died_does_not(run, config):
+    keys = keys_file.keep(run, config)
+    assert not keys_file.has_left(run)
+    keys_file.leave(run, keys)
+    assert keys_file.has_left(run) and list(keys.gone) == [1]
+
+
+def test_a_launcher_leaves_nothing_that_another_one_holds_already(run, config):
+    first = keys_file.keep(run, config)
+    second = keys_file.keep(run, config, 2, keys_file.read(run))
+    keys_file.leave(run, first)
+    assert not keys_file.has_left(run)
+    keys_file.leave(run, second)
+    assert keys_file.has_left(run)

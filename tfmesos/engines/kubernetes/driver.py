@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
 
@@ -21,25 +21,27 @@ from ..api import Context
 from . import actions as do
 from . import events as happened
 from . import objects
-from .actions import KubernetesAction, NewPod
+from .actions import CreatePods, KubernetesAction, NewPod
 from .api.client import Client
-from .api.connection import WORKLOADS
 from .api.error import ApiError
+from .cluster_questions import ClusterQuestions
 from .events import KubernetesEvent
 from .explain import too_large
-from .node_room import free_rooms, node_room
+from .node_room import node_room
 from .objects import Owner
-from .ownership import Ownership
 from .pod_ports import LocalPorts
 from .pod_security import explained
 from .pod_status import PodSeen
 from .pod_watch import PodWatch
-from .pods.groups import PodGroup, reason
+from .pods.groups import PodGroup
 from .pods.resources import demands_cpu_limit, with_cpu_limit
 from .preemptions import Preemptions
 from .quota import is_hopeless
 from .retries import NEVER, Retries
 from .review import check_rights
+from .takeover.batch import Batch
+from .takeover.ownership import Ownership
+from .takeover.past_pods import Bodies, PastPods
 from .to_runners import ToRunners
 
 log = logging.getLogger(__name__)
@@ -72,8 +74,9 @@ class KubernetesDriver:
         stub: str,
         links: Links | None,
         give_up_after: float,
+        ownership: Ownership | None = None,
     ) -> None:
-        self._config = config = context.config
+        self._config = context.config
         self._say = context.say
         self._client = client
         self._emit = emit
@@ -82,8 +85,8 @@ class KubernetesDriver:
         self._links = links
         self._give_up_after = give_up_after
         how = objects.DIAL if links is None else objects.PORT_FORWARD
-        self._ownership = Ownership(client, config, context.run_id, how)
-        self._owner: Owner | None = None
+        self._ownership = ownership or Ownership(client, context, how)
+        self._owner = self._ownership.owner  # that of a launcher before this one
         self._task_of: dict[str, str] = {}  # pod -> task id
         self._pod_of: dict[str, str] = {}  # task id -> its last pod
         self._unwanted: set[str] = set()  # pods that are to go
@@ -93,10 +96,12 @@ class KubernetesDriver:
         self._group_of_pods: PodGroup | None = None  # the last one, if there is a queue
         self._limits_cpu = False  # does the namespace demand it?
         self._users: dict[str, set[str]] = {}  # Secret -> the pods that may still read it
+        self._past = PastPods()
         self._calls = CallQueue()
         self._retries = Retries()
-        self._ports = LocalPorts(self._dial_port, context.say)
+        self._ports = LocalPorts(self._dial_port, context.say, context.keys)
         self._to_runners = ToRunners(client, emit)
+        self._cluster = ClusterQuestions(client, emit)
         self._preemptions = Preemptions(client, emit)
         self._group: asyncio.TaskGroup
 
@@ -130,11 +135,23 @@ class KubernetesDriver:
                 self._group.create_task(self._ownership.keep(self._owner))
                 self._group.create_task(self._calls.run())
                 self._group.create_task(self._watch(self._owner, version))
-                self._emit(happened.Connected(self._client.server, self._client.namespace))
+                self._go_on()
         finally:
             self._calls.drop()
 
-    async def _begin(self) -> str:
+    def _go_on(self) -> None:
+        """Do what was decided before, and perhaps not done."""
+        if not self._past.is_connected:
+            self._emit(happened.Connected(self._client.server, self._client.namespace))
+        for action in self._past.to_delete():
+            self._calls.add(partial(self._remove, action.names, action.grace))
+        for pods, bodies in self._past.to_make():
+            self._calls.add(partial(self._create_all, pods, *bodies, is_again=True))
+        for pod in self._task_of.keys() - self._unwanted:
+            if self._ports.known(pod):
+                self._ports.open(pod, self._group)
+
+    async def _begin(self) -> str | None:
         """The version from which on the pods are watched; the server may not be there yet."""
         said = ""
 
@@ -146,14 +163,16 @@ class KubernetesDriver:
 
         return await self._retries.ask(self._prepare_run, self._give_up_after, tell)
 
-    async def _prepare_run(self) -> str:
+    async def _prepare_run(self) -> str | None:
         dials = self._links is not None
         self._retries.is_reviewed = await check_rights(self._client, dials)
+        if self._owner is not None:
+            return None  # there may be pods already
         _, version = await self._client.list("pods", f"{objects.RUN}=none")
         self._owner = await self._ownership.create()
         return version
 
-    async def _watch(self, owner: Owner, version: str) -> None:
+    async def _watch(self, owner: Owner, version: str | None) -> None:
         try:
             await PodWatch(self._client, owner, self._watched, self._saw).run(version)
         except TFMesosError as error:
@@ -203,25 +222,38 @@ class KubernetesDriver:
     # What the engine wants done
 
     def recall(self, event: Any, actions: Sequence[Any]) -> None:
-        """Tasks on Kubernetes do not outlive their launcher yet."""
+        """Expect the runners again; what was to be made or deleted is, unless it has been."""
+        self._past.happened(event)
+        if isinstance(event, happened.PodGone):
+            self._drop(event.name)
+        for action in actions:
+            match action:
+                case do.CreatePods(pods):
+                    ports = {pod.name: self._ports.known(pod.name) for pod in pods}
+                    self._past.made(pods, partial(self._bodies_of, self._prepare(action, ports)))
+                case do.DeletePods(names):
+                    self._past.deleted(action)
+                    self._forget(names)
+                    for users in self._users.values():
+                        users.difference_update(names)
 
     def carry_out(self, action: KubernetesAction) -> None:
+        gpu = self._config.pods.gpu_resource
         match action:
-            case do.CreatePods(pods, avoid, number):
-                assert self._owner is not None
-                queue = self._config.pods.queue
-                self._group_of_pods = PodGroup.of(queue, self._owner.name, number, len(pods))
-                bodies = self._prepare(pods, avoid)
+            case do.CreatePods(pods):
+                self._say(f"making {count(len(pods), 'pod')}", "info")
+                ports = {pod.name: self._local_port(pod) for pod in pods}
+                bodies = self._bodies_of(self._prepare(action, ports), pods)
                 self._calls.add(lambda: self._create_all(pods, *bodies))
             case do.DeletePods(names, grace):
                 self._forget(names)
                 self._calls.add(lambda: self._remove(names, grace))
             case do.CountNodes():
-                self._group.create_task(self._count_nodes())
+                self._group.create_task(self._cluster.count_nodes(gpu))
             case do.CountRoom():
-                self._group.create_task(self._count_room())
+                self._group.create_task(self._cluster.count_room(gpu, self._owner))
             case do.AskQueue():
-                self._group.create_task(self._ask_queue())
+                self._group.create_task(self._cluster.ask_queue(self._group_of_pods))
 
     def _forget(self, names: Sequence[str]) -> None:
         """Nobody connects to these any more."""
@@ -231,27 +263,32 @@ class KubernetesDriver:
             if self._links and (task_id := self._task_of.get(name)):
                 self._links.end(task_id)
 
-    def _prepare(
-        self, pods: Sequence[NewPod], avoid: Sequence[str]
-    ) -> tuple[list[Json], list[Json]]:
-        """The secrets and the pods; their runners are expected from now on."""
+    def _prepare(self, action: CreatePods, ports: Mapping[str, int | None]) -> list[Batch]:
+        """Their runners are expected from now on."""
         assert self._owner is not None
-        self._say(f"making {count(len(pods), 'pod')}", "info")
-        secrets, bodies = [], []
+        pods, queue = action.pods, self._config.pods.queue
+        self._group_of_pods = PodGroup.of(queue, self._owner.name, action.round, len(pods))
+        batches = []
         for at in range(0, len(pods), SECRETS):
             some = pods[at : at + SECRETS]
             self._number += 1
             name = objects.pod_name(self._owner, f"secret-{self._number}")
-            ports = {pod.name: self._local_port(pod) for pod in some}
             told = {pod.name: self._expect(pod.task_id, pod.task, ports[pod.name]) for pod in some}
             self._users[name] = set(told)
-            proofs = {pod: secret for pod, (_, secret) in told.items()}
-            secrets.append(objects.secret(self._config, self._owner, name, self._stub, proofs))
             for pod in some:
                 self._task_of[pod.name], self._pod_of[pod.task_id] = pod.task_id, pod.name
-                about = (self._config, self._owner, pod, told[pod.name][0], name, avoid)
-                is_local = ports[pod.name] is not None
-                bodies.append(objects.pod(*about, is_local=is_local, group=self._group_of_pods))
+            about = (self._config, action.avoid, self._group_of_pods)
+            local = frozenset(pod.name for pod in some if ports[pod.name] is not None)
+            batches.append(Batch(name, told, local, *about))
+        return batches
+
+    def _bodies_of(self, batches: Sequence[Batch], pods: Sequence[NewPod]) -> Bodies:
+        """The Secrets and the pods."""
+        assert self._owner is not None
+        secrets, bodies = [], []
+        for batch in batches:
+            secrets.append(batch.secret_object(self._owner, self._stub))
+            bodies += [batch.pod(self._owner, pod) for pod in pods if pod.name in batch.told]
         return secrets, [with_cpu_limit(it) for it in bodies] if self._limits_cpu else bodies
 
     def _local_port(self, pod: NewPod) -> int | None:
@@ -262,9 +299,13 @@ class KubernetesDriver:
         return self._ports.open(pod.name, self._group)
 
     async def _create_all(
-        self, pods: Sequence[NewPod], secrets: Sequence[Json], bodies: Sequence[Json]
+        self,
+        pods: Sequence[NewPod],
+        secrets: Sequence[Json],
+        bodies: Sequence[Json],
+        is_again: bool = False,
     ) -> None:
-        error = await self._created(secrets, bodies)
+        error = await self._created(secrets, bodies, is_again)
         if error and demands_cpu_limit(str(error)) and not self._limits_cpu:
             self._limits_cpu = True
             self._say("the namespace demands a CPU limit: each task has what it asks for", "info")
@@ -283,7 +324,7 @@ class KubernetesDriver:
         try:
             async with asyncio.TaskGroup() as group:
                 for secret in secrets:
-                    group.create_task(self._create("secrets", secret))
+                    group.create_task(self._create("secrets", secret, is_again))
             async with asyncio.TaskGroup() as group:
                 for body in bodies:
                     group.create_task(self._create("pods", body, is_again))
@@ -340,41 +381,6 @@ class KubernetesDriver:
             log.debug("%s %s was not deleted: %s", kind, name, error)
             return True
 
-    async def _count_nodes(self) -> None:
-        try:
-            nodes, _ = await self._client.list("nodes")
-        except TFMesosError as error:
-            log.debug("the nodes are unknown: %s", error)
-            self._emit(happened.NodesCounted(None))
-            return
-        gpu = self._config.pods.gpu_resource
-        self._emit(happened.NodesCounted(tuple(node_room(node, gpu) for node in nodes)))
-
-    async def _count_room(self) -> None:
-        assert self._owner is not None
-        try:
-            nodes, _ = await self._client.list("nodes")
-            others = f"{objects.RUN}!={self._owner.name}"
-            pods, _ = await self._client.list("pods", others, everywhere=True)
-        except TFMesosError as error:
-            log.debug("what is free is unknown: %s", error)
-            self._emit(happened.RoomCounted(None))
-            return
-        free = free_rooms(nodes, pods, self._config.pods.gpu_resource)
-        self._emit(happened.RoomCounted(free))
-
-    async def _ask_queue(self) -> None:
-        """Kueue gives its Workload the name of the group."""
-        assert self._group_of_pods is not None
-        try:
-            workload = await self._client.get(WORKLOADS, self._group_of_pods.name)
-        except TFMesosError as error:
-            log.debug("the queue does not answer: %s", error)
-            is_refused = isinstance(error, ApiError) and error.is_missing_right
-            self._emit(happened.QueueSaid(None if is_refused else ""))
-            return
-        self._emit(happened.QueueSaid(reason(workload)))
-
     # What tasks left behind
 
     async def explain(self, ending: Ending) -> Ending:
@@ -399,7 +405,7 @@ class KubernetesDriver:
         try:
             async with asyncio.timeout(max(within, LEAVE_AT_LEAST)):
                 await self._is_begun.wait()
-                if self._owner is not None:
+                if self._owner is not None and await self._ownership.is_held(self._owner):
                     await self._leave(self._owner)
         except (TimeoutError, TFMesosError) as error:
             if self._owner is not None:

@@ -25,6 +25,8 @@ from .pods.template import container_of, filled, laid_over, of_job
 PORT_FORWARD, DIAL = "port-forward", "dial"  # we connect to the tasks, or they to us
 RUN, USER, JOB, INDEX = "tfmesos/run", "tfmesos/user", "tfmesos/job", "tfmesos/index"
 TASK_ID, RENEWED = "tfmesos/task-id", "tfmesos/renewed"  # annotations
+HOLDER, SURVIVE = "tfmesos/holder", "tfmesos/survive"  # annotations of the owner
+TIME = "%Y-%m-%dT%H:%M:%SZ"
 STUB = "stub"  # its key in the secret
 MIN_GRACE = 2.0  # seconds beyond those of the command, for its runner to report
 
@@ -70,9 +72,18 @@ def owner(config: LaunchConfig, name: str, host: str, links: str = PORT_FORWARD)
     }
 
 
-def renewal(time: str) -> Json:
-    """The change that shows that the launcher lives."""
-    return {"metadata": {"annotations": {RENEWED: time}}}
+def renewal(time: str, version: str = "") -> Json:
+    """The change that shows that the launcher lives; of this *version* of the owner only."""
+    return {"metadata": {"annotations": {RENEWED: time}, **_of_version(version)}}
+
+
+def claim(time: str, holder: str, version: str) -> Json:
+    """The change by which another launcher holds the run; of this *version* of the owner only."""
+    return {"metadata": {"annotations": {RENEWED: time, HOLDER: holder}, **_of_version(version)}}
+
+
+def _of_version(version: str) -> Json:
+    return {"resourceVersion": version} if version else {}
 
 
 def secret(

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable
 
 from ...acceptor import Complaints
 from ...errors import TFMesosError
+from ..api import Keys
 
 log = logging.getLogger(__name__)
 
@@ -27,27 +28,37 @@ Dial = Callable[[str, int], Awaitable[socket.socket]]  # a pod and its port
 
 
 class LocalPorts:
-    """One for each of these pods. *dial* makes a connection into a pod."""
+    """One for each of these pods. *dial* makes a connection into a pod.
 
-    def __init__(self, dial: Dial, say: Callable[[str, str], None]) -> None:
+    The *keys* of the run know the ports, so that those of the next launcher are the same.
+    """
+
+    def __init__(self, dial: Dial, say: Callable[[str, str], None], keys: Keys) -> None:
         self._dial = dial
         self._say = say
+        self._keys = keys
         self._complaints = Complaints()
         self._served: dict[str, asyncio.Task[None]] = {}
 
+    def known(self, pod: str) -> int | None:
+        """The port that has led to *pod* from the launcher before this one."""
+        found = self._keys.get(_key(pod))
+        return int(found) if found else None
+
     def open(self, pod: str, group: asyncio.TaskGroup) -> int | None:
-        """A free port that leads to the same port of *pod*, while *group* lasts or until closed."""
+        """A port that leads to the same port of *pod*, while *group* lasts or until closed."""
         try:
-            listening = socket.create_server((LOOPBACK, 0))
+            listening = socket.create_server((LOOPBACK, self.known(pod) or 0))
         except OSError as error:
             why = f"no port of this machine leads to {pod}: {os.strerror(error.errno or 0)}"
             self._say(f"{why}; it is at the address of its pod", "warning")
             return None
         listening.setblocking(False)
-        port: int = listening.getsockname()[1]
+        port = int(listening.getsockname()[1])
         task = group.create_task(self._serve(listening, pod, port))
         _close_after(task, listening)
         self._served[pod] = task
+        self._keys.keep(_key(pod), str(port))
         return port
 
     def close(self, pod: str) -> None:
@@ -83,6 +94,10 @@ class LocalPorts:
         with far:
             far.setblocking(False)
             await _join(near, far)
+
+
+def _key(pod: str) -> str:
+    return f"port of {pod}"
 
 
 def _close_after(task: asyncio.Task[None], used: socket.socket) -> None:

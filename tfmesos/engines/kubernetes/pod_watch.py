@@ -39,9 +39,14 @@ class PodWatch:
         self._prefix = objects.pod_name(owner, "")
         self._has_watched = False
 
-    async def run(self, version: str) -> None:
-        """Emit all that happens after *version*, until cancelled; ApiError if we may not look."""
+    async def run(self, version: str | None) -> None:
+        """Emit all that happens after *version*, until cancelled; ApiError if we may not look.
+
+        None: a launcher before this one has watched; nobody knows what happened since.
+        """
         clock, pause = asyncio.get_running_loop().time, FIRST_PAUSE
+        if version is None:
+            version = await self._list_again()
         while True:
             began = clock()
             version = await self._next_version(version)

@@ -11,15 +11,17 @@ from urllib.parse import urlsplit
 from ...launcher.links import payload
 from ...launcher.links.dialer import Dialer
 from ...launcher.links.listener import Listener
-from ...shared.address import join_address
 from ..api import Context, Emit, EngineStory, Expect
-from ..listening import link_tls, listen_for_all
+from ..listening import link_tls, listen_as_before
 from ..own_address import local_address_towards
+from . import objects
 from .api.client import Client
 from .api.kubeconfig import access
 from .driver import KubernetesDriver
 from .refusals import check_ports
+from .retries import Retries
 from .story import KubernetesStory
+from .takeover.ownership import Ownership
 from .to_runners import LINK_PORT
 
 FIND_SERVER_WITHIN = 8.0  # seconds
@@ -33,11 +35,14 @@ class KubernetesSetup:
         self._run_id = context.run_id
         self._say = context.say
         self._access = access(config.master, usual_namespace=config.pods.namespace or "")
-        if config.advertise is None and self._access.context:
+        # A pod can rarely reach us; from a pod it can, until the launcher is in another one.
+        self._dials = config.advertise is None and bool(self._access.context or config.resumes)
+        if self._dials:
             check_ports(config)
         self._began_at = 0.0
         self._links: Dialer | None = None
         self._client: Client
+        self._ownership: Ownership
         self._driver: KubernetesDriver
         self._stack: AsyncExitStack
         self.scratch: str | None = None
@@ -58,20 +63,21 @@ class KubernetesSetup:
         self._stack = stack
         self._began_at = began_at
         self._client = await stack.enter_async_context(Client(self._access, self._warned))
+        how = objects.PORT_FORWARD if self._dials else objects.DIAL
+        self._ownership = Ownership(self._client, self._context, how)
+        finding = Retries().ask(self._ownership.find_again, FIND_SERVER_WITHIN)
+        await self._context.unless_stopped(finding)
 
     def _warned(self, words: str) -> None:
         self._say(f"the API server warns: {words}", "warning")
 
     async def listen(self, listener: Listener) -> str:
-        """A pod can rarely reach us; we reach each pod, at its loopback, through the server."""
-        if self._config.advertise is not None:
-            host, port = self._config.advertise
-            tls, self.certificate = link_tls(self._config, host, self._context)
-            return await listen_for_all(listener, host, port, tls)
-        if not self._access.context:  # we are in a pod ourselves
-            host = await self._context.unless_stopped(self._own_host())
-            tls, self.certificate = link_tls(self._config, host, self._context)
-            return join_address(*await listener.listen(host, 0, tls))
+        """Either we reach each pod, at its loopback, through the server, or the pods reach us."""
+        if not self._dials:
+            launcher, self.certificate = await listen_as_before(
+                listener, self._context, self._own_host
+            )
+            return launcher
         host = urlsplit(self._access.server).hostname or ""  # it, too, could read what passes
         tls, self.certificate = link_tls(self._config, host, self._context)
         links = Dialer(listener, self._dial, tls, self._say_unreached)
@@ -79,7 +85,9 @@ class KubernetesSetup:
         return f":{LINK_PORT}"
 
     async def _own_host(self) -> str:
-        return await asyncio.to_thread(local_address_towards, self._access.server, HTTPS_PORT)
+        """That of our pod."""
+        finding = asyncio.to_thread(local_address_towards, self._access.server, HTTPS_PORT)
+        return await self._context.unless_stopped(finding)
 
     def _say_unreached(self, task_id: str, reason: str) -> None:
         self._say(f"a task cannot be connected to yet: {reason}", "notice")
@@ -96,6 +104,7 @@ class KubernetesSetup:
             stub=payload.stub() if self._links is None else payload.listening_stub(),
             links=self._links,
             give_up_after=self._give_up_after,
+            ownership=self._ownership,
         )
         return self._driver
 

@@ -11,9 +11,8 @@ from ...errors import MasterError
 from ...json_types import Json
 from ...launcher.links.listener import Listener
 from ...launcher.links.messages import runner_command
-from ...shared.address import join_address, split_address
 from ..api import Context, Emit, EngineStory, Expect
-from ..listening import link_tls, listen_again, listen_for_all
+from ..listening import listen_as_before
 from ..own_address import UnknownHost, local_address_towards
 from .api import masters
 from .api.addresses import MASTER_PORT
@@ -28,7 +27,6 @@ from .story import MesosStory
 
 FIND_MASTER_WITHIN = 8.0  # seconds, at first
 RECONNECT_WITHIN = 100.0  # seconds for a lost master, or another one, to be there again
-LAUNCHER = "launcher"  # the key of the run that is the address of its launcher
 RETRY_EVERY = 0.5  # seconds between two attempts to find the way to a master
 
 
@@ -78,24 +76,8 @@ class MesosSetup:
 
     async def listen(self, listener: Listener) -> str:
         """Have *listener* listen where the tasks can reach it, and say where that is."""
-        launcher = await self._listen(listener)
-        self._context.keys.keep(LAUNCHER, launcher)
+        launcher, self.certificate = await listen_as_before(listener, self._context, self._own_host)
         return launcher
-
-    async def _listen(self, listener: Listener) -> str:
-        host, port = await self._wanted_address()
-        tls, self.certificate = link_tls(self._config, host, self._context)
-        if self._config.advertise is not None:
-            return await listen_for_all(listener, host, port, tls)
-        if not port:
-            return join_address(*await listener.listen(host, 0, tls))
-        return join_address(*await listen_again(listener, host, port, tls))
-
-    async def _wanted_address(self) -> tuple[str, int]:
-        """That of the launcher before this one, if there was one: its runners dial it."""
-        if known := self._context.keys.get(LAUNCHER):
-            return split_address(known)
-        return self._config.advertise or (await self._own_host(), 0)
 
     def driver(self, decider: MesosEngine, emit: Emit, expect: Expect) -> MesosDriver:
         def command_of(task_id: str, seat: Seat) -> Json:

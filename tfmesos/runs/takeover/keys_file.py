@@ -72,6 +72,19 @@ def read(run: RunDirectory) -> Kept | None:
     return Kept(config, epoch, values, has_credentials)
 
 
+def has_left(run: RunDirectory) -> bool:
+    """Has its last launcher left the run to the next one, in good order?"""
+    found = read(run)
+    return found is not None and found.epoch in Keys(found.values).gone
+
+
+def leave(run: RunDirectory, keys: Keys) -> None:
+    """This launcher leaves the run to the next one, unless another one has it already."""
+    found = read(run)
+    if found is not None and found.epoch == keys.epoch:
+        keys.ended(keys.epoch)
+
+
 def _write(run: RunDirectory, content: Json) -> None:
     """All of it or nothing. It waits for the disk: without its keys a run is lost."""
     new = run.keys_file.with_name(f".{run.keys_file.name}.new")

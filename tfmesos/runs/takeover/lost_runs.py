@@ -10,6 +10,7 @@ from datetime import datetime
 from ...launcher.past import CannotTakeOver
 from ..directory import RunDirectory
 from .hold import holder_of, is_fresh, last_beat
+from .keys_file import has_left
 
 END_WITHIN = 10.0  # seconds for a launcher that is killed
 
@@ -17,12 +18,20 @@ END_WITHIN = 10.0  # seconds for a launcher that is killed
 def adoptable_until(run: RunDirectory) -> float | None:
     """When the tasks of a lost run give up; None if nobody can go on with it."""
     survive = run.about.get("survive")
-    if not run.is_lost or not run.keys_file.exists() or run.incomplete_file.exists():
+    if run.outcome is not None or not is_gone(run):
+        return None
+    if not run.keys_file.exists() or run.incomplete_file.exists():
         return None
     if not isinstance(survive, (int, float)) or not _has_begun(run):
         return None
     until = last_beat(run).wall + survive
     return until if until > time.time() else None
+
+
+def is_gone(run: RunDirectory) -> bool:
+    """Is its launcher, wherever that was? On another machine only its silence can tell."""
+    alive = run.launcher.is_alive
+    return has_left(run) or not is_fresh(run) if alive is None else not alive
 
 
 def check_lost(run: RunDirectory) -> None:
@@ -38,7 +47,7 @@ def _why_not(run: RunDirectory) -> str:
         return "ended with its launcher: its tasks were not to wait for another one"
     if run.launcher.is_alive and not run.launcher.is_stopped:
         return f"is held by {holder_of(run)}, which is alive: see tfrun attach {run.id}"
-    if run.launcher.is_alive is None and is_fresh(run):
+    if run.launcher.is_alive is None and not is_gone(run):
         return f"is held by {holder_of(run)}, which gave a sign of life just now"
     if run.incomplete_file.exists():
         return f"cannot be taken over: {run.missing}"

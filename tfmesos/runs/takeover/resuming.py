@@ -53,6 +53,8 @@ class Resumed(Recording):
             self._hold.release()
             raise
         self.keys = keep(run, config, kept.epoch + 1, kept)
+        if run.launcher.is_alive is False:
+            self.keys.ended(kept.epoch)
         recorder = Recorder(run, _about(run), self._warn, confirms=True, before=before)
         self._recorder = self._listen_to_screen(recorder)
         if config.metrics_file:

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tfmesos.engines.kubernetes.api.access import Access
-from tfmesos.engines.kubernetes.api.kubeconfig import access
+from tfmesos.engines.kubernetes.api.kubeconfig import access, is_inside
 from tfmesos.errors import TFMesosError
 
 HIDDEN = "a-secret-of-the-user"
@@ -214,3 +214,13 @@ def test_a_file_that_is_no_kubeconfig_is_named(found, text):
 
 def test_an_empty_file_has_no_contexts(found):
     assert "has no current-context; it has none" in str(refused(found, text=""))
+
+
+def test_we_are_inside_with_the_account_of_a_pod_and_no_kubeconfig(tmp_path):
+    account, home = tmp_path / "account", {"HOME": str(tmp_path)}
+    account.mkdir()
+    assert not is_inside(home, str(account))
+    (account / "token").write_text("t")
+    assert is_inside(home, str(account))
+    (tmp_path / "config").write_text("{}")
+    assert not is_inside({"KUBECONFIG": str(tmp_path / "config")}, str(account))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import AsyncIterator, Callable, Mapping
+from datetime import datetime
 from typing import Any, Self
 
 from ....awake_timeout import awake_timeout
@@ -59,6 +60,16 @@ class Client:
     async def __aexit__(self, *_: object) -> None:
         await self._forwards.close()
         await self._connection.__aexit__()
+
+    @property
+    def server_time(self) -> datetime | None:
+        """When it gave its last answer, by its clock."""
+        from email.utils import parsedate_to_datetime  # is hardly ever needed
+
+        try:
+            return parsedate_to_datetime(self._connection.date).replace(tzinfo=None)
+        except ValueError:
+            return None
 
     async def create(self, kind: str, body: Json) -> Json:
         return await self._ask("POST", self._question("create", kind), body=body)

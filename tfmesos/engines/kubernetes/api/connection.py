@@ -49,6 +49,7 @@ class ApiConnection:
         self._access = access
         self.server = access.server
         self._warnings = warnings
+        self.date = ""  # of the last answer
         self._route = access.route.words
         self._credentials = Credentials(access)
         self._session: Session | None = None
@@ -76,6 +77,7 @@ class ApiConnection:
         while True:
             async with await self._response(method, url, data) as response:
                 self._warnings.take(response.headers.get("warning", ""))
+                self.date = response.headers.get("date", "")
                 if response.status < 300:
                     yield response
                     return

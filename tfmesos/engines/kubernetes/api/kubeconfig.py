@@ -47,6 +47,13 @@ def access(
     return found.replace(namespace=_checked(namespace))
 
 
+def is_inside(
+    environ: Mapping[str, str] = os.environ, service_account: str = SERVICE_ACCOUNT
+) -> bool:
+    """Are we in a pod of the cluster that we use? Then our address ends with the pod."""
+    return os.path.exists(f"{service_account}/token") and read_kubeconfig(environ) is None
+
+
 def _chosen(wanted: str, config: Kubeconfig) -> tuple[str, str]:
     """Context and namespace: an exact name wins, for those of cloud providers have slashes."""
     names = config.names("contexts")

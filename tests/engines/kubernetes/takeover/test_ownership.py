@@ -10,9 +10,10 @@ import pytest
 
 from tests.builders import workers
 from tests.clock import put_forward
-from tfmesos.engines.kubernetes import ownership
+from tfmesos.engines.api import Context
 from tfmesos.engines.kubernetes.api.error import ApiError
-from tfmesos.engines.kubernetes.ownership import Ownership, is_stale
+from tfmesos.engines.kubernetes.takeover import ownership
+from tfmesos.engines.kubernetes.takeover.ownership import Ownership, is_stale
 from tfmesos.inputs.merging import make_config
 
 NOW = datetime(2026, 11, 17, 2, 0, 0)
@@ -22,10 +23,12 @@ def at(ago):
     return (NOW - timedelta(seconds=ago)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def owner(*, created=None, renewed=None):
+def owner(*, created=None, renewed=None, survive=None):
     metadata = {} if created is None else {"creationTimestamp": at(created)}
     if renewed is not None:
         metadata["annotations"] = {"tfmesos/renewed": at(renewed)}
+    if survive is not None:
+        metadata["annotations"]["tfmesos/survive"] = survive
     return {"metadata": metadata}
 
 
@@ -38,6 +41,9 @@ def owner(*, created=None, renewed=None):
         (owner(created=600), False),
         (owner(created=601), True),
         (owner(created=601, renewed=5), False),
+        (owner(renewed=1200, survive="600"), False),  # its tasks wait for another launcher
+        (owner(renewed=1201, survive="600"), True),
+        (owner(renewed=601, survive="soon"), True),
         (owner(), False),
         ({}, False),
         ({"metadata": {"creationTimestamp": "yesterday"}}, False),
@@ -45,6 +51,11 @@ def owner(*, created=None, renewed=None):
 )
 def test_an_owner_is_stale_ten_minutes_after_its_last_renewal(found, stale):
     assert is_stale(found, NOW) is stale
+
+
+def context():
+    config = make_config(workers(1), master="k8s://", image="i")
+    return Context(config, "run", None, str, None)
 
 
 class Api:
@@ -71,15 +82,15 @@ class Api:
             raise ApiError(503, "Unavailable", "not now")
         ((key, time),) = change["metadata"]["annotations"].items()
         await self.renewed.put((kind, name, key, time))
+        return {}
 
 
 def test_an_owner_is_renewed_by_the_clock_of_the_server_though_it_fails_at_times(monkeypatch):
     monkeypatch.setattr(ownership, "RENEW_EVERY", 0.01)
-    config = make_config(workers(1), master="k8s://", image="i")
 
     async def main():
         api = Api()
-        ours = Ownership(api, config, "run", "links")
+        ours = Ownership(api, context(), "links")
         keeping = asyncio.create_task(ours.keep(await ours.create()))
         first = await api.renewed.get()
         put_forward(3600)
@@ -95,10 +106,8 @@ def test_an_owner_is_renewed_by_the_clock_of_the_server_though_it_fails_at_times
 
 
 def test_a_name_that_somebody_has_gets_an_end_of_its_own_and_no_other_fault_does():
-    config = make_config(workers(1), master="k8s://", image="i")
-
     async def made(api):
-        return await Ownership(api, config, "run", "links").create()
+        return await Ownership(api, context(), "links").create()
 
     api = Api("run")
     found = asyncio.run(made(api))

@@ -1,0 +1,175 @@
+"""The next launcher takes the owner of a run, unless somebody else has it."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime, timedelta
+
+import pytest
+
+from tests.builders import workers
+from tfmesos.engines.api import Context
+from tfmesos.engines.kubernetes.api.error import ApiError
+from tfmesos.engines.kubernetes.takeover import ownership
+from tfmesos.engines.kubernetes.takeover.ownership import Ownership
+from tfmesos.errors import EngineError
+from tfmesos.inputs.merging import make_config
+from tfmesos.launcher.keys import Keys
+
+NOW = datetime(2026, 11, 17, 2, 0, 0)
+
+
+class Api:
+    """Has one ConfigMap, and keeps its version as a genuine server does."""
+
+    namespace, server, server_time = "team", "https://k", NOW
+
+    def __init__(self, holder="1 aa login-1 (pid 7)", silent_for=0):
+        renewed = (NOW - timedelta(seconds=silent_for)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        self.annotations = {"tfmesos/renewed": renewed, "tfmesos/holder": holder}
+        self.version = 7
+        self.is_deleting = False
+        self.intruder = lambda: None  # does something between a look and a claim
+
+    @property
+    def owner(self):
+        metadata = {"name": "run", "uid": "u-1", "resourceVersion": str(self.version)}
+        if self.is_deleting:
+            metadata["deletionTimestamp"] = "2026-11-17T01:00:00Z"
+        metadata["annotations"] = dict(self.annotations)
+        return {"metadata": metadata, "data": {"attempt": "mark"}}
+
+    async def list(self, kind, selector):
+        assert (kind, selector) == ("configmaps", "tfmesos/run=run")
+        found = self.owner
+        self.intruder()
+        return [found], "9"
+
+    async def patch(self, kind, name, change):
+        wanted = change["metadata"].get("resourceVersion")
+        if wanted not in (None, str(self.version)):
+            raise ApiError(409, "Conflict", "the object has been modified")
+        self.annotations |= change["metadata"]["annotations"]
+        self.version += 1
+        return self.owner
+
+
+def ours(api, *, epoch=2, gone="", resumes=False, say=None, give_away=None):
+    values = {"owner": "run mark u-1", "gone": gone}
+    config = make_config(workers(1), resumes=resumes, master="k8s://", image="i")
+    about = (config, "run", say or (lambda *_: None), str, None, Keys(values, epoch))
+    return Ownership(api, Context(*about, give_away or (lambda why: None)), "links")
+
+
+def refused(api, **values):
+    with pytest.raises(EngineError) as caught:
+        asyncio.run(ours(api, **values).find_again())
+    return str(caught.value)
+
+
+def test_a_holder_that_was_silent_for_long_is_followed():
+    api = Api(silent_for=61)
+    found = ours(api)
+    asyncio.run(found.find_again())
+    assert (found.owner.name, found.owner.uid) == ("run", "u-1")
+    epoch, token, name = api.annotations["tfmesos/holder"].split(" ", 2)
+    assert epoch == "2" and token != "aa" and "(pid " in name
+    assert api.annotations["tfmesos/renewed"] == "2026-11-17T02:00:00Z"
+
+
+def test_a_holder_that_may_live_is_not_followed_and_is_named():
+    api = Api(silent_for=30)
+    said = "it is held by login-1 (pid 7), which gave a sign of life just now"
+    assert refused(api) == said
+    assert (api.version, api.annotations["tfmesos/holder"]) == (7, "1 aa login-1 (pid 7)")
+
+
+def test_a_holder_that_has_ended_for_sure_is_followed_at_once():
+    api = Api(silent_for=1)
+    asyncio.run(ours(api, gone="1").find_again())
+    assert api.annotations["tfmesos/holder"].startswith("2 ")
+
+
+def test_whoever_resumes_a_run_waits_until_its_holder_is_silent_and_says_so_once(monkeypatch):
+    monkeypatch.setattr(ownership, "LOOK_EVERY", 0.0)
+    api, said, looks = Api(silent_for=30), [], []
+
+    def wait():
+        looks.append(1)
+        api.server_time = NOW + timedelta(seconds=10 * len(looks))
+
+    api.intruder = wait
+    asyncio.run(ours(api, resumes=True, say=lambda *words: said.append(words)).find_again())
+    assert len(looks) == 3 and api.annotations["tfmesos/holder"].startswith("2 ")
+    text = "waiting: it is held by login-1 (pid 7), which gave a sign of life just now"
+    assert said == [(text, "notice")]
+
+
+def test_of_two_that_take_a_run_at_once_one_is_refused():
+    api = Api(silent_for=61)
+
+    def intrude():
+        api.version += 1
+
+    api.intruder = intrude
+    assert refused(api) == "another launcher takes it just now"
+    assert api.annotations["tfmesos/holder"] == "1 aa login-1 (pid 7)"
+
+
+def test_an_old_copy_of_a_run_directory_is_refused_however_silent_the_later_launcher_is():
+    api = Api("2 cc login-3 (pid 9)", silent_for=3600)
+    later = "a later launcher, login-3 (pid 9), has gone on with it"
+    assert refused(api) == f"{later}: this run directory is an old copy"
+
+
+def test_a_claim_whose_answer_was_lost_is_made_again():
+    api = Api(silent_for=61)
+
+    async def main():
+        found = ours(api)
+        await found.find_again()
+        await found.find_again()
+
+    asyncio.run(main())
+    assert api.version == 9
+
+
+def test_a_run_whose_owner_is_gone_cannot_be_found_again():
+    api = Api(silent_for=61)
+    api.is_deleting = True
+    said = "namespace team at https://k has nothing of it: it is elsewhere, or was deleted there"
+    assert refused(api) == said
+
+
+def test_a_holder_that_was_stopped_for_long_leaves_the_run_to_whoever_has_it_now(monkeypatch):
+    given = []
+
+    async def main():
+        first = ours(Api("0 zz x", silent_for=61), epoch=1, give_away=given.append)
+        api = first._client
+        await first.find_again()
+        assert await first.is_held(first.owner)
+        api.annotations["tfmesos/holder"] = "2 cc login-3 (pid 9)"
+        api.version += 1
+        assert await first.is_held(first.owner)  # within the minute nobody can have taken it
+        first._seen_at -= 61
+        assert not await first.is_held(first.owner)
+        await first._renew(first.owner)
+        return api
+
+    api = asyncio.run(main())
+    assert given == ["another launcher holds the run now: login-3 (pid 9)"] * 2
+    assert api.annotations["tfmesos/holder"] == "2 cc login-3 (pid 9)"
+
+
+def test_a_renewal_is_repeated_if_somebody_else_has_written_something_into_the_owner():
+    async def main():
+        api = Api("0 zz x", silent_for=61)
+        first = ours(api, epoch=1)
+        await first.find_again()
+        api.version += 1  # kubectl annotate
+        before = api.version
+        await first._renew(first.owner)
+        return api.version - before
+
+    assert asyncio.run(main()) == 1
