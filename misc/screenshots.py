@@ -1,7 +1,7 @@
 """Makes the pictures of docs/ from real runs: python misc/screenshots.py [NAME ...]
 
 It needs TensorFlow, and takes about two minutes. ``page`` needs chromium and chromium-driver,
-``display`` tmux and rich.
+``display`` and ``stacks`` need tmux and rich, ``stacks`` also py-spy.
 """
 
 from __future__ import annotations
@@ -155,9 +155,7 @@ model.fit(images / images.max(), labels, batch_size=32, epochs=1000, callbacks=[
 def display(stage: Stage) -> None:
     """The table on a terminal."""
     (stage.program / "train.py").write_text(FIT)
-    with terminal(110, 24) as shell:
-        shell.type(f"cd {stage.program}; export PATH={stage.env['PATH']}")
-        shell.type(f"export XDG_STATE_HOME={stage.env['XDG_STATE_HOME']} PS1='$ '; clear")
+    with _shell(stage, 110, 24) as shell:
         shell.type("tfrun -w 3 -- python train.py")
         shell.until(lambda screen: screen.count(" MB ") == 3 and screen.count("Epoch 4/") >= 3)
         picture = _svg(shell.screen(escapes=True), 110)
@@ -165,6 +163,68 @@ def display(stage: Stage) -> None:
         shell.until(lambda screen: screen.endswith("$"))
     PICTURES.mkdir(exist_ok=True)
     (PICTURES / "display.svg").write_text(picture)
+
+
+@contextmanager
+def _shell(stage: Stage, columns: int, lines: int) -> Iterator[Any]:
+    """At a terminal, where the program and tfrun are found."""
+    with terminal(columns, lines) as shell:
+        shell.type(f"cd {stage.program}; export PATH={stage.env['PATH']}")
+        shell.type(f"export XDG_STATE_HOME={stage.env['XDG_STATE_HOME']} PS1='$ '; clear")
+        yield shell
+
+
+# Worker 2 waits for a file of its data that never comes, all others wait for worker 2.
+HANG = """
+import json, os, threading
+
+def read_shard(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+def next_batch(index):
+    if index == 2:
+        return read_shard("shard-7")
+    return b""
+
+def all_reduce(gradients, done):
+    done.wait()
+
+def train(index):
+    done = threading.Event()
+    for step in range(1000):
+        batch = next_batch(index)
+        all_reduce(len(batch), done)
+
+if __name__ == "__main__":
+    train(json.loads(os.environ["TF_CONFIG"])["task"]["index"])
+"""
+
+
+def stacks(stage: Stage) -> None:
+    """What the tasks of a hung training are doing."""
+    (stage.program / "train.py").write_text(HANG)
+    os.mkfifo(stage.program / "shard-7")
+    hung = stage.tfrun("--detach", "-w", "8", "--", "python", "train.py")
+    try:
+        said = _stacks_by_place(stage)
+        with _shell(stage, 76, said.count("\n") + 4) as shell:
+            shell.type("tfrun stacks")
+            shell.until(lambda screen: "read_shard" in screen and screen.endswith("$"))
+            picture = _svg(shell.screen(escapes=True), 76)
+    finally:
+        stage.tfrun("stop", hung)
+    PICTURES.mkdir(exist_ok=True)
+    (PICTURES / "stacks.svg").write_text(picture)
+
+
+def _stacks_by_place(stage: Stage) -> str:
+    """Once every task hangs where it will."""
+    end = time.monotonic() + 60
+    while not re.search(r"3-7 of 8: all_reduce.*: read_shard", said := stage.tfrun("stacks"), re.S):
+        assert time.monotonic() < end, said
+        time.sleep(0.5)
+    return said
 
 
 def _svg(text: str, columns: int) -> str:
@@ -180,7 +240,7 @@ def _svg(text: str, columns: int) -> str:
     return drawn.replace("Fira Code", "monospace")
 
 
-MAKERS = {"page": page, "display": display}
+MAKERS = {"page": page, "display": display, "stacks": stacks}
 
 
 def main(names: list[str]) -> None:

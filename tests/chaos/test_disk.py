@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 
 import pytest
 
 from tests.commands import tfrun, without_waits
+from tests.disks import small_disk
 from tests.packs import write
 from tfmesos.errors import NODE_REFUSED
 
@@ -19,17 +19,8 @@ from .stage import Mesos, background
 @pytest.fixture
 def tiny_disk(request, tmp_path):
     """A file system of 1 MB, or of what else the test asks for."""
-    place = tmp_path / "tiny"
-    place.mkdir()
-    room = getattr(request, "param", "size=1m")
-    mount = ["mount", "-t", "tmpfs", "-o", room, "tmpfs", str(place)]
-    done = subprocess.run(mount, capture_output=True, text=True)
-    if done.returncode != 0:
-        pytest.skip(f"only who may mount a tmpfs can fill a disk: {done.stderr.strip()}")
-    try:
+    with small_disk(tmp_path / "tiny", getattr(request, "param", "size=1m")) as place:
         yield place
-    finally:
-        subprocess.run(["umount", "--lazy", str(place)], check=True)  # a runner may still leave
 
 
 def fill(place):

@@ -10,7 +10,8 @@ import time
 import pytest
 
 from tests.bounds import HANG
-from tests.commands import running_tfrun, tfrun
+from tests.commands import read_until, running_tfrun, tfrun
+from tests.disks import small_disk
 from tests.whole.entering import inside, lasting_run
 
 
@@ -69,6 +70,57 @@ def test_a_full_disk_at_the_end_of_a_pipe_is_said(task):
         with running_tfrun("cp", "worker:0:data", "-", stdout=full) as copying:
             assert copying.wait(HANG) == 1
             assert "No space left" in copying.stderr.read()
+
+
+def test_a_full_disk_at_either_end_is_one_line_and_has_nothing_of_the_copy(task, tmp_path):
+    data = bytes(3_000_000)
+    (tmp_path / "big").write_bytes(data)
+    (task / "many").mkdir()
+    for number in range(3):
+        (task / "many" / f"{number}").write_bytes(data[:700_000])
+    with small_disk(tmp_path / "tiny") as tiny:
+        for source, target in [
+            (f"worker:0:{tmp_path}/big", tiny),
+            ("worker:0:many", tiny),
+            (tmp_path / "big", f"worker:0:{tiny}/"),
+            (task / "many", f"worker:0:{tiny}/copy"),
+            ("-", f"worker:0:{tiny}/piped"),
+        ]:
+            done = inside("cp", source, target, stdin=data)
+            chosen, words = done.stderr.decode().splitlines()  # the first names the run
+            assert (done.returncode, chosen[:11]) == (1, "tfrun: run "), words
+            assert words.endswith(": No space left on device") and str(tiny) in words, words
+            assert os.listdir(tiny) == [], (source, target)
+        assert tfrun("cp", task / "many" / "0", f"worker:0:{tiny}/fits").returncode == 0
+        assert (tiny / "fits").read_bytes() == data[:700_000]
+
+
+TALKS = "echo begun; i=0; while sleep 0.05; do i=$((i+1)); echo line $i; done"
+
+
+def test_a_copy_that_is_stopped_delays_no_output_and_goes_on_later(tmp_path):
+    size, place = 200_000_000, tmp_path / "task"
+    place.mkdir()
+    with open(tmp_path / "large", "wb") as large:
+        large.truncate(size)
+    with lasting_run(command=("sh", "-c", TALKS), cwd=place) as launcher:
+        for words, made in (
+            ([tmp_path / "large", "worker:0:in"], place / "in"),
+            ([f"worker:0:{tmp_path}/large", tmp_path / "out"], tmp_path / "out"),
+        ):
+            with running_tfrun("cp", *words) as copying:
+                while not coming(made.parent):
+                    assert copying.poll() is None, copying.stderr.read()
+                    time.sleep(0.005)
+                copying.send_signal(signal.SIGSTOP)
+                assert inside("exec", "worker:0", "echo", "here").stdout == b"here\n"
+                last = int(read_until(launcher.stdout, "line ")[-1].split()[-1])
+                read_until(launcher.stdout, f"line {last + 20}\n")
+                assert not made.exists()
+                copying.send_signal(signal.SIGCONT)
+                assert copying.wait(HANG) == 0, copying.stderr.read()
+            assert made.stat().st_size == size
+            made.unlink()
 
 
 def test_a_copy_that_is_interrupted_leaves_no_half_file_at_either_end(task, tmp_path):

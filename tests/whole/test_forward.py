@@ -14,7 +14,7 @@ import pytest
 from tests.bounds import HANG
 from tests.commands import running_tfrun, tfrun
 from tests.ports import free_port
-from tests.whole.entering import lasting_run
+from tests.whole.entering import inside, lasting_run
 
 # Echoes all that comes, and says so when that has ended.
 SERVER = """
@@ -99,6 +99,23 @@ def test_a_task_that_has_said_all_before_its_client_does_goes_on(port):
                 assert one.makefile("rb").read() == b""  # it has closed
                 one.sendall(b"more")
         assert echoed(local, b"still here") == b"still hereEND"
+
+
+def test_a_forward_that_is_stopped_holds_up_nobody_and_goes_on_later(port):
+    number, _ = port
+    data = os.urandom(3_000_000)
+    with running_tfrun("forward", f"worker:0:{number}") as forward:
+        local = local_port(forward)
+        assert echoed(local, b"before") == b"beforeEND"
+        forward.send_signal(signal.SIGSTOP)
+        with ThreadPoolExecutor(1) as pool:
+            received = pool.submit(echoed, local, data)
+            assert inside("exec", "worker:0", "echo", "here").stdout == b"here\n"
+            with running_tfrun("forward", f"worker:0:{number}") as other:
+                assert echoed(local_port(other), b"beside") == b"besideEND"
+            assert not received.done()
+            forward.send_signal(signal.SIGCONT)
+            assert received.result(HANG) == data + b"END"
 
 
 def test_a_port_that_nobody_listens_at_is_said_and_the_connection_ends(port):

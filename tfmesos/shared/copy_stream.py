@@ -125,10 +125,16 @@ class Received:
         self._missing -= len(ours) if self._has_lines else 0
         self.size += len(ours)
         while len(ours):
-            ours = ours[os.write(self._file, ours) :]
+            ours = ours[self._write_some(ours) :]
         if self._has_lines and not self._missing:
             self._close()
         return rest
+
+    def _write_some(self, data: memoryview) -> int:
+        try:
+            return os.write(self._file, data)
+        except OSError as error:  # which names no file by itself
+            raise OSError(error.errno, error.strerror, self._place) from None
 
     def _read_line(self, view: memoryview) -> memoryview:
         part, end, _ = bytes(view).partition(b"\n")

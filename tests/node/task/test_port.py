@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from contextlib import closing
 
 import pytest
 
@@ -16,36 +17,32 @@ def wanted():
 
 
 def test_any_free_port_is_held_for_a_program_that_sets_reuseaddr():
-    port = Port(socket.AF_INET)
-    with socket.socket() as program:
+    with closing(Port(socket.AF_INET)) as port, socket.socket() as program:
         with pytest.raises(OSError):
             program.bind(("", port.number))
         program.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         program.bind(("", port.number))
-    port.close()
 
 
 def test_a_wanted_port_is_had(wanted):
-    port = Port(socket.AF_INET, wanted)
-    assert (port.number, port.remark) == (wanted, "")
-    port.close()
+    with closing(Port(socket.AF_INET, wanted)) as port:
+        assert (port.number, port.remark) == (wanted, "")
 
 
 def test_of_two_that_wish_for_one_port_the_second_has_another_and_says_so(wanted):
-    first, second = (Port(socket.AF_INET, wanted, is_wish=True) for _ in range(2))
-    assert first.number == wanted != second.number
-    assert second.remark == (
-        f"could not have port {wanted} (Address already in use): has {second.number} instead"
-    )
-    first.close()
-    second.close()
+    with (
+        closing(Port(socket.AF_INET, wanted, is_wish=True)) as first,
+        closing(Port(socket.AF_INET, wanted, is_wish=True)) as second,
+    ):
+        assert first.number == wanted != second.number
+        assert second.remark == (
+            f"could not have port {wanted} (Address already in use): has {second.number} instead"
+        )
 
 
 def test_of_two_that_insist_on_one_port_the_second_is_refused(wanted):
-    port = Port(socket.AF_INET, wanted)
-    with pytest.raises(OSError):
+    with closing(Port(socket.AF_INET, wanted)), pytest.raises(OSError):
         Port(socket.AF_INET, wanted)
-    port.close()
     Port(socket.AF_INET, wanted).close()  # nothing is left of the first
 
 
@@ -55,10 +52,9 @@ def test_a_port_of_another_program_is_not_had(wanted):
 
 
 def test_a_released_port_is_for_a_program_that_sets_nothing_and_for_no_other_runner(wanted):
-    port = Port(socket.AF_INET, wanted)
-    port.release()
-    with pytest.raises(OSError):
-        Port(socket.AF_INET, wanted)
-    with socket.socket() as program:
-        program.bind(("", wanted))
-    port.close()
+    with closing(Port(socket.AF_INET, wanted)) as port:
+        port.release()
+        with pytest.raises(OSError):
+            Port(socket.AF_INET, wanted)
+        with socket.socket() as program:
+            program.bind(("", wanted))

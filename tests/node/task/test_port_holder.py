@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import uuid
+from contextlib import closing
 
 import pytest
 
@@ -29,9 +30,8 @@ def test_a_process_that_listens_is_named(family):
 
 
 def test_a_runner_that_holds_a_port_which_it_wanted_is_named():
-    port = Port(socket.AF_INET, free_port())
-    assert holder(port.number).startswith(f"pid {os.getpid()} (")
-    port.close()
+    with closing(Port(socket.AF_INET, free_port())) as port:
+        assert holder(port.number).startswith(f"pid {os.getpid()} (")
 
 
 def test_a_free_port_has_nobody():
