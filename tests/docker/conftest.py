@@ -22,6 +22,9 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.timeout(SETTING_UP))
 
 
+LENT = "/lent/site-packages"
+
+
 @pytest.fixture(scope="session")
 def engine_address():
     """An engine with a base image. Its sockets and its data are in a directory of its own."""
@@ -73,11 +76,15 @@ def image(docker, built_image):
 
 @pytest.fixture
 def tensorflow():
-    """Arguments that lend a container this machine's TensorFlow."""
+    """Arguments that lend a container this machine's TensorFlow, and the volume alone.
+
+    Its path in the container is one that every user may enter; that of this machine may lead
+    through somebody's home directory.
+    """
     import sysconfig
 
-    place = sysconfig.get_path("purelib")
-    return ("-v", f"{place}:{place}:ro", "-e", f"PYTHONPATH={place}"), place
+    volume = f"{sysconfig.get_path('purelib')}:{LENT}:ro"
+    return ("-v", volume, "-e", f"PYTHONPATH={LENT}"), volume
 
 
 @pytest.fixture

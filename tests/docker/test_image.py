@@ -11,6 +11,7 @@ import pytest
 
 from tests.commands import environment, standing_mesos, without_waits
 
+from .conftest import LENT
 from .engine import REPOSITORY
 
 HELLO = ("sh", "-c", "echo {job_name} {task_index} of {worker_hosts}")
@@ -75,8 +76,8 @@ IN_GRAPH = """
 import sys
 from tfmesos import Job, cluster
 
-image, place = sys.argv[1:]
-lent = dict(volumes=[f"{place}:{place}:ro"], env={"PYTHONPATH": place})
+image, volume = sys.argv[1:]
+lent = dict(volumes=[volume], env={"PYTHONPATH": volume.split(":")[1]})
 jobs = [Job("ps", 2, mem=2048), Job("worker", 2, mem=2048)]
 with cluster(jobs, image=image, quiet=True, wait=False, **lent) as c:
     import tensorflow as tf
@@ -89,8 +90,8 @@ with cluster(jobs, image=image, quiet=True, wait=False, **lent) as c:
 
 
 def test_a_program_on_the_host_drives_servers_in_containers(docker, base, tensorflow):
-    _, place = tensorflow
-    command = [sys.executable, "-c", IN_GRAPH, base, place]
+    _, volume = tensorflow
+    command = [sys.executable, "-c", IN_GRAPH, base, volume]
     done = subprocess.run(command, capture_output=True, text=True, env=environment())
     assert done.stdout == "42\n", done.stderr
 
@@ -118,14 +119,14 @@ def test_a_user_without_a_name_may_use_the_engine_of_the_host(
 
 def test_the_replica_mode_of_the_readme_trains_in_containers(docker, image, tensorflow, shared):
     """On a Mesos, as a user with a number only; TensorFlow is lent to launcher and tasks alike."""
-    lent, place = tensorflow
+    lent, volume = tensorflow
     with standing_mesos() as url:
         done = docker(
             *("run", "--rm", "-e", f"MESOS_MASTER={url}", "--net=host", *lent),
             *("-v", f"{MNIST}:/nfs/mnist", "-v", "/etc/passwd:/etc/passwd:ro"),
             *("-v", "/etc/group:/etc/group:ro", "-u", "65534", "-w", "/nfs/mnist", image),
             *("tfrun", "-w", 1, "-s", 1, "-V", f"{MNIST}:/nfs/mnist", "-Mw", 4096, "-Ms", 4096),
-            *("-V", f"{place}:{place}:ro", "--env", f"PYTHONPATH={place}"),
+            *("-V", volume, "--env", f"PYTHONPATH={LENT}"),
             *("--", *REPLICA, "--train_steps", 50),
         )
     assert "accuracy" in done.stdout
