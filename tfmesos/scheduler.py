@@ -208,7 +208,8 @@ class TFMesosScheduler(OldNames):
 
         *jobs* says what changes: ``{"worker": 4}`` or ``{"worker": {"mem": "4G"}}``. Returns what
         changes, in words, when every task runs. Raises an error if the change is refused, and the
-        run goes on as it was; and if the run ends before. With *dry_run* nothing changes.
+        run goes on as it was; and if the run ends before. With *dry_run* nothing changes, and
+        ``back=True`` undoes the last update.
         """
         loop, run = self._loop, self._run
         if loop is None or run is None or self._ended.done():

@@ -128,3 +128,16 @@ def test_a_stop_during_an_update_ends_the_run():
     life(happened.StopRequested("interrupted", 130))
     stopped(life)
     assert life.outcome.exit_code == 130
+
+
+def test_the_shape_before_the_last_update_is_kept_through_restarts_of_all():
+    life = Life(workers(2), restarts=ALL).up()
+    assert life.state.generations.previous == ()
+    life(to(workers(3)))
+    stopped(life)
+    up_again(life)
+    life(exited(life.ids()[0], KILLED))
+    stopped(life)
+    life(happened.Ticked(), life.now + 60)
+    assert life.state.generations.number == 2
+    assert [job.size for job in life.state.generations.previous] == [2]

@@ -77,6 +77,22 @@ def test_what_cannot_be_is_refused_in_one_line_and_the_run_goes_on(detached):
     assert over.returncode == 69 and f"{detached} is over" in over.stderr
 
 
+def test_an_update_is_undone_and_what_was_undone_is_had_again(detached):
+    none = tfrun("update", detached, "--back")
+    assert (none.returncode, none.stderr.count("\n")) == (2, 1) and "nothing to go" in none.stderr
+    assert tfrun("update", detached, "-w", 3, "--env", "WORD=hello", "--", SAYS).returncode == 0
+    both = tfrun("update", detached, "--back", "-w", 4)
+    assert (both.returncode, both.stderr.count("\n")) == (2, 1) and "--back" in both.stderr
+    back = tfrun("update", detached, "--back")
+    assert back.returncode == 0, back.stderr
+    for word in ("worker: 3 -> 2", "worker.env: WORD", "generation 2 runs: 2 worker"):
+        assert word in back.stderr
+    again = tfrun("update", detached, "--back")
+    assert again.returncode == 0 and "worker: 2 -> 3" in again.stderr
+    wait_for_output(detached, "[worker:2] 3 of 3 hello")
+    assert tfrun("stop", detached).returncode == 0
+
+
 WRITES = "trap 'echo wrote $TFMESOS_GENERATION; exit 0' TERM; echo up; sleep 600 & wait"
 
 
@@ -110,4 +126,6 @@ def test_a_program_changes_its_cluster_and_has_the_new_addresses():
         assert c.update({"worker": 3}) == ()
         with pytest.raises(SpecError):
             c.update({"worker": -1})
+        assert c.update(back=True) == ("worker: 3 -> 1",) and c.targets.keys() == old.keys()
+        assert c.update(back=True) == ("worker: 1 -> 3",)
         assert len(c.targets) == 3

@@ -1,7 +1,7 @@
 """What an update changes of a run: its jobs, the command and the surroundings of their tasks.
 
 Changes are a document: ``{"jobs": {"worker": {"num": 4}}, "env": {...}, "image": ..., ...}``. With
-``"whole": True`` it names all jobs there are to be.
+``"whole": True`` it names all jobs there are to be. ``{"back": True}`` undoes the last update.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ class Around(TypedDict, total=False):
     env: Mapping[str, str]
     image: str
     constraints: Sequence[str]
+    back: bool  # undo the last update instead
 
 
-KEYS = ("jobs", "cmd", "env", "image", "constraints", "whole")
+KEYS = ("jobs", "cmd", "env", "image", "constraints", "whole", "back")
 NO_CONSTRAINTS = "none"  # in the place of a constraint: those that there are go
 _JOB_FIELDS = tuple(field for field in FIELDS if field != "name")
 _SHOWN = ("cpus", "mem", "gpus", "disk", "start", "task_type", "port")

@@ -161,9 +161,9 @@ class Run:
 
         Raises SpecError, ResourcesError or NotUpdated: then the run goes on as it was.
         """
-        members = self._check_update().members
-        new = updated(self.config, changes)
-        wanted = request(self.config, new, members.by_job())
+        lifecycle = self._check_update()
+        new = updated(self.config, changes, lifecycle.generations.previous)
+        wanted = request(self.config, new, lifecycle.members.by_job())
         if wanted is None:
             return ()
         await self._driver.look(new)

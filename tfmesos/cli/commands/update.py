@@ -31,6 +31,7 @@ ARGUMENTS: tuple[Argument, ...] = (
         {"nargs": "?", "metavar": "FILE", "help": "job file with the new jobs"},
     ),
     *(argument_of(flag) for flag in _FLAGS),
+    switch("--back", help="undo the last update: go back to the jobs that there were before it"),
     switch("--dry-run", help="show what would change, but change nothing"),
     NO_WAIT,
 )
@@ -78,11 +79,12 @@ def changes_of(args: argparse.Namespace) -> Changes:
         "env": variables(args.env or ()),
         "image": args.image,
         "cmd": args.cmd[0] if len(args.cmd) == 1 else args.cmd,
+        "back": args.back,
     }
     of_file = changes_in(args.file) if args.file else {}
     changes = {key: value for key, value in given.items() if value}
     if not changes and not of_file:
-        raise SpecError(None, "update", "needs what is to change, such as -w 4, or a job file")
+        raise SpecError(None, "update", "needs what is to change, such as -w 4, or --back")
     for name, fields in changes.pop("jobs", {}).items():
         of_file.setdefault("jobs", {})[name] = {**of_file.get("jobs", {}).get(name, {}), **fields}
     return {**of_file, **changes}

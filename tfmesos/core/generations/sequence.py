@@ -23,6 +23,7 @@ class Generations:
     def __init__(self, tasks: Sequence[Task]) -> None:
         self.number = 0
         self.jobs = tuple(dict.fromkeys(task.job for task in tasks))
+        self.previous: tuple[Job, ...] = ()  # before the last update; nothing if there was none
         self._next: _Next | None = None
         self.is_updating = False  # has its owner asked for the next one?
 
@@ -53,6 +54,8 @@ class Generations:
         """Nothing is left of the present one."""
         assert self._next is not None
         self.number += 1
+        if self._next.jobs != self.jobs:
+            self.previous = self.jobs
         self.jobs = self._next.jobs
         begun = BeginGeneration(self.number, *self._next._values().values())
         self._next = None
