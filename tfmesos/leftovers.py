@@ -92,8 +92,9 @@ LEFTOVERS = (
     Leftover(
         "a job of Slurm",
         ("engines/slurm/script",),
-        ("engines/slurm/script",),
-        "it ends when its runners have given up the launcher",
+        ("engines/slurm/script", "engines/slurm/driver"),
+        "it ends when its runners have given up the launcher; one of which the record of its run "
+        "has nothing is cancelled by the launcher that takes over",
     ),
     Leftover(
         "keys of a run",

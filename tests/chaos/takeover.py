@@ -1,6 +1,7 @@
 """Launchers that are killed at random moments, each time with another one that goes on.
 
-    python -m tests.chaos.takeover --runs 200 --seed 1 [--genuine | --kubernetes] [--workers 8]
+    python -m tests.chaos.takeover --runs 200 --seed 1 [--workers 8]
+        [--genuine | --kubernetes | --slurm]
 
 Every task writes numbered lines and leaves word of each start. However often the launcher was
 killed: nothing that ran is started again, every line is in the record once and in its order, the
@@ -20,14 +21,16 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from tests.bounds import HANG
 from tests.commands import environment, standing_mesos
 from tests.ports import offered_ports
+from tests.slurm.genuine.cluster import Slurm
 
 LINES = 300
 FAILS_WITH = 3
@@ -72,6 +75,7 @@ class Place:
     """Where the tasks of a case run."""
 
     policy = "task"  # for restarts
+    environment: Mapping[str, str] = MappingProxyType({})  # by which its commands find it
 
     def __init__(self, master: str) -> None:
         self._master = master
@@ -103,6 +107,19 @@ class OnKubernetes(Place):
         return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split()
 
 
+class OnSlurm(Place):
+    def __init__(self, slurm: Slurm) -> None:
+        super().__init__("slurm://")
+        self._slurm = slurm
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        return self._slurm.environment
+
+    def left(self) -> list[str]:
+        return [*self._slurm.jobs(), *self._slurm.processes()]
+
+
 class Case:
     def __init__(self, plan: Plan, place: Place, workers: int, directory: Path) -> None:
         self.plan = plan
@@ -111,7 +128,7 @@ class Case:
         self._directory = directory
         self._chance = random.Random(plan.seed + 1)
         self.code = FAILS_WITH if plan.phase == "stopping" else 0
-        self._env = environment(XDG_STATE_HOME=str(directory / "state"))
+        self._env = environment(XDG_STATE_HOME=str(directory / "state"), **place.environment)
         (directory / "state").mkdir(mode=0o700)
 
     def carry_out(self) -> list[str]:
@@ -302,6 +319,13 @@ def genuine_mesos() -> Iterator[Place]:
         yield Place(mesos.start("node-1", "node-2").address)
 
 
+@contextmanager
+def genuine_slurm() -> Iterator[Place]:
+    with tempfile.TemporaryDirectory(prefix="tfmesos-slurm-") as directory:
+        with Slurm(Path(directory) / "slurm") as slurm:
+            yield OnSlurm(slurm)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=200)
@@ -312,6 +336,7 @@ def main() -> int:
     for flag, place, words in (
         ("--genuine", genuine_mesos, "on a genuine Mesos"),
         ("--kubernetes", standing_kubernetes, "on a genuine Kubernetes that stands"),
+        ("--slurm", genuine_slurm, "on a genuine Slurm"),
     ):
         where.add_argument(flag, dest="place", action="store_const", const=place, help=words)
     args = parser.parse_args()

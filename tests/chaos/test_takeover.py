@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from .takeover import embedded_mesos, findings, genuine_mesos
+from .takeover import embedded_mesos, findings, genuine_mesos, genuine_slurm
 
-EMBEDDED, GENUINE = range(9), range(9, 12)
+EMBEDDED, GENUINE, SLURM = range(9), range(9, 12), range(12, 17)
 WORKERS = 3
 
 
@@ -31,4 +31,19 @@ def test_the_same_on_a_genuine_mesos(bound):
     with genuine_mesos() as mesos:
         bound.struck()
         found = {seed: findings(seed, mesos, WORKERS) for seed in GENUINE}
+    assert {seed: problems for seed, problems in found.items() if problems} == {}
+
+
+@pytest.mark.bound(300)
+def test_the_same_on_a_genuine_slurm(bound):
+    from tests.mesos.genuine.conftest import unavailable
+    from tests.slurm.genuine.cluster import CannotRun, check_machine
+
+    try:
+        check_machine()
+    except CannotRun as reason:
+        unavailable(f"no genuine Slurm can run here: {reason}")
+    with genuine_slurm() as slurm:
+        bound.struck()
+        found = {seed: findings(seed, slurm, WORKERS) for seed in SLURM}
     assert {seed: problems for seed, problems in found.items() if problems} == {}

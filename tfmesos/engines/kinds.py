@@ -43,6 +43,7 @@ KINDS = {
         Kind(
             SLURM,
             link_timeouts.RECONNECT_TIMEOUT,
+            survives=True,
             hides_boards=True,
             gives_directory=False,
             gpus_in_images="its image lacks libraries, or its node the hook of enroot for NVIDIA",
@@ -56,12 +57,15 @@ def survival(config: LaunchConfig, *, can_be_followed: bool = True) -> float:
 
     By default they wait if it *can_be_followed* by one. SpecError if they cannot.
     """
-    kind = kind_of(config)
-    if config.survive is not None and (kind.survives or not config.survive):
+    survives = kind_of(config).survives and not config.slurm.allocation
+    if config.survive is not None and (survives or not config.survive):
         return config.survive
+    if config.survive and config.slurm.allocation:
+        within = f"Slurm job {config.slurm.allocation}, in which tfmesos runs"
+        raise SpecError(None, "survive", f"is not supported: the tasks end with {within}")
     if config.survive:
-        raise SpecError(None, "survive", f"is not supported on {kind.name.title()} yet")
-    has_successor = kind.survives and config.record and not config.local_chief
+        raise SpecError(None, "survive", f"is not supported on {kind_of(config).name.title()} yet")
+    has_successor = survives and config.record and not config.local_chief
     return DEFAULT_SURVIVAL if has_successor and can_be_followed else 0.0
 
 

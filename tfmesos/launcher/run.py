@@ -346,7 +346,7 @@ class Run:
         return outcome
 
     async def _finish(self, outcome: Outcome) -> Outcome:
-        if self._past is not None:
+        if self._observer.confirms:
             await self.stop_requests.unless_hurried(self._listener.hear_out())
         outcome = await explained(outcome, self._driver, self._listener.last_lines)
         if self._on_failure is not None and outcome.error is not None:

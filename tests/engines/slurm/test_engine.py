@@ -11,7 +11,8 @@ from tfmesos.core.events import Ticked
 from tfmesos.core.lifecycle import Lifecycle
 from tfmesos.engines.slurm import actions as do
 from tfmesos.engines.slurm import events as happened
-from tfmesos.engines.slurm.engine import LOOK_EVERY, SlurmEngine
+from tfmesos.engines.slurm.engine import SlurmEngine
+from tfmesos.engines.slurm.looks import LOOK_EVERY
 from tfmesos.errors import EVICTED
 from tfmesos.launcher.deciders import Deciders
 

@@ -53,9 +53,25 @@ def test_a_runner_is_let_go_when_its_last_word_is_written_down():
             for message in (REGISTER, exit_report()):
                 peer.say(**message)
             await ours.saw(happened.TaskExited)
+            leaving = asyncio.ensure_future(ours.rendezvous.hear_out(60))
             assert [(await peer.hear())["type"] for _ in range(3)] == ["ack"] * 3
+            assert not leaving.done()
             ours.rendezvous.recorded({TASK: 2})
             await peer.hear_of("bye")
+            await asyncio.wait_for(leaving, 60)
+
+    asyncio.run(main())
+
+
+def test_a_launcher_that_leaves_does_not_wait_for_a_runner_that_has_left():
+    async def main():
+        async with gated() as ours:
+            async with connected(ours) as peer:
+                await peer.join()
+                for message in (REGISTER, exit_report()):
+                    peer.say(**message)
+                await ours.saw(happened.TaskExited)
+            await asyncio.wait_for(ours.rendezvous.hear_out(3600), 60)
 
     asyncio.run(main())
 
@@ -98,8 +114,10 @@ def test_a_launcher_that_takes_over_hears_the_rest_and_no_report_twice():
             assert (peer.welcome["epoch"], peer.welcome["holder"]) == (2, "here (pid 2)")
             peer.say(**output("late"))
             peer.say(**exit_report())
-            await asyncio.wait_for(ours.rendezvous.hear_out(60), 60)
-            ours.rendezvous.recorded({TASK: 4})
+            hearing = asyncio.ensure_future(ours.rendezvous.hear_out(60))
+            while not hearing.done():
+                ours.rendezvous.recorded({TASK: 4})
+                await asyncio.sleep(0.01)
             await peer.hear_of("bye")
             return ours.lines(), [type(event) for event in ours.events]
 

@@ -143,10 +143,11 @@ IMPATIENT = (
 )
 
 
-def test_a_launcher_that_is_killed_leaves_no_task_and_no_job(slurm, tasks):
+@pytest.mark.parametrize("survive", [0, 2])
+def test_a_launcher_that_is_killed_leaves_no_task_and_no_job(slurm, tasks, survive):
     """That nothing is left is what the fixture sees to; the runners end when nobody answers."""
-    words = [*ON_SLURM, "-w", "2", *map(str, SMALL), "--", "sh", "-c", tasks.script]
-    command = [sys.executable, "-c", IMPATIENT, *words]
+    words = [*ON_SLURM, "-w", "2", *map(str, SMALL), "--survive", str(survive)]
+    command = [sys.executable, "-c", IMPATIENT, *words, "--", "sh", "-c", tasks.script]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, env=environment(), **pipes) as run:
         read_up(run)

@@ -81,6 +81,12 @@ def places(text: str) -> dict[str, int]:
     return found
 
 
+def marks(text: str) -> dict[str, str]:
+    """How the comment of each job begins, by its number; notes of ended steps follow there."""
+    rows = (line.split("|", 1) for line in text.splitlines() if "|" in line)
+    return {number.partition("+")[0]: comment.partition(";")[0] for number, comment in rows}
+
+
 def ended_steps(comment: str) -> tuple[tuple[str, int, str], ...]:
     """What the script has noted of steps that ended badly: name, code and last words."""
     if not comment.startswith(MARK):

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Sequence
+from typing import IO
 
 from ...errors import EngineError
 from ...record import Record
@@ -39,10 +40,10 @@ class Commands:
         self, name: str, *arguments: str, given: str = "", within: float = TIMEOUT
     ) -> Answer:
         """*given* is its standard input. A command that takes longer has not answered."""
-        process = await self.start(name, arguments)
+        process = await self.start(name, arguments, given)
         try:
             async with asyncio.timeout(within):
-                out, err = await process.communicate(given.encode())
+                out, err = await process.communicate()
         except TimeoutError:
             return Answer(1, "", f"{name}: error: Socket timed out after {within:g} s")
         finally:
@@ -51,17 +52,28 @@ class Commands:
                 await process.wait()
         return Answer(process.returncode or 0, _text(out), _text(err))
 
-    async def start(self, name: str, arguments: Sequence[str]) -> asyncio.subprocess.Process:
-        return await asyncio.create_subprocess_exec(
-            self._paths[name],
-            *arguments,
-            env=self._environment,
-            cwd="/",
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,  # a Ctrl-C is not for it
-        )
+    async def start(
+        self, name: str, arguments: Sequence[str], given: str
+    ) -> asyncio.subprocess.Process:
+        """It has all of *given*, or was not started: also if we are killed meanwhile."""
+        with _in_memory(given) as file:
+            return await asyncio.create_subprocess_exec(
+                self._paths[name],
+                *arguments,
+                env=self._environment,
+                cwd="/",
+                stdin=file,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,  # a Ctrl-C is not for it
+            )
+
+
+def _in_memory(text: str) -> IO[str]:
+    file = open(os.memfd_create("given"), "w+", encoding="utf-8")
+    file.write(text)
+    file.seek(0)
+    return file
 
 
 def _found(name: str) -> str:

@@ -25,12 +25,14 @@ from .answers import KnownNode
 from .commands import TIMEOUT, Answer, Commands
 from .engine import SlurmEngine
 from .node_choice import obstacle
+from .past_work import PastWork, Told, steps_in
 from .script import script, starter, table
 
 log = logging.getLogger(__name__)
 
 SUBMIT_WITHIN = 60.0  # seconds for a controller that does not answer to take a job
 RETRY_EVERY = 1.0  # seconds
+SETTLE_WITHIN = 2.0  # seconds for a command of a launcher that was killed to end
 
 
 class Surroundings:
@@ -61,6 +63,7 @@ class SlurmDriver:
     ) -> None:
         self._config = context.config
         self._run_id = context.run_id
+        self._is_successor = context.keys.epoch > 1  # of a launcher that had the run before
         self._say = context.say
         self._around = around
         self._commands = around.commands
@@ -72,9 +75,14 @@ class SlurmDriver:
         self._steps: dict[str, asyncio.subprocess.Process] = {}  # that we started, by their names
         self._last_words: dict[str, str] = {}  # of steps, by their names
         self._step_of: dict[str, str] = {}  # by task id
+        self._past = PastWork()
+        self._orphans: dict[str, str] = {}  # steps of launchers before this one -> their job
 
     async def run(self) -> None:
-        self._emit(self._around.allocated)
+        if not self._past.is_found:
+            self._emit(self._around.allocated)
+        if self._is_successor:
+            await self._go_on()
         await asyncio.Event().wait()
 
     async def look(self, config: LaunchConfig) -> None:
@@ -92,15 +100,12 @@ class SlurmDriver:
         """The next generation begins: what is launched from now on is launched so."""
         self._config = config
 
-    def recall(self, event: Any, actions: Sequence[Any]) -> None:
-        """Tasks on Slurm do not outlive their launcher yet."""
-
     def carry_out(self, action: SlurmAction) -> None:
         match action:
-            case do.Submit():
-                self._do(self._submit(action))
-            case do.StartStep():
-                self._do(self._start_step(action))
+            case do.Submit(steps=steps):
+                self._do(self._submit(action, self._told(steps)))
+            case do.StartStep(step=step):
+                self._do(self._start_step(action, self._told([step])))
             case do.Look(job_ids, pending):
                 self._do(self._look(job_ids, pending))
             case do.CancelJob(job_id, reason):
@@ -122,20 +127,75 @@ class SlurmDriver:
             trouble = EngineError(f"cannot use Slurm's commands: {error}")
             self._emit(happened.SlurmGaveUp(trouble))
 
+    # Taking over
+
+    def recall(self, event: Any, actions: Sequence[Any]) -> None:
+        """Expect the runners again; what was to be done is, unless it has been."""
+        self._past.happened(event)
+        match event:
+            case happened.Submitted(_, job_id):
+                self._jobs[job_id] = None
+            case happened.JobsSeen(jobs):
+                self._note_last_words(jobs)
+            case happened.StepEnded(_, name, _, text):
+                self._last_words[name] = text
+        for action in actions:
+            self._past.decided(action, self._told(steps_in(action)))
+
+    async def _go_on(self) -> None:
+        """Do what was decided before and perhaps not done; then see what became of the jobs."""
+        for submit, told in self._past.submits.values():
+            self._do(self._submit_again(submit, told))
+        for start, told in self._past.starts.values():
+            if self._engine.awaits(step_name(start.step)):
+                self._do(self._start_again(start, told))
+        for end in self._past.ends_in((await self._listed_marks()).keys()):
+            self.carry_out(end)
+        await self._look(self._engine.job_ids, True)
+
+    async def _submit_again(self, submit: do.Submit, told: Told) -> None:
+        """Unless it was submitted; a command of the last launcher may take a moment to end."""
+        mark = request.comment(self._run_id, submit.key)
+        number = await self._job_with(mark)
+        if not number:
+            await asyncio.sleep(SETTLE_WITHIN)
+            number = await self._job_with(mark)
+        if number:
+            self._jobs[number] = None
+            self._emit(happened.Submitted(submit.key, number))
+        elif self._engine.is_wanted(submit.key):
+            await self._submit(submit, told)
+
+    async def _start_again(self, start: do.StartStep, told: Told) -> None:
+        name = step_name(start.step)
+        if await self._step_id(start.job_id, name):
+            self._orphans[name] = start.job_id
+        elif self._engine.awaits(name):
+            await self._start_step(start, told)
+
+    async def _find_ended_steps(self) -> None:
+        """Nobody waits for the command of a launcher before this one."""
+        for name, job_id in list(self._orphans.items()):
+            if not self._engine.awaits(name):
+                del self._orphans[name]
+            elif not await self._step_id(job_id, name):
+                del self._orphans[name]
+                self._emit(happened.StepEnded(job_id, name, 0))
+
     # Submitting
 
-    async def _submit(self, submit: do.Submit) -> None:
+    async def _submit(self, submit: do.Submit, told: Told) -> None:
         for step in submit.steps:
             if reason := obstacle(step.seats[0].task.job, self._around.nodes):
                 return self._emit(happened.NotSubmitted(submit.key, reason))
         config, groups = self._config, 1 + max(step.group for step in submit.steps)
-        told = self._told(submit.steps)
         text = script(
             submit.steps,
             {step_name(s): request.step_arguments(s, groups, config) for s in submit.steps},
             {step_name(s): self._command(s) for s in submit.steps},
             told,
             request.comment(self._run_id, submit.key),
+            config.survive or 0.0,
         )
         nodes = self._around.nodes
         words = request.submission(config, self._run_id, submit.key, submit.steps, nodes)
@@ -159,9 +219,13 @@ class SlurmDriver:
                 return Answer(0, number, "")
 
     async def _job_with(self, mark: str) -> str:
+        found = await self._listed_marks()
+        return next((number for number, text in found.items() if text == mark), "")
+
+    async def _listed_marks(self) -> dict[str, str]:
+        """The comments of the jobs of this user that have not ended, by their numbers."""
         answer = await self._commands.run("squeue", "--noheader", "--me", "--format=%i|%k")
-        found = (line.split("|", 1) for line in answer.out.splitlines() if "|" in line)
-        return next((number for number, text in found if text == mark), "").partition("+")[0]
+        return answers.marks(answer.out)
 
     def _refused(self, key: str, error: str) -> None:
         text = f"Slurm refuses the job: {answers.complaint(error)}"
@@ -183,18 +247,17 @@ class SlurmDriver:
 
     # Steps in a job that runs
 
-    async def _start_step(self, start: do.StartStep) -> None:
+    async def _start_step(self, start: do.StartStep, told: Told) -> None:
         step, name = start.step, step_name(start.step)
-        told = self._told([step])
         given = bool(self._config.slurm.allocation)
         job = (start.job_id, step, start.groups, self._config)
         words = request.later_step_arguments(*job, is_given=given)
         process = await self._commands.start(
-            "srun", [*words, "sh", "-c", starter(self._command(step))]
+            "srun", [*words, "sh", "-c", starter(self._command(step))], table(step, told)
         )
         self._steps[name] = process
         try:
-            _, err = await process.communicate(table(step, told).encode())
+            _, err = await process.communicate()
         finally:
             del self._steps[name]
         text = self._last_words[name] = _last_words(err.decode(errors="replace"))
@@ -203,12 +266,14 @@ class SlurmDriver:
     async def _cancel_step(self, job_id: str, name: str) -> None:
         if not job_id:
             return
-        words = ("--noheader", "--steps", f"--jobs={job_id}", f"--format={answers.STEP_FORMAT}")
-        listed = await self._commands.run("squeue", *words)
-        if found := answers.step_id(listed.out, name):
+        if found := await self._step_id(job_id, name):
             await self._commands.run("scancel", found)
         elif process := self._steps.get(name):  # it waits for room
             process.terminate()
+
+    async def _step_id(self, job_id: str, name: str) -> str:
+        words = ("--noheader", "--steps", f"--jobs={job_id}", f"--format={answers.STEP_FORMAT}")
+        return answers.step_id((await self._commands.run("squeue", *words)).out, name)
 
     # Looking
 
@@ -219,11 +284,15 @@ class SlurmDriver:
             return self._emit(happened.JobsUnseen(f"Slurm: {answers.complaint(away[0])}"))
         places = answers.places((await self._queue()).out) if pending else {}
         found = answers.jobs("\n".join(one.out for one in listed), time.time(), places)
-        for job in found:
-            for name, _, text in job.ended_steps:
-                self._last_words[name] = text
+        self._note_last_words(found)
         known = {job.job_id for job in found}
         self._emit(happened.JobsSeen(found, tuple(one for one in job_ids if one not in known)))
+        await self._find_ended_steps()
+
+    def _note_last_words(self, jobs: Sequence[happened.Job]) -> None:
+        for job in jobs:
+            for name, _, text in job.ended_steps:
+                self._last_words[name] = text
 
     async def _listed(self, job_id: str) -> Answer:
         words = ("--noheader", "--all", "--states=all", f"--jobs={job_id}")
@@ -258,6 +327,8 @@ class SlurmDriver:
         await self._end_steps(max(end - loop.time(), 1.0))
         for job_id in list(self._jobs):
             await self._leave_job(job_id, end)
+        if self._is_successor:
+            await self._cancel_unknown()
         for task in list(self._work):
             task.cancel()
 
@@ -272,6 +343,13 @@ class SlurmDriver:
             await asyncio.sleep(RETRY_EVERY / 4)
         text = f"Slurm does not answer: job {job_id} may still be there (scancel {job_id})"
         self._say(text, "warning")
+
+    async def _cancel_unknown(self) -> None:
+        """A launcher before this one may have submitted a job of which the record has nothing."""
+        ours = request.comment(self._run_id, "")
+        for number, mark in (await self._listed_marks()).items():
+            if mark.startswith(ours) and number not in self._jobs:
+                await self._told_cancel(number)
 
     async def _end_steps(self, within: float) -> None:
         """Those that we started in a job that is not ours."""

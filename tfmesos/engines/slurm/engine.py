@@ -39,8 +39,8 @@ from .job_states import (
     never,
     why_waiting,
 )
+from .looks import Looks
 
-LOOK_EVERY = 2.0  # seconds between two questions to the controller
 KILLED = 137
 
 Output = SlurmAction | Event | Say
@@ -76,14 +76,27 @@ class SlurmEngine:
         self._submitted = 0
         self._wanted: dict[str, Wanted] = {}  # those of the last request
         self._hold = 0.0  # seconds for which places for optional tasks are waited for
-        self._is_looking = False
-        self._look_at: float | None = None
+        self._looks = Looks(self._allocations)
 
     @property
     def deadline(self) -> float | None:
-        times = [self._look_at, *map(self._notice_at, self._allocations)]
+        times = [self._looks.deadline, *map(self._notice_at, self._allocations)]
         times += [one.fewer_at for one in self._allocations]
         return min((time for time in times if time is not None), default=None)
+
+    @property
+    def job_ids(self) -> tuple[str, ...]:
+        """Those that Slurm has given the jobs in which tasks are, or will be."""
+        return tuple(one.job_id for one in self._allocations if one.job_id)
+
+    def is_wanted(self, key: str) -> bool:
+        """Is the job that was to be submitted under this key still needed?"""
+        return any(one.key == key for one in self._allocations)
+
+    def awaits(self, step: str) -> bool:
+        """Has a task of this step yet to register?"""
+        left = (sitting for one in self._allocations for sitting in one.of_step(step))
+        return any(not sitting.has_registered for sitting in left)
 
     def is_over(self, job_id: str) -> bool:
         """Has every task of this job ended, as far as we know?"""
@@ -115,9 +128,8 @@ class SlurmEngine:
             case happened.StepEnded():
                 return self._step_ended(event, now)
             case Ticked():
-                is_due = self._look_at is not None and now >= self._look_at
-                look = self._look() if is_due else []
-                return [*self._give_notices(now), *self._ask_for_fewer(now), *look]
+                due = self._looks.due(now)
+                return [*self._give_notices(now), *self._ask_for_fewer(now), *due]
             case tell.Event():
                 return self._heard(event, now)
         return []
@@ -253,7 +265,8 @@ class SlurmEngine:
     def _release_empty(self) -> list[Output]:
         empty = [one for one in self._allocations if one.phase is Phase.RUNNING]
         empty = [one for one in empty if not one.sitting and not one.is_given]
-        self._allocations = [one for one in self._allocations if one not in empty]
+        for one in empty:
+            self._allocations.remove(one)
         return [do.ReleaseJob(one.job_id) for one in empty]
 
     def _was_submitted(self, key: str, job_id: str, now: float) -> list[Output]:
@@ -261,37 +274,20 @@ class SlurmEngine:
             if one.key == key:
                 one.job_id = job_id
                 one.phase = Phase.PENDING
-                self._look_later(now)
+                self._looks.later(now)
                 return [tell.Waiting(0, f"Slurm job {job_id} was submitted")]
         return [do.CancelJob(job_id, "it was wanted no longer when it was submitted")]
 
     # Looking
 
-    def _look_later(self, now: float, within: float = LOOK_EVERY) -> None:
-        """Unless nobody needs to."""
-        needed = any(one.is_to_look_at for one in self._allocations)
-        at = now + within
-        if not needed or self._is_looking:
-            self._look_at = None
-        elif self._look_at is None or at < self._look_at:
-            self._look_at = at
-
-    def _look(self) -> list[Output]:
-        self._look_at = None
-        ids = tuple(one.job_id for one in self._allocations if one.is_to_look_at)
-        if not ids:
-            return []
-        self._is_looking = True
-        return [do.Look(ids, any(one.phase is Phase.PENDING for one in self._allocations))]
-
     def _unseen(self, text: str, now: float) -> list[Output]:
-        self._is_looking = False
-        self._look_later(now)
+        self._looks.answered()
+        self._looks.later(now)
         is_waiting = any(one.phase is Phase.PENDING for one in self._allocations)
         return [tell.Waiting(0, f"{text}; asking again")] if is_waiting else []
 
     def _seen(self, seen: happened.JobsSeen, now: float) -> list[Output]:
-        self._is_looking = False
+        self._looks.answered()
         todo: list[Output] = []
         for one in list(self._allocations):
             jobs = [job for job in seen.jobs if job.job_id == one.job_id]
@@ -299,7 +295,7 @@ class SlurmEngine:
                 todo += self._take(one, jobs, now)
             elif one.job_id in seen.gone:
                 todo += self._end(one, GONE)
-        self._look_later(now)
+        self._looks.later(now)
         return todo
 
     def _take(self, one: Allocation, jobs: Sequence[Job], now: float) -> list[Output]:
@@ -395,7 +391,7 @@ class SlurmEngine:
                 code = ended.code or 1
                 reason = f"exited with {code}"
                 todo.append(tell.TaskEnded(sitting.seat.task_id, code, reason))
-        self._look_later(now)
+        self._looks.later(now)
         return todo
 
     def _kill(self, task_id: str) -> list[Output]:
@@ -426,7 +422,7 @@ class SlurmEngine:
                 sitting.is_heard = True
             case _:  # it was ended by its node, or is out of touch: Slurm may know why
                 sitting.is_heard = False
-                self._look_later(now, 0.0)
+                self._looks.later(now, 0.0)
         return []
 
     def _exited(self, one: Allocation, sitting: Sitting) -> list[Output]:
@@ -446,5 +442,5 @@ class SlurmEngine:
         known = one.nodes.get(sitting.group, ())
         if sitting.node and sitting.node not in known:
             one.nodes[sitting.group] = (*known, sitting.node)
-        self._look_later(now)
+        self._looks.later(now)
         return [placed([sitting])] if is_news else []

@@ -9,20 +9,19 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
+from math import ceil
 
-from ...config.secret import Secret
 from ...errors import CANNOT_REACH_LAUNCHER, HANDSHAKE_FAILED, LAUNCHER_LOST
 from .actions import Step, step_name
+from .past_work import Told
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-LINGER = 60  # seconds that a job without steps waits for the launcher to start one more
+LINGER = 60.0  # seconds that a job without steps waits at least for one more
 _LOOK_EVERY = 2  # seconds
 _TABLE = "TFMESOS_TABLE"
 _NOBODY_THERE = "|".join(
     str(code) for code in (CANNOT_REACH_LAUNCHER, HANDSHAKE_FAILED, LAUNCHER_LOST)
 )
-
-Told = Mapping[str, tuple[str, Secret]]  # by task id: the settings of its stub, and its secret
 
 _BEGIN = """\
 #!/bin/sh
@@ -73,9 +72,13 @@ def script(
     commands: Mapping[str, str],  # of the shell, likewise: what becomes the runner
     told: Told,
     comment: str,
+    survive: float = 0.0,
 ) -> str:
+    """*survive*: seconds that tasks, and a job without any, wait for another launcher."""
     begin = _BEGIN.format(path=PATH, nobody_there=_NOBODY_THERE, comment=comment)
-    end = _END.format(nobody_there=_NOBODY_THERE, linger=LINGER, every=_LOOK_EVERY)
+    end = _END.format(
+        nobody_there=_NOBODY_THERE, linger=ceil(max(LINGER, survive)), every=_LOOK_EVERY
+    )
     return begin + "".join(_step(step, arguments, commands, told) for step in steps) + end
 
 

@@ -10,10 +10,9 @@ from ...config.slurm_settings import partition_of
 from ...errors import EngineError, MasterError, SpecError
 from ...launcher.links import payload
 from ...launcher.links.listener import Listener
-from ...shared.address import join_address
 from ...text import join_names
 from ..api import Context, Emit, EngineStory, Expect
-from ..listening import link_tls, listen_for_all
+from ..listening import listen_as_before
 from ..own_address import local_address_towards
 from . import answers
 from .answers import KnownNode
@@ -114,12 +113,8 @@ class SlurmSetup:
         return SlurmFound(expand(known.get("NodeList", "")), int(cpus) if cpus.isdigit() else 0)
 
     async def listen(self, listener: Listener) -> str:
-        config = self._config
-        host, port = config.advertise or (await self._own_host(), 0)
-        tls, self.certificate = link_tls(config, host, self._context)
-        if config.advertise is None:
-            return join_address(*await listener.listen(host, 0, tls))
-        return await listen_for_all(listener, host, port, tls)
+        launcher, self.certificate = await listen_as_before(listener, self._context, self._own_host)
+        return launcher
 
     async def _own_host(self) -> str:
         """Our address on the way to the first node."""

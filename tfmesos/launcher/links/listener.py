@@ -196,13 +196,21 @@ class Listener:
                 self._connection_ended(link, "it did not come back to the new launcher")
 
     async def hear_out(self, within: float = HEAR_OUT_WITHIN) -> None:
-        """Hear the rest of those whose end is known, and who have more to say about it."""
+        """Hear the rest of those whose end is known, and let them go once it is written down.
+
+        Whoever is not let go waits for another launcher.
+        """
         clock = asyncio.get_running_loop().time
         end = clock() + within
-        while any(link.has_told_end and not link.exited for link in self._links.values()):
+        while any(map(self._has_more_to_say, self._links.values())):
             if clock() >= end:
                 return
             await asyncio.sleep(LOOK_EVERY)
+
+    def _has_more_to_say(self, link: RunnerLink) -> bool:
+        """After a take-over runners may have yet to come back."""
+        is_here = link.writer is not None or self._holder.epoch > 1
+        return is_here and link.has_told_end and not link.is_heard_out
 
     def recorded(self, numbers: Mapping[str, int]) -> None:
         """So many messages of these runners are written down. Called from any thread."""

@@ -150,9 +150,13 @@ class RunnerLink:
             self.is_dismissed = True
             self._say_bye()
 
+    @property
+    def is_heard_out(self) -> bool:
+        """Is all safe that the runner has to say?"""
+        return self.exited and self.safe == self.received
+
     def _say_bye(self) -> None:
-        """Once all that the runner has to say is safe."""
-        if self.is_dismissed and self.exited and self.safe == self.received:
+        if self.is_dismissed and self.is_heard_out:
             self._write(wire.encode(bye_message()))
 
     def welcome(self, writer: asyncio.StreamWriter, arrived: int, holder: Holder = FIRST) -> None:

@@ -1,0 +1,56 @@
+"""What launchers before this one were to do on Slurm, and perhaps did not get to."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from ...config.secret import Secret
+from . import actions as do
+from . import events as happened
+from .actions import Step, step_name
+
+Told = Mapping[str, tuple[str, Secret]]  # by task id: the settings of its stub, and its secret
+End = do.CancelJob | do.ReleaseJob | do.CancelStep
+
+
+class PastWork:
+    """*submits* and *starts* are those without an answer in the record, with what was told."""
+
+    def __init__(self) -> None:
+        self.is_found = False  # did a launcher find Slurm?
+        self.submits: dict[str, tuple[do.Submit, Told]] = {}  # by key
+        self.starts: dict[str, tuple[do.StartStep, Told]] = {}  # by the name of the step
+        self._ends: dict[End, None] = {}
+
+    def decided(self, action: Any, told: Told) -> None:
+        match action:
+            case do.Submit(key):
+                self.submits[key] = action, told
+            case do.StartStep(_, step):
+                self.starts[step_name(step)] = action, told
+            case do.CancelJob() | do.ReleaseJob() | do.CancelStep():
+                self._ends[action] = None
+
+    def happened(self, event: Any) -> None:
+        match event:
+            case happened.SlurmFound():
+                self.is_found = True
+            case happened.Submitted(key) | happened.NotSubmitted(key):
+                self.submits.pop(key, None)
+            case happened.StepEnded(_, name):
+                self.starts.pop(name, None)
+
+    def ends_in(self, jobs: Collection[str]) -> list[End]:
+        """What was to be ended in these jobs, or of them; it may be ended twice."""
+        return [end for end in self._ends if end.job_id in jobs]
+
+
+def steps_in(action: Any) -> tuple[Step, ...]:
+    """The steps that *action* starts."""
+    match action:
+        case do.Submit(steps=steps):
+            return steps
+        case do.StartStep(step=step):
+            return (step,)
+    return ()
