@@ -164,3 +164,11 @@ def test_a_run_that_is_over_is_not_asked(run):
     run.about_file.write_text(json.dumps({"began": 1.0, "launcher": to_json(dead)}))
     with pytest.raises(NoAnswer, match="run abcd is over"):
         ask(run, "stop")
+
+
+def test_a_request_that_is_too_long_is_refused_before_it_is_sent(run):
+    def question():
+        with pytest.raises(Refused, match=rf"abcd: .* at most {LONGEST_LINE} .*tfrun cp"):
+            ask(run, "stop", words="x" * LONGEST_LINE)
+
+    assert controlled(run, question) == ([], [])

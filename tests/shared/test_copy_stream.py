@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -126,7 +128,7 @@ def test_nothing_is_written_through_a_link(tmp_path):
     (tmp_path / "outside").mkdir()
     received = Received(str(tmp_path / "target"))
     received.feed(TOP + line(path="d", kind="link", target="sub"))
-    with pytest.raises(OSError, match="No such"):
+    with pytest.raises(CannotCopy, match="did not come as it was sent"):
         received.feed(line(path="d/x", size=1))
     received.abandon()
     assert os.listdir(tmp_path) == ["outside"]
@@ -143,3 +145,81 @@ def test_a_link_stays_inside_by_its_words(path, target, stays):
 def test_a_copy_into_a_directory_keeps_its_name(tmp_path):
     assert destination(str(tmp_path), "x") == str(tmp_path / "x")
     assert destination(f"{tmp_path}/new", "x") == f"{tmp_path}/new"
+
+
+def lines(*entries):
+    return b"".join(json.dumps({"target": "", **entry}).encode() + b"\n" for entry in entries)
+
+
+def directory(path):
+    return {"path": path, "kind": "directory", "mode": 0o755}
+
+
+def test_no_link_is_made_through_another_link(tmp_path):
+    (tmp_path / "target").mkdir()
+    received = Received(str(tmp_path / "target" / "tree"))
+    tree = lines(
+        *map(directory, ("", "top", "deep", "deep/a")),
+        {"path": "deep/a/b", "kind": "link", "target": "../../top"},
+        {"path": "deep/a/b/link", "kind": "link", "target": "../../../x"},
+    )
+    with pytest.raises(CannotCopy, match="did not come as it was sent"):
+        received.feed(tree)
+    received.abandon()
+    assert os.listdir(tmp_path / "target") == []
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        b'"path": "", "kind": "file", "target": "", "time": 1e300',
+        b'"path": "", "kind": "file", "target": "", "size": Infinity',
+        b'"path": "", "kind": "file", "target": "", "size": 1.5',
+        b'"path": "", "kind": "file", "target": ' + b"[" * 5000,
+        b'"path": 7, "kind": "file", "target": ""',
+        b'"path": "\\ud800", "kind": "file", "target": ""',
+    ],
+)
+def test_values_beyond_all_bounds_are_damage_not_a_traceback(tmp_path, wrong):
+    received = Received(str(tmp_path / "target"))
+    with pytest.raises(CannotCopy, match="did not come as it was sent"):
+        received.feed(b"{" + wrong + b"}\n")
+    received.abandon()
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_name_that_is_not_unicode_is_kept(tmp_path):
+    (tmp_path / "source").mkdir()
+    name = os.fsdecode(b"caf\xe9")
+    (tmp_path / "source" / name).write_text("x")
+    copied(sent(str(tmp_path / "source")), tmp_path / "target")
+    assert os.listdir(tmp_path / "target") == [name]
+
+
+def test_what_is_neither_a_file_nor_a_directory_is_never_replaced(tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "way").symlink_to("fifo")
+    for name in ("fifo", "way"):
+        with pytest.raises(CannotCopy, match=f"{name} is neither a file nor a directory"):
+            Received(str(tmp_path / name))
+
+
+def test_a_file_of_proc_comes_with_its_content_though_it_has_no_size(tmp_path):
+    copied(sent("/proc/version"), tmp_path / "target")
+    assert (tmp_path / "target").read_text() == Path("/proc/version").read_text() != ""
+
+
+def test_a_tree_deeper_than_python_recurses_is_sent_and_refused_by_its_depth(tmp_path):
+    top = tmp_path / "deep"
+    top.mkdir()
+    try:
+        subprocess.run(["mkdir", "-p", str(top / "/".join("d" * 1200))], check=True)
+        tree = list(sent(str(top)))
+        assert len(tree) == 1201
+        received = Received(str(tmp_path / "target"))
+        with pytest.raises(CannotCopy, match="more than 500 directories deep"):
+            received.feed(b"".join(tree))
+        received.abandon()
+        assert os.listdir(tmp_path) == ["deep"]
+    finally:
+        subprocess.run(["rm", "-rf", str(top)], check=True)

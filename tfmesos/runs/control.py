@@ -146,13 +146,19 @@ def converse(
         raise NoAnswer(f"run {run.id} is over")
     if not run.launcher.is_of_this_machine:
         raise NoAnswer(f"the launcher of run {run.id} is on {run.launcher.host}: ask it there")
+    request = json.dumps({"do": do, **more}).encode() + b"\n"
+    if len(request) > LONGEST_LINE:
+        raise Refused(
+            f"{run.id}: a request of {len(request)} bytes is too long, at most {LONGEST_LINE} are "
+            "possible: put long arguments into a file (tfrun cp)"
+        )
     with ExitStack() as unless_good:
         link = unless_good.enter_context(socket.socket(socket.AF_UNIX))
         link.settimeout(within)
         try:
             with _short_path(run.socket_file) as path:
                 link.connect(path)
-            link.sendall(json.dumps({"do": do, **more}).encode() + b"\n")
+            link.sendall(request)
             answer: Json = json_reader.read(_line_of(link))
         except (OSError, ValueError) as error:
             raise NoAnswer(f"the launcher of run {run.id} does not answer: {error}") from None

@@ -13,6 +13,8 @@ import os
 import shutil
 import stat
 
+from . import json_reader
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 PIECE = 32 * 1024  # bytes
 LONGEST_LINE = 64 * 1024  # bytes
+LONGEST_WITHOUT_SIZE = 16 * 1024 * 1024  # bytes of a file of /proc
+DEEPEST = 500  # directories; far more cannot be removed by rmtree
 DAMAGED = "it did not come as it was sent"
 
 
@@ -32,7 +36,7 @@ def sent(path: str) -> Iterator[bytes]:
     found = os.stat(path)  # to follow a link that somebody named is what they want
     if stat.S_ISDIR(found.st_mode):
         yield _line("", "directory", found)
-        yield from _below(path, "")
+        yield from _below(path)
     else:
         yield from _file(path, "", os.path.realpath(path))
 
@@ -44,20 +48,27 @@ def content(path: str) -> Iterator[bytes]:
     yield from lines
 
 
-def _below(path: str, before: str) -> Iterator[bytes]:
+def _below(top: str) -> Iterator[bytes]:
+    """Every directory comes before what is in it."""
+    directories = [(top, "")]
+    while directories:
+        path, before = directories.pop()
+        for entry in _entries(path):
+            name = before + entry.name
+            if entry.is_symlink():
+                yield _line(name, "link", target=os.readlink(entry.path))
+            elif entry.is_dir(follow_symlinks=False):
+                yield _line(name, "directory", entry.stat(follow_symlinks=False))
+                directories.append((entry.path, f"{name}/"))
+            elif entry.is_file(follow_symlinks=False):
+                yield from _file(entry.path, name, entry.path)
+            else:
+                yield _line(name, "other")
+
+
+def _entries(path: str) -> list[os.DirEntry[str]]:
     with os.scandir(path) as entries:
-        found = sorted(entries, key=lambda entry: entry.name)
-    for entry in found:
-        name = before + entry.name
-        if entry.is_symlink():
-            yield _line(name, "link", target=os.readlink(entry.path))
-        elif entry.is_dir(follow_symlinks=False):
-            yield _line(name, "directory", entry.stat(follow_symlinks=False))
-            yield from _below(entry.path, f"{name}/")
-        elif entry.is_file(follow_symlinks=False):
-            yield from _file(entry.path, name, entry.path)
-        else:
-            yield _line(name, "other")
+        return sorted(entries, key=lambda entry: entry.name)
 
 
 def _file(path: str, name: str, real: str) -> Iterator[bytes]:
@@ -67,8 +78,11 @@ def _file(path: str, name: str, real: str) -> Iterator[bytes]:
         found = os.fstat(opened)
         if not stat.S_ISREG(found.st_mode):
             raise CannotCopy(f"{path} is neither a file nor a directory")
-        yield _line(name, "file", found)
+        data = b"" if found.st_size else _without_size(path, opened)
         left = found.st_size
+        yield _line(name, "file", found, size=left or len(data))
+        for at in range(0, len(data), PIECE):
+            yield data[at : at + PIECE]
         while left:
             data = os.read(opened, min(PIECE, left))
             if not data:
@@ -79,11 +93,23 @@ def _file(path: str, name: str, real: str) -> Iterator[bytes]:
         os.close(opened)
 
 
-def _line(path: str, kind: str, found: os.stat_result | None = None, target: str = "") -> bytes:
+def _without_size(path: str, opened: int) -> bytes:
+    """The content of an empty file, or of one of /proc, whose size is always 0."""
+    data = bytearray()
+    while more := os.read(opened, PIECE):
+        data += more
+        if len(data) > LONGEST_WITHOUT_SIZE:
+            raise CannotCopy(f"{path} has no size and is longer than {LONGEST_WITHOUT_SIZE} bytes")
+    return bytes(data)
+
+
+def _line(
+    path: str, kind: str, found: os.stat_result | None = None, target: str = "", size: int = 0
+) -> bytes:
     about: dict[str, Any] = {"path": path, "kind": kind, "target": target}
     if found is not None:
-        about.update(mode=stat.S_IMODE(found.st_mode) & 0o777, time=found.st_mtime_ns)
-        about["size"] = found.st_size if kind == "file" else 0
+        mode = stat.S_IMODE(found.st_mode) & 0o777
+        about.update(mode=mode, time=found.st_mtime_ns, size=size)
     return json.dumps(about).encode("ascii") + b"\n"
 
 
@@ -91,10 +117,13 @@ class Received:
     """Makes what comes at *place*, all or nothing: ``finish`` or ``abandon``.
 
     Without *lines* it is the content of one file. ``size`` bytes of content have come.
+    Raises CannotCopy or OSError if nothing can be made there.
     """
 
     def __init__(self, place: str, lines: bool = True) -> None:
         directory, name = os.path.split(os.path.abspath(place))
+        if os.path.exists(place) and not (os.path.isfile(place) or os.path.isdir(place)):
+            raise CannotCopy(f"{place} is neither a file nor a directory")
         self._place = place
         self._coming = os.path.join(directory, f".{name[:200]}.tfrun-{os.urandom(4).hex()}")
         self._line = bytearray()
@@ -102,6 +131,7 @@ class Received:
         self._file = -1
         self._about: dict[str, Any] = {}
         self._made: list[tuple[str, int, int]] = []  # directories with their modes and times
+        self._directories: set[str] = set()  # their paths below the first one
         self._links: list[tuple[str, str]] = []
         self._has_lines = lines
         self._is_begun = False
@@ -150,20 +180,21 @@ class Received:
     def _begin(self, line: bytes) -> None:
         """Of the next file, directory or link."""
         try:
-            about = json.loads(line)
-            path, kind, target = about["path"], str(about["kind"]), str(about["target"])
-            mode, size = int(about.get("mode", 0)) & 0o777, int(about.get("size", 0))
-            time = int(about.get("time", 0))
-            is_good = isinstance(path, str) and (is_inside(path) or (not path and not self._made))
-        except (ValueError, LookupError, TypeError, AttributeError):
+            about = json_reader.read(line)
+            path, kind, target = (_text(about, name) for name in ("path", "kind", "target"))
+            mode, size, time = (_number(about, name) for name in ("mode", "size", "time"))
+        except (ValueError, LookupError, TypeError):
             raise CannotCopy(DAMAGED) from None
-        if not is_good or size < 0 or (bool(path) != self._is_begun):
+        if size < 0 or not self._is_expected(path):
             raise CannotCopy(DAMAGED)
+        if path.count("/") >= DEEPEST:
+            raise CannotCopy(f"it is more than {DEEPEST} directories deep")
         self._is_begun = True
-        self._about = {"mode": mode, "time": time}
+        self._about = {"mode": mode & 0o777, "time": time}
         if kind == "directory":
             os.mkdir(self._at(path), 0o700)
-            self._made.append((self._at(path), mode, time))
+            self._made.append((self._at(path), mode & 0o777, time))
+            self._directories.add(path)
         elif kind == "file":
             self._open(path, 0o600)
             self._missing = size
@@ -173,6 +204,12 @@ class Received:
             self._links.append((self._at(path), target))
         else:
             self.left_out.append(path)
+
+    def _is_expected(self, path: str) -> bool:
+        """What comes first has no path; all else is in a directory that was made, not linked."""
+        if not path or not self._is_begun:
+            return not path and not self._is_begun
+        return is_inside(path) and os.path.dirname(path) in self._directories
 
     def _at(self, path: str) -> str:
         return os.path.join(self._coming, path) if path else self._coming
@@ -220,6 +257,21 @@ class Received:
                 os.unlink(self._coming)
             except OSError:
                 pass
+
+
+def _text(about: Any, name: str) -> str:
+    value = about[name]
+    if not isinstance(value, str):
+        raise ValueError(name)
+    os.fsencode(value)  # or UnicodeEncodeError, which is a ValueError
+    return value
+
+
+def _number(about: Any, name: str) -> int:
+    value = about.get(name, 0)
+    if type(value) is not int:
+        raise ValueError(name)
+    return value
 
 
 def is_inside(path: str) -> bool:

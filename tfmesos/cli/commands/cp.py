@@ -157,7 +157,10 @@ class _Out(_Copy):
             raise CannotCopy(f"{place} exists")
         if not os.path.isdir(os.path.dirname(os.path.abspath(place))):
             raise CannotCopy(f"there is no directory {os.path.dirname(place)}")
-        return copy_stream.Received(place)
+        try:
+            return copy_stream.Received(place)
+        except copy_stream.CannotCopy as error:
+            raise CannotCopy(str(error)) from None
 
     def _take(self, stream: int, data: bytes) -> None:
         self._count(len(data))

@@ -85,7 +85,7 @@ class CopyIn(Work):
         place = copy_stream.destination(_path(surroundings, request), name)
         try:
             self._received = copy_stream.Received(place, lines=request.get("raw") is not True)
-        except OSError as error:
+        except (OSError, copy_stream.CannotCopy) as error:
             raise CannotBegin(FAILED, copy_stream.in_words(error)) from None
 
     def take(self, data: bytes) -> None:
