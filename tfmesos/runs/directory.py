@@ -16,6 +16,7 @@ from ..text import count, join_names
 from .event_json import from_json
 from .launcher_process import LauncherProcess
 
+KEYS = "keys"
 UNKNOWN = LauncherProcess("", "", 0, -1)
 
 
@@ -48,7 +49,7 @@ class RunDirectory:
         self.incomplete_file = path / "incomplete.json"
         self.socket_file = path / "control"
         # While the run lives, and outlives its launcher:
-        self.keys_file = path / "keys"
+        self.keys_file = path / KEYS
         self.lock_file = path / "lock"
         self.taken_file = path / "taken.jsonl"
         self.commit_file = path / "commit"

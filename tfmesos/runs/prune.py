@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from .directory import RunDirectory
+from .directory import KEYS, RunDirectory
 from .store import Store
 from .takeover.lost_runs import adoptable_until
 
@@ -31,18 +31,20 @@ def remove(run: RunDirectory) -> None:
 def prune_when_due(store: Store, now: float) -> None:
     """Without a look into each record, as long as none has to go."""
     entries = list(os.scandir(store.root))
-    _remove_stale_keys([RunDirectory(Path(one.path)) for one in entries])
+    _remove_stale_keys(entries)
     if len(entries) >= KEEP + AT_ONCE or any(
         now - one.stat().st_mtime > KEEP_FOR for one in entries
     ):
         prune(store, now)
 
 
-def _remove_stale_keys(runs: Sequence[RunDirectory]) -> None:
+def _remove_stale_keys(entries: Sequence[os.DirEntry[str]]) -> None:
     """Of launchers that were killed when they had written their last word."""
-    for run in runs:
-        if run.keys_file.exists() and run.outcome_file.exists():
-            run.keys_file.unlink(missing_ok=True)
+    for entry in entries:
+        if os.path.exists(f"{entry.path}/{KEYS}"):
+            run = RunDirectory(Path(entry.path))
+            if run.outcome_file.exists():
+                run.keys_file.unlink(missing_ok=True)
 
 
 def _too_many(runs: Sequence[RunDirectory], now: float, keep: int) -> list[RunDirectory]:

@@ -7,7 +7,6 @@ parent (yet), or it has died, runners are started by their stub, as on a cluster
 from __future__ import annotations
 
 import asyncio
-import marshal
 import os
 import socket
 import subprocess
@@ -18,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from .forks import MAX_MESSAGE, PLACEHOLDER
+from .fork_channel import MAX_MESSAGE, PLACEHOLDER, packed, unpacked
 from .task_launch import PATH, SANDBOX, Launch
 
 _PROGRAM = (
@@ -108,7 +107,7 @@ class WarmParent:
 
     def _say(self, *message: Any) -> bool:
         if self._is_open:
-            self._unsent.append(marshal.dumps(message))
+            self._unsent.append(packed(*message))
             self._send()
         return self._is_open
 
@@ -133,7 +132,7 @@ class WarmParent:
         except OSError:
             message = b""
         if message:
-            self._take(*marshal.loads(message))
+            self._take(*unpacked(message))
         else:
             self._died()
 
@@ -177,6 +176,6 @@ class WarmParent:
         self._channel.settimeout(_END_TIMEOUT)
         with suppress(OSError):
             while message := self._channel.recv(MAX_MESSAGE):
-                self._take(*marshal.loads(message))
+                self._take(*unpacked(message))
         self._asked.clear()
         self._hang_up()
