@@ -7,14 +7,14 @@ the launcher: the links tell all else, and sooner.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import inf
 
 from ...core import events as tell
 from ...core.actions import Kill, Place, Request, Say, StopPlacing, Wanted
 from ...core.events import Event, Ticked
 from ...errors import EVICTED
-from ...text import count, duration
+from ...text import count
 from . import actions as do
+from . import ends
 from . import events as happened
 from .actions import SlurmAction, Step, step_name
 from .allocation import (
@@ -40,6 +40,7 @@ from .job_states import (
     why_waiting,
 )
 from .looks import Looks
+from .time_limits import TimeLimits
 
 KILLED = 137
 
@@ -68,8 +69,6 @@ class SlurmEngine:
         *notice_grace* of them to end, if it is given.
         """
         self._given = allocation
-        self._notice_before = notice_before
-        self._notice_grace = notice_grace
         self._is_found = False
         self._cpus = 0  # of the given allocation
         self._allocations: list[Allocation] = []
@@ -77,10 +76,11 @@ class SlurmEngine:
         self._wanted: dict[str, Wanted] = {}  # those of the last request
         self._hold = 0.0  # seconds for which places for optional tasks are waited for
         self._looks = Looks(self._allocations)
+        self._limits = TimeLimits(self._allocations, notice_before, notice_grace)
 
     @property
     def deadline(self) -> float | None:
-        times = [self._looks.deadline, *map(self._notice_at, self._allocations)]
+        times = [self._looks.deadline, self._limits.deadline]
         times += [one.fewer_at for one in self._allocations]
         return min((time for time in times if time is not None), default=None)
 
@@ -129,7 +129,7 @@ class SlurmEngine:
                 return self._step_ended(event, now)
             case Ticked():
                 due = self._looks.due(now)
-                return [*self._give_notices(now), *self._ask_for_fewer(now), *due]
+                return [*self._limits.due(now), *self._ask_for_fewer(now), *due]
             case tell.Event():
                 return self._heard(event, now)
         return []
@@ -323,10 +323,7 @@ class SlurmEngine:
         unplaced: list[Sitting] = []
         for job in jobs:
             unplaced += one.place_all(job.group, job.nodes)
-        ends = [job.ends_in for job in jobs if job.ends_in is not None]
-        if one.limit_at is None and ends and min(ends) < self._notice_before:
-            one.is_leaving = True  # its limit is too short for a notice
-        one.limit_at = now + min(ends) if ends else inf
+        self._limits.read(one, jobs, now)
         return [placed(unplaced)] if unplaced else []
 
     def _waits(self, one: Allocation, jobs: Sequence[Job], now: float) -> list[Output]:
@@ -343,56 +340,18 @@ class SlurmEngine:
         told = next((job for job in jobs if job.reason != "None"), jobs[0])
         return [tell.Waiting(0, why_waiting(told))]
 
-    # Time limits
-
-    def _notice_at(self, one: Allocation) -> float | None:
-        """When all tasks are told to end before their job does; None if nobody is."""
-        if one.limit_at in (None, inf) or one.is_leaving or not one.sitting:
-            return None
-        return one.limit_at - self._notice_before
-
-    def _give_notices(self, now: float) -> list[Output]:
-        todo: list[Output] = []
-        for one in self._allocations:
-            at = self._notice_at(one)
-            if at is not None and now >= at:
-                one.is_leaving = True
-                left = duration((one.limit_at or now) - now)
-                words = f"Slurm job {one.job_id} reaches its time limit in {left}"
-                more = (not one.is_given, self._notice_grace)
-                todo.append(tell.NoticeGiven(words, True, *more))
-        return todo
-
     # Ends
 
     def _end(self, one: Allocation, end: JobEnd) -> list[Output]:
         """Of a job, and of all tasks in it."""
         self._allocations.remove(one)
-        todo: list[Output] = []
-        unplaced = [sitting for sitting in one.sitting.values() if not sitting.is_placed]
-        if unplaced:
-            todo.append(placed(guess(unplaced, ())))
-        if end.reason.startswith(EVICTED):  # each is known before the first is acted on
-            todo += [tell.NodeDrained(task_id, end.reason, end.is_lost) for task_id in one.sitting]
-        ended = (end.code, end.reason, end.is_lost)
-        return [*todo, *(tell.TaskEnded(task_id, *ended) for task_id in one.sitting)]
+        return [*ends.with_job(one, end)]
 
     def _step_ended(self, ended: happened.StepEnded, now: float) -> list[Output]:
-        """Its tasks have ended with it: those that reported that are not there any more."""
-        todo: list[Output] = []
-        for one in self._allocations:
-            left = one.of_step(ended.name) if one.job_id == ended.job_id else []
-            unplaced = [sitting for sitting in left if not sitting.is_placed]
-            todo += [placed(guess(unplaced, one.nodes.get(0, ())))] if unplaced else []
-            for sitting in left:
-                if ended.code == 0 and sitting.has_registered:
-                    continue  # its report is on its way
-                del one.sitting[sitting.seat.task_id]
-                code = ended.code or 1
-                reason = f"exited with {code}"
-                todo.append(tell.TaskEnded(sitting.seat.task_id, code, reason))
+        found = [one for one in self._allocations if one.job_id == ended.job_id]
+        todo = [told for one in found for told in ends.with_step(one, ended)]
         self._looks.later(now)
-        return todo
+        return [*todo]
 
     def _kill(self, task_id: str) -> list[Output]:
         """Slurm can end a step, not one task of it; a runner alone ends when nobody answers."""

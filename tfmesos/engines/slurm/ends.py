@@ -1,0 +1,35 @@
+"""Tasks that end with their job or their step: what the lifecycle is told of them."""
+
+from __future__ import annotations
+
+from ...core.events import Event, NodeDrained, TaskEnded
+from ...errors import EVICTED
+from .allocation import Allocation, guess, placed
+from .events import StepEnded
+from .job_states import JobEnd
+
+
+def with_job(one: Allocation, end: JobEnd) -> list[Event]:
+    told: list[Event] = []
+    unplaced = [sitting for sitting in one.sitting.values() if not sitting.is_placed]
+    if unplaced:
+        told.append(placed(guess(unplaced, ())))
+    if end.reason.startswith(EVICTED):  # each is known before the first is acted on
+        told += [NodeDrained(task_id, end.reason, end.is_lost) for task_id in one.sitting]
+    ended = (end.code, end.reason, end.is_lost)
+    return [*told, *(TaskEnded(task_id, *ended) for task_id in one.sitting)]
+
+
+def with_step(one: Allocation, ended: StepEnded) -> list[Event]:
+    """Those that reported their end are not there any more."""
+    told: list[Event] = []
+    left = one.of_step(ended.name)
+    unplaced = [sitting for sitting in left if not sitting.is_placed]
+    told += [placed(guess(unplaced, one.nodes.get(0, ())))] if unplaced else []
+    for sitting in left:
+        if ended.code == 0 and sitting.has_registered:
+            continue  # its report is on its way
+        del one.sitting[sitting.seat.task_id]
+        code = ended.code or 1
+        told.append(TaskEnded(sitting.seat.task_id, code, f"exited with {code}"))
+    return told
