@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +54,8 @@ class RunDirectory:
         self.commit_file = path / "commit"
         self.output = path / "output"
         self.brought = path / "brought"
+        self._about: Json | None = None
+        self._about_version: tuple[int, int] | None = None
 
     def log_file(self, task: str) -> Path:
         """The output of ``worker:0`` is in ``output/worker-0.log``."""
@@ -76,10 +77,16 @@ class RunDirectory:
         """When anything happened last, in seconds since 1970."""
         return max(map(_modified, (self.about_file, self.events_file, *self.output.glob("*"))))
 
-    @cached_property
+    @property
     def about(self) -> Json:
-        """What was written down when the run began; empty if that cannot be read."""
-        return _object(self.about_file)
+        """What was written down when the run began, or when its present launcher took it over;
+        empty if that cannot be read.
+        """
+        version = _version(self.about_file)
+        if self._about is None or version != self._about_version:
+            self._about = _object(self.about_file)
+            self._about_version = version
+        return self._about
 
     @property
     def outcome(self) -> Json | None:
@@ -154,6 +161,15 @@ class RunDirectory:
                     yield json.loads(line)
         except (FileNotFoundError, ValueError):
             return
+
+
+def _version(path: Path) -> tuple[int, int] | None:
+    """Another one whenever the file was replaced or written to."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns
 
 
 def _modified(path: Path) -> float:

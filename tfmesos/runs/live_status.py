@@ -10,6 +10,7 @@ from ..launcher.screen.progress_bar import ProgressBar, progress_bar
 from .directory import RunDirectory
 from .progress_bar_file import ProgressReader
 from .status import Reader, RunStatus, settled
+from .takeover.lost_runs import is_final
 
 
 class LiveStatus:
@@ -21,7 +22,7 @@ class LiveStatus:
 
     def look(self) -> RunStatus:
         """Take in what has been written since the last look."""
-        is_over = self.run.is_over  # before the last look
+        is_over = is_final(self.run)  # before the last look
         status = self._reader.read(self._new_entries())
         return settled(status, self.run.outcome) if is_over else status
 

@@ -16,7 +16,7 @@ from ..json_types import Json
 from ..launcher.deciders import Beginning
 from .directory import RunDirectory
 from .event_json import from_json
-from .takeover.lost_runs import adoptable_until
+from .takeover.lost_runs import is_final
 
 LOST = "lost"  # its launcher died, and nobody wrote down how it ended
 ENDED = "ended"  # of a run that succeeded, whose record has no end of this task
@@ -123,8 +123,7 @@ class RunStatus:
 def status_now(run: RunDirectory) -> RunStatus:
     """Of a run that is over, what nobody saw the end of is lost; unless its tasks wait."""
     status = Reader().read(run.entries())
-    is_settled = run.is_over and adoptable_until(run) is None
-    return settled(status, run.outcome) if is_settled else status
+    return settled(status, run.outcome) if is_final(run) else status
 
 
 def settled(status: RunStatus, outcome: Json | None) -> RunStatus:

@@ -11,6 +11,7 @@ from typing import Any
 from ...json_types import Json
 from ..directory import RunDirectory
 from ..live_status import LiveStatus
+from ..takeover.lost_runs import is_final
 from .output_view import OutputView
 from .run_list import RunList
 from .usage_plot import Usage
@@ -53,7 +54,7 @@ async def run_events(run: RunDirectory, task: str | None, find: str) -> Stream:
     look = _Look(run, OutputView(run, task, find))
     try:
         async for _ in _looks(LOOK_EVERY):
-            is_over = await asyncio.to_thread(lambda: run.is_over)  # before the last look
+            is_over = await asyncio.to_thread(is_final, run)  # before the last look
             for news in (look.at_run, look.at_usage, look.at_output):
                 yield await asyncio.to_thread(news)
             if is_over:

@@ -8,6 +8,7 @@ from ...json_types import Json
 from ..directory import RunDirectory
 from ..live_status import LiveStatus
 from ..store import Store
+from ..takeover.lost_runs import is_final
 from .views import row
 
 
@@ -30,7 +31,7 @@ class RunList:
     def _row(self, run: RunDirectory) -> Json:
         if run.id in self._over:
             return self._over[run.id]
-        if not run.is_over:
+        if not is_final(run):
             progress = self._live.setdefault(run.id, LiveStatus(run))
             return row(run, progress.look().phase, time.time())
         self._live.pop(run.id, None)

@@ -16,11 +16,12 @@ from ...shared import json_reader
 from ..control import ask
 from ..directory import RunDirectory
 from ..store import Store
+from ..takeover.lost_runs import adoptable_until
 from ..task_log import LogReader
 from .browser_access import Access
+from .command_answer import command_answer
 from .event_streams import Stream, gone, kept_alive, list_events, run_events
 from .run_list import RunList
-from .stacks_view import stacks_answer
 from .views import has_log
 
 MOST_STREAMS = 32  # pages that are live at once
@@ -62,7 +63,14 @@ _ORDERS: dict[str, tuple[str, Json]] = {
     "stop": ("stop", {}),
     "restart": ("restart", {"elsewhere": False}),
     "replace": ("restart", {"elsewhere": True}),
+    "adopt": ("adopt", {}),
     "stacks": ("stacks", {}),
+}
+# What a launcher is not asked for: a command does it, and of a lost run there is no launcher.
+_BY_COMMAND: dict[str, tuple[str, ...]] = {
+    "stop": ("stop", "--no-wait"),
+    "adopt": ("adopt", "--detach"),
+    "stacks": ("stacks",),
 }
 
 
@@ -163,7 +171,8 @@ class Site:
         return run, task
 
     async def _order(self, request: Request) -> Answer:
-        """Stop a run, start a task again: the launcher is asked, as by the commands."""
+        """Stop a run, start a task again: the launcher is asked, as by the commands. A lost run has
+        none, so the command itself does it."""
         try:
             order = json_reader.read(await request.body(LONGEST_ORDER))
             do, more = _ORDERS[order["do"]]
@@ -172,7 +181,10 @@ class Site:
         run, task = await asyncio.to_thread(self._named, order)
         if do == "stacks":
             async with self._looking:  # one at a time is enough for the launchers
-                return await stacks_answer(run)
+                return await command_answer(_BY_COMMAND[do], run)
+        until = await asyncio.to_thread(adoptable_until, run)
+        if do == "adopt" or (do == "stop" and until is not None):
+            return await command_answer(_BY_COMMAND[do], run)
         if do != "stop" and task is None:
             raise NotFound("Which task?")
         about: Json = {"task": task} if task else {}

@@ -13,6 +13,7 @@ from ..listing import end_of, why_of
 from ..live_status import LiveStatus
 from ..recorder import SAID
 from ..status import RunStatus, TaskStatus, phase_of
+from ..takeover.lost_runs import adoptable_until, is_final
 from .failure import report_parts
 
 LONGEST_COMMAND = 2000  # characters
@@ -28,7 +29,8 @@ def row(run: RunDirectory, phase: str, now: float) -> Json:
         "phase": phase_of(run, phase),
         "code": (outcome or {}).get("exit_code"),
         "began": run.began,
-        "ended": end_of(run, now) if run.is_over else None,
+        "ended": end_of(run, now) if is_final(run) else None,
+        "adoptable_until": adoptable_until(run),
         "tasks": ", ".join(f"{number} {job}" for job, number in run.jobs.items()),
         "command": plain(shortened(run.shown_command, LONGEST_COMMAND)),
     }
@@ -70,7 +72,7 @@ def _outcome(run: RunDirectory, status: RunStatus) -> Json:
     return {
         "why": plain(why_of(run, status)),
         "is_waiting": not run.is_over and status.is_waiting,
-        "is_over": run.is_over,
+        "is_over": is_final(run),
         "boards": [] if run.is_over else status.tensorboards(),
         "report": report_parts([plain(str(line)) for line in lines]) if lines else None,
     }

@@ -28,6 +28,11 @@ def adoptable_until(run: RunDirectory) -> float | None:
     return until if until > time.time() else None
 
 
+def is_final(run: RunDirectory) -> bool:
+    """Is it over, and can nobody go on with it?"""
+    return run.is_over and adoptable_until(run) is None
+
+
 def is_gone(run: RunDirectory) -> bool:
     """Is its launcher, wherever that was? On another machine only its silence can tell."""
     alive = run.launcher.is_alive

@@ -60,5 +60,8 @@ export function percent(number) {
 }
 
 export function stateOf(run) {
+  if (run.adoptable_until) {
+    return `lost, can be adopted until ${CLOCK.format(new Date(run.adoptable_until * 1000))}`;
+  }
   return run.code ? `${run.phase} (${run.code})` : run.phase;
 }

@@ -41,12 +41,14 @@ export class RunPage {
       "TensorBoard ↗");
     this.stop = el("button", { type: "button", class: "danger", hidden: true }, "Stop the run");
     this.stop.onclick = () => this.#stop();
+    this.adopt = el("button", { type: "button", hidden: true }, "Adopt the run");
+    this.adopt.onclick = () => this.#adopt();
     this.look = el("button", { type: "button", hidden: true }, "Show stacks");
     this.look.onclick = () => this.#look();
     this.top = el("div", { class: "title" },
       el("div", { class: "line-one" },
         el("span", { class: "id" }, el("h1", {}, this.id), copyButton("the id", () => this.id)), this.state, this.time, this.began,
-        el("span", { class: "push" }), this.board, this.look, this.stop),
+        el("span", { class: "push" }), this.board, this.look, this.adopt, this.stop),
       el("div", { class: "line-two" }, this.command,
         copyButton("the command line", () => this.run.command_line)));
   }
@@ -86,7 +88,8 @@ export class RunPage {
     setText(this.began, `began ${moment(run.began)}`);
     this.began.setAttribute("title", exactly(run.began));
     this.stop.hidden = run.is_over || run.phase === "stopping";
-    this.look.hidden = this.stop.hidden;
+    this.adopt.hidden = !run.adoptable_until;
+    this.look.hidden = this.stop.hidden || Boolean(run.adoptable_until);
     this.why.hidden = !run.why;
     setText(this.why, run.is_waiting ? `Waiting: ${run.why}` : run.why);
     this.#showReport(run);
@@ -135,6 +138,13 @@ export class RunPage {
     this.stacks.replaceChildren(
       el("h2", { id: "stacks-title" }, "What the tasks are doing"),
       el("pre", { tabindex: 0 }, text));
+  }
+
+  // The state shows that it was done.
+  async #adopt() {
+    this.adopt.disabled = true;
+    await order({ do: "adopt", run: this.id });
+    this.adopt.disabled = false;
   }
 
   async #stop() {

@@ -75,7 +75,8 @@ export class Tasks {
     setText(restarts, task.restarts || "");
     setText(exit.firstChild, task.code ?? "");
     setText(exit.lastChild, task.code && task.reason !== `exited with ${task.code}` ? task.reason : "");
-    const isLiving = !this.run.is_over && LIVING.includes(task.state);
+    const isHeld = !this.run.is_over && !this.run.adoptable_until; // by a launcher
+    const isLiving = isHeld && LIVING.includes(task.state);
     for (const button of buttons.querySelectorAll(".change")) button.hidden = !isLiving;
     return row;
   }

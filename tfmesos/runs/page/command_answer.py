@@ -1,9 +1,10 @@
-"""What the tasks of a run are doing, for a page: as ``tfrun stacks`` shows it."""
+"""The answer of a command of tfrun, for a page."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Sequence
 
 from ...http.server import Answer, text
 from ..directory import RunDirectory
@@ -11,10 +12,12 @@ from ..directory import RunDirectory
 WITHIN = 150.0  # seconds
 
 
-async def stacks_answer(run: RunDirectory) -> Answer:
-    """By a process of its own: it waits for signals, which only a main thread can."""
+async def command_answer(words: Sequence[str], run: RunDirectory) -> Answer:
+    """By a process of its own: such a command waits for signals, which only a main thread can, or
+    goes on in the background.
+    """
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tfmesos", "stacks", run.id),
+        *(sys.executable, "-m", "tfmesos", *words, run.id),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
@@ -23,11 +26,11 @@ async def stacks_answer(run: RunDirectory) -> Answer:
         async with asyncio.timeout(WITHIN):
             out, err = await process.communicate()
     except TimeoutError:
-        return text(504, "The tasks do not answer.\n")
+        return text(504, f"tfrun {words[0]} does not come to an end.\n")
     finally:
         if process.returncode is None:
             process.kill()
             await process.wait()
-    if not out:
+    if process.returncode and not out:
         return text(409, err.decode("utf-8", "replace"))
     return text(200, out.decode("utf-8", "replace"))
