@@ -1,12 +1,9 @@
 """A run replayed from its events, with a clock of its own."""
 
-from tests.builders import an_offer
 from tfmesos.core import actions as do
 from tfmesos.core import events as happened
 from tfmesos.core.lifecycle import Lifecycle
 from tfmesos.core.rules import Rules
-from tfmesos.engines.mesos import events as mesos
-from tfmesos.engines.mesos.engine import MesosEngine
 from tfmesos.launcher.deciders import Deciders
 
 
@@ -62,32 +59,6 @@ class Replay:
         found = [action.outcome for action in self.log if isinstance(action, do.Finish)]
         assert len(found) <= 1
         return found[0] if found else None
-
-
-class Run(Replay):
-    """A run on Mesos."""
-
-    def __init__(self, *jobs, jitter=lambda: 0.5, **options):
-        super().__init__(MesosEngine(jitter), *jobs, **options)
-
-    def subscribe(self):
-        return self(mesos.Subscribed("f-1", "m:5050"))
-
-    def offer(self, *offers):
-        return self(mesos.OffersReceived(offers or (an_offer(cpus=64, mem=1e6),)))
-
-    def update(self, name, state, message="", reason=""):
-        return self(mesos.TaskUpdated(self.id(name), state, message, reason))
-
-    def up(self):
-        """Bring everything to the point where all commands run."""
-        self.subscribe()
-        self.offer()
-        for task in self.tasks:
-            self.update(task.name, "TASK_RUNNING")
-        self.register()
-        self.ready()
-        return self
 
 
 def only(kind, todo):

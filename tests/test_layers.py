@@ -67,6 +67,9 @@ IO = {
     *("asyncio", "socket", "subprocess", "os", "time", "random", "threading", "logging"),
     *("h11", "wsproto", "selectors", "signal", "sys"),
 }
+_OF_OTHER_ENGINES = re.compile(
+    r"tfmesos\.engines\.(mesos|kubernetes|slurm)\.|tests\.(engines|mesos|kubernetes|slurm)\."
+)
 FRONTS = {"__init__", "__main__", "tfrun", "scheduler", "server"}
 WORDS_OF_AN_ENGINE = (
     *("offer", "agent", "framework", "decline", "revive", "suppress", "reconcile", "master", "pod"),
@@ -197,6 +200,16 @@ def test_the_core_has_no_word_of_an_engine():
     for path in modules("core"):
         text = path.read_text().lower()
         assert not [word for word in WORDS_OF_AN_ENGINE if word in text], path.name
+
+
+def test_the_core_is_tested_in_its_own_words():
+    """By no engine, or by the one that runs on this machine."""
+    words = re.compile(rf"(?i:{'|'.join(WORDS_OF_AN_ENGINE)}|\bmesos)|\b(TASK|REASON)_[A-Z]")
+    paths = [*(TESTS / "core").rglob("*.py"), TESTS / "builders.py", TESTS / "replay.py"]
+    assert len(paths) > 35
+    for path in paths:
+        assert [name for name in imports(path) if _OF_OTHER_ENGINES.match(name)] == [], path.name
+        assert not words.search(path.read_text()), path.name
 
 
 def test_unit_tests_start_no_run():

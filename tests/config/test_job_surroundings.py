@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.builders import an_offer, servers, workers
+from tests.builders import servers, workers
+from tests.engines.mesos.offers import an_offer
 from tfmesos.config.job import Job
 from tfmesos.config.launch_config import LaunchConfig
 from tfmesos.config.volumes import parse_volumes

@@ -2,19 +2,9 @@
 
 from hypothesis import strategies as st
 
-from tests.builders import an_offer, workers
-from tests.replay import only
+from tests.builders import workers
 from tfmesos.core import events as happened
-from tfmesos.engines.mesos import actions as calls
-from tfmesos.engines.mesos import events as mesos
-
-
-def launched(run):
-    """The ids of the tasks of this run, all placed and launched."""
-    run.subscribe()
-    (launch,) = only(calls.Launch, run.offer(an_offer("o1", cpus=64, mem=1e6)))
-    return tuple(task_id for task_id, _ in launch.seats)
-
+from tfmesos.engines.local import events as local
 
 IDS = [
     f"run-{job}-{index}-{attempt}"
@@ -24,44 +14,19 @@ IDS = [
 ]
 
 
-STATES = [
-    "TASK_STAGING",
-    "TASK_STARTING",
-    "TASK_RUNNING",
-    "TASK_FINISHED",
-    "TASK_FAILED",
-    "TASK_KILLED",
-    "TASK_KILLING",
-    "TASK_ERROR",
-    "TASK_LOST",
-    "TASK_DROPPED",
-    "TASK_UNREACHABLE",
-    "TASK_GONE",
-    "TASK_GONE_BY_OPERATOR",
-    "TASK_UNKNOWN",
-    "TASK_OF_THE_FUTURE",
-]
-
-
-OFFERS = [an_offer("o1"), an_offer("o2"), an_offer("o3", cpus=0.1)]
-
-
 ids = st.sampled_from([*IDS, "somebody-else"])
 
 
-any_event = st.one_of(
-    st.just(mesos.Subscribed("f", "m")),
-    st.just(mesos.Disconnected("reset")),
-    st.lists(st.sampled_from(OFFERS), max_size=3).map(
-        lambda offers: mesos.OffersReceived(tuple(offers))
-    ),
-    st.sampled_from(["o1", "o2"]).map(mesos.OfferRescinded),
-    st.builds(mesos.TaskUpdated, ids, st.sampled_from(STATES)),
-    st.just(mesos.InverseOffersReceived(("i",), ("agent-of-o1",))),
-    st.builds(mesos.AgentLost, st.sampled_from(["agent-of-o1", "x"])),
+codes = st.sampled_from([0, 0, 1, 137])
+
+
+# Told by runners, owners and the clock, whatever the engine is.
+of_any_engine = st.one_of(
     st.builds(happened.TaskRegistered, ids, st.just("h"), st.just(1)),
     st.builds(happened.TaskReady, ids),
-    st.builds(happened.TaskExited, ids, st.sampled_from([0, 0, 1, 137]), st.just("ended")),
+    st.builds(happened.TaskExited, ids, codes, st.just("ended")),
+    st.builds(happened.RunnerOutOfTouch, ids),
+    st.builds(happened.RunnerBack, ids),
     st.builds(happened.RunnerLost, ids, st.just("reset")),
     st.just(happened.StopRequested("stop", 130)),
     st.builds(happened.NoticeGiven, st.just("notice"), st.booleans(), st.booleans()),
@@ -72,3 +37,22 @@ any_event = st.one_of(
     ),
     st.just(happened.Ticked()),
 )  # fmt: skip
+
+
+# Of an engine that may lose sight of its nodes, and on which GPUs may be missing.
+any_event = st.one_of(
+    of_any_engine,
+    st.just(local.MachineFound("here")),
+    st.just(local.GpusTaken(("0", "1"))),
+    st.just(local.GpusHeld(1, ("another run",))),
+    st.builds(local.TaskStarted, ids),
+    st.builds(local.TaskGone, ids, codes, st.just("ended"), st.booleans(), st.booleans()),
+    st.builds(happened.TaskUnreachable, ids),
+    st.builds(happened.NodeLost, st.tuples(ids)),
+    st.builds(happened.NodeWanted, st.tuples(ids)),
+    st.just(happened.EngineTrouble("out of order")),
+    st.just(happened.EngineReady()),
+)
+
+
+histories = st.lists(st.tuples(any_event, st.floats(0, 20)), max_size=60)

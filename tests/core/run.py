@@ -1,6 +1,7 @@
 """A run on this machine, replayed from its events: for tests of what no engine decides."""
 
-from tests.replay import Replay
+from tests.replay import Replay, only
+from tfmesos.engines.local import actions as calls
 from tfmesos.engines.local import events as local
 from tfmesos.engines.local.engine import LocalEngine
 
@@ -23,7 +24,7 @@ class Run(Replay):
             for action in self(local.TaskStarted(self.id(name)))
         ]
 
-    def gone(self, name, code=0, reason=None, **more):
+    def gone(self, name, code=1, reason=None, **more):
         """Nothing of the task is left."""
         reason = reason or f"exited with {code}"
         return self(local.TaskGone(self.id(name), code, reason, **more))
@@ -35,3 +36,18 @@ class Run(Replay):
         self.register()
         self.ready()
         return self
+
+    def back(self, *names):
+        """The commands of tasks that were started again run."""
+        self.register(*names)
+        self.ready(*names)
+
+
+def started(todo):
+    """The ids of the attempts that are started."""
+    return [seat.task_id for start in only(calls.StartTasks, todo) for seat in start.seats]
+
+
+def ended(todo):
+    """The ids of the attempts that are ended, whatever their runners do."""
+    return [end.task_id for end in only(calls.EndTask, todo)]

@@ -1,42 +1,41 @@
 """Nodes on which tasks keep failing are left alone."""
 
-import pytest
-
-from tests.builders import an_offer, workers
-from tests.replay import Run, only
+from tests.builders import workers
+from tests.replay import only
+from tfmesos.core import actions as do
+from tfmesos.core import events as happened
 from tfmesos.core.avoided_nodes import AVOIDED_FOR, AvoidedNodes
-from tfmesos.engines.mesos import actions as calls
 
-from .restart_policies import said
-
-
-def test_an_agent_where_tasks_keep_failing_is_left_alone_for_a_while_if_there_are_others():
-    run = Run(workers(1))
-    run.subscribe()
-    run.offer(an_offer("o0", agent="other", cpus=0.1))
-    for n in range(2):
-        run.offer(an_offer(f"o{n + 1}", agent="bad"))
-        run.update("worker:0", "TASK_FAILED", "no python3 there")
-        run.wait(1)
-    todo = run.offer(an_offer("o5", agent="bad"))
-    assert only(calls.Launch, todo) == []
-    assert said(todo) == [
-        f"host-of-o5 is left alone for {AVOIDED_FOR - 1:g} s: "
-        "tasks keep failing there, or were to leave it"
-    ]
-    assert said(run.offer(an_offer("o7", agent="bad"))) == []
-    assert only(calls.Decline, todo)[0].refuse_seconds == pytest.approx(AVOIDED_FOR - 1)
-    assert only(calls.Launch, run.offer(an_offer("o6", agent="other")))
+from .life import Life
 
 
-def test_the_only_agent_there_is_gets_all_the_attempts():
-    run = Run(workers(1))
-    run.subscribe()
-    for n in range(4):
-        assert only(calls.Launch, run.offer(an_offer(f"o{n}", agent="only")))
-        run.update("worker:0", "TASK_FAILED", "no python3 there")
-        run.wait(3)
-    assert run.outcome.exit_code == 1
+def fail_on(life, node, now):
+    """The task is placed there and cannot start; what the engine is asked for then."""
+    (task_id,) = life.ids()
+    life(happened.TasksPlaced((happened.Placed(task_id, node, "host"),)), now)
+    todo = life(happened.TaskEnded(task_id, 1, "failed (no python3 there)"), now)
+    todo += life(happened.Ticked(), now + 4.0)  # after its pause
+    (place,) = only(do.Place, todo)
+    return dict(place.avoid)
+
+
+def test_a_node_where_tasks_keep_failing_to_start_is_to_be_avoided_for_a_while():
+    life = Life(workers(1))
+    life(happened.EngineReady())
+    assert fail_on(life, "bad", 10.0) == {}
+    assert fail_on(life, "bad", 20.0) == {"bad": 20.0 + AVOIDED_FOR}
+    assert fail_on(life, "other", 30.0) == {"bad": 20.0 + AVOIDED_FOR}
+
+
+def test_a_node_that_will_be_able_to_take_the_task_in_a_moment_is_not_avoided():
+    life = Life(workers(1))
+    life(happened.EngineReady())
+    for now in (10.0, 20.0, 30.0):
+        (task_id,) = life.ids()
+        life(happened.TasksPlaced((happened.Placed(task_id, "busy", "host"),)), now)
+        life(happened.TaskEnded(task_id, 1, "has no free GPU", is_transient=True))
+        (place,) = only(do.Place, life(happened.Ticked(), now + 9.0))
+        assert place.avoid == {}
 
 
 def test_a_node_is_left_alone_after_two_failures_in_a_row():

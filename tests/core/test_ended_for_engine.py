@@ -12,7 +12,7 @@ from tfmesos.core.endings import SECOND_REPORT
 from tfmesos.core.stopping import KILL_GRACE, STOP_MARGIN
 
 TAKES = KILL_GRACE + STOP_MARGIN
-LOST = "failed (REASON_EXECUTOR_TERMINATED)"
+LOST = "failed (its executor has died)"
 
 
 def gone(task_id=FIRST, code=1, **more):
@@ -132,7 +132,7 @@ def test_a_task_is_started_again_after_its_runner_has_ended():
     assert only(do.Place, life(gone(), 10.0)) == []
     todo = life(stopped(), 12.0)
     assert said(todo)[0][0].endswith("restarting it in 1 s (restart 1 of 3)")
-    assert "REASON_EXECUTOR_TERMINATED" in said(todo)[0][0]
+    assert LOST in said(todo)[0][0]
     (wanted,) = only(do.Place, life(happened.Ticked(), 13.0))
     assert [one.task_id for one in wanted.tasks] == ["run-worker-0-2"]
 

@@ -1,18 +1,19 @@
-"""How the end of a task is told: by Mesos, by its runner, by both."""
+"""How the end of a task is told: by its engine, by its runner, by both."""
 
 import pytest
 
 from tests.builders import servers, workers
-from tests.replay import Run, only
+from tests.replay import only
 from tfmesos.config.job import Job
 from tfmesos.config.restart_settings import RestartPolicy
 from tfmesos.core import actions as do
 from tfmesos.core import events as happened
 from tfmesos.core.endings import EVICTION_REASON, UNREACHABLE_GRACE
 from tfmesos.core.stopping import KILL_GRACE, STOP_MARGIN
-from tfmesos.engines.mesos import actions as calls
-from tfmesos.engines.mesos.task_reasons import DRAINING
-from tfmesos.errors import EVICTED
+from tfmesos.errors import DRAINED, EVICTED
+
+from .restart_policies import said
+from .run import HOST, Run, ended, started
 
 STOPPING = KILL_GRACE + STOP_MARGIN
 
@@ -23,7 +24,7 @@ def test_the_first_failure_is_the_cause_and_the_others_are_stopped():
     assert {a.task_id for a in only(do.StopRunner, todo)} == {run.id("worker:0"), run.id("ps:0")}
     run.exit("worker:0", 1)
     run.exit("ps:0", 143)
-    assert str(run.outcome.error) == "worker:1 exited with 3 on host-of-o1"
+    assert str(run.outcome.error) == f"worker:1 exited with 3 on {HOST}"
     assert run.outcome.exit_code == 3
     assert run.outcome.cause.tail == ("last words",)
     assert [ending.task.name for ending in run.outcome.others] == ["worker:0", "ps:0"]
@@ -36,78 +37,58 @@ def test_tasks_that_we_stopped_ourselves_did_not_fail_after_the_cause():
     run(stopped)
     run(stopped.replace(task_id=run.id("ps:0"), code=7, reason="exited with 7"))
     run.exit("worker:2", 1)
-    run.update("ps:1", "TASK_KILLED", "Command terminated with signal Killed")
+    run.gone("ps:1", 137, was_killed=True)
     run.wait(STOPPING)
     assert [ending.task.name for ending in run.outcome.others] == ["worker:2"]
 
 
-DRAINED = "worker:0 was ended by its node, which the operator is draining on host-of-o1"
+def evicted(run):
+    return run.exit("worker:0", 143, f"{EVICTED}: it was killed by SIGTERM (signal 15)")
 
 
-def test_a_drained_agent_is_named_before_its_runner_has_told_of_the_end():
+def drained(run, **more):
+    return run(happened.NodeDrained(run.id("worker:0"), **more))
+
+
+def test_a_drained_node_is_named_before_its_runner_has_told_of_the_end():
     run = Run(workers(1)).up()
-    run.update("worker:0", "TASK_KILLING", reason=DRAINING)
-    run.exit("worker:0", 143, f"{EVICTED}: it was killed by SIGTERM (signal 15)")
-    assert str(run.outcome.error) == DRAINED
+    drained(run, is_notice=True)
+    evicted(run)
+    assert str(run.outcome.error) == f"worker:0 {DRAINED} on {HOST}"
     assert (run.outcome.exit_code, run.outcome.cause.tail) == (75, ("last words",))
 
 
-def test_a_drained_agent_is_named_although_its_runner_was_faster_to_tell():
+def test_a_drained_node_is_named_although_its_runner_was_faster_to_tell():
     run = Run(workers(1)).up()
-    run.exit("worker:0", 143, f"{EVICTED}: it was killed by SIGTERM (signal 15)")
+    evicted(run)
     assert run.outcome is None
-    run.update("worker:0", "TASK_KILLED", "Command terminated with signal Terminated", DRAINING)
-    assert str(run.outcome.error) == DRAINED
+    drained(run)
+    run.gone("worker:0", 143, was_killed=True)
+    assert str(run.outcome.error) == f"worker:0 {DRAINED} on {HOST}"
     assert run.outcome.cause.tail == ("last words",)
 
 
-def test_a_task_that_its_agent_ended_is_told_of_even_if_mesos_says_nothing():
+def test_a_task_that_its_node_ended_is_told_of_even_if_its_engine_says_nothing():
     run = Run(workers(1)).up()
-    run.exit("worker:0", 143, f"{EVICTED}: it was killed by SIGTERM (signal 15)")
+    evicted(run)
     run.wait(EVICTION_REASON)
-    assert str(run.outcome.error).startswith("worker:0 was ended by its node: it was killed by")
+    assert str(run.outcome.error).startswith(f"worker:0 {EVICTED}: it was killed by")
 
 
-def test_a_task_of_a_drained_agent_is_worth_a_restart_elsewhere():
+def test_a_task_of_a_drained_node_is_worth_a_restart_elsewhere():
     run = Run(workers(1), restarts=RestartPolicy(after_start="task", codes=frozenset())).up()
-    run.update("worker:0", "TASK_KILLING", reason=DRAINING)
-    run.exit("worker:0", 143, f"{EVICTED}: it was killed by SIGTERM (signal 15)")
-    assert calls.Revive() in run.wait(1)
+    drained(run, is_notice=True)
+    evicted(run)
+    assert started(run.wait(1)) == ["run-worker-0-2"]
 
 
 def test_only_of_a_runner_that_answers_it_is_said_that_it_does():
     run = Run(workers(2)).up()
-    (said,) = run.update("worker:0", "TASK_UNREACHABLE")
-    assert said.text.endswith("is out of reach of the cluster; its runner answers")
+    (text,) = said(run(happened.TaskUnreachable(run.id("worker:0"))))
+    assert f"worker:0 on {HOST}" in text and "its runner answers" in text
     run(happened.RunnerOutOfTouch(run.id("worker:1")))
-    (said,) = run.update("worker:1", "TASK_UNREACHABLE")
-    assert said.text.endswith("is out of reach of the cluster, and its runner of the launcher")
-
-
-def test_time_spent_on_launching_again_is_not_called_waiting_for_offers():
-    run = Run(workers(1))
-    for step in (
-        run.subscribe,
-        run.offer,
-        lambda: run.update("worker:0", "TASK_FAILED"),
-        run.offer,
-        lambda: run.update("worker:0", "TASK_FAILED"),
-        lambda: run.wait(1),
-        run.offer,
-        run.register,
-        run.ready,
-    ):
-        run.now += 2.0
-        step()
-    run.exit("worker:0")
-    assert run.outcome.times == (
-        ("finding the cluster", 2.0),
-        ("waiting for places", 2.0),
-        ("launching again", 11.0),
-        ("starting the tasks", 4.0),
-        ("running", 0.0),
-        ("stopping", 0.0),
-    )
+    (text,) = said(run(happened.TaskUnreachable(run.id("worker:1"))))
+    assert f"worker:1 on {HOST}" in text and "answers" not in text
 
 
 def test_a_failing_ps_fails_the_run():
@@ -123,74 +104,45 @@ def test_a_server_that_ends_by_itself_has_failed():
     assert not run.outcome.ok
 
 
-@pytest.mark.parametrize(
-    "state", ["TASK_FAILED", "TASK_LOST", "TASK_GONE", "TASK_DROPPED", "TASK_ERROR", "TASK_KILLED"]
-)
-def test_a_task_that_mesos_ends_before_the_start_is_launched_again(state):
-    run = Run(workers(1))
-    run.subscribe()
-    run.offer()
-    todo = run.update("worker:0", state, "no reason given")
-    assert todo[-1] == calls.Revive() and "restart 1 of 3" in todo[0].text
-    (launch,) = only(calls.Launch, run.offer())
-    assert launch.seats[0][0] == "run-worker-0-2"
-
-
-def test_the_runners_own_report_is_preferred_to_that_of_mesos():
+def test_the_runners_own_report_is_preferred_to_that_of_its_engine():
     run = Run(workers(1)).up()
-    run.update("worker:0", "TASK_FAILED", "Command exited with status 3")
+    run.gone("worker:0", 3)
     assert run.outcome is None
     run.exit("worker:0", 3)
     assert run.outcome.cause.tail == ("last words",)
 
 
-def test_without_a_word_of_the_runner_mesos_is_believed_after_a_moment():
+@pytest.mark.parametrize("code", [1, 137])
+def test_without_a_word_of_the_runner_its_engine_is_believed_after_a_moment(code):
     run = Run(workers(1)).up()
-    run.update("worker:0", "TASK_FAILED", "Command terminated with signal Killed")
+    run.gone("worker:0", code, "ended so")
     run.wait(STOPPING)
-    assert str(run.outcome.error) == "worker:0 was killed by SIGKILL (signal 9) on host-of-o1"
-    assert run.outcome.exit_code == 137
-
-
-@pytest.mark.parametrize("status", [256, 10**30])
-def test_a_status_that_no_process_can_have_never_ends_a_run_well(status):
-    run = Run(workers(1)).up()
-    run.update("worker:0", "TASK_FINISHED", f"Command exited with status {status}")
-    run.wait(STOPPING)
-    assert run.outcome.exit_code == 1
-    words = f"worker:0 ended (Command exited with status {status}) on host-of-o1"
-    assert str(run.outcome.error) == words
+    assert str(run.outcome.error) == f"worker:0 ended so on {HOST}"
+    assert run.outcome.exit_code == code
 
 
 def test_a_runner_that_is_lost_is_killed_and_fails_the_run():
     run = Run(workers(1)).up()
-    todo = run(happened.RunnerLost(run.id("worker:0"), "connection reset"))
-    assert only(calls.KillTask, todo)
+    assert ended(run(happened.RunnerLost(run.id("worker:0"), "connection reset"))) == [
+        run.id("worker:0")
+    ]
     run.wait(STOPPING)
-    text = "worker:0 lost touch with the launcher (connection reset) on host-of-o1"
-    assert str(run.outcome.error) == text
+    text = str(run.outcome.error)
+    assert "worker:0 lost touch" in text and "connection reset" in text and HOST in text
 
 
-def test_a_lost_runner_stays_the_cause_although_mesos_kills_its_task_then():
+def test_a_lost_runner_stays_the_cause_although_its_engine_kills_its_task_then():
     run = Run(workers(1)).up()
     run(happened.RunnerLost(run.id("worker:0"), "nothing was heard of it for 20 s"))
-    run.update("worker:0", "TASK_KILLING")
-    run.update("worker:0", "TASK_KILLED", "Command terminated with signal Killed")
+    run.gone("worker:0", 137, "was killed", was_killed=True)
     assert "nothing was heard of it for 20 s" in str(run.outcome.error)
-
-
-def test_a_task_that_mesos_calls_finished_before_the_start_is_launched_again():
-    run = Run(workers(1))
-    run.subscribe()
-    run.offer()
-    assert run.update("worker:0", "TASK_FINISHED")[-1] == calls.Revive()
 
 
 def test_a_task_out_of_reach_may_come_back():
     run = Run(workers(1)).up()
-    run.update("worker:0", "TASK_UNREACHABLE")
+    run(happened.TaskUnreachable(run.id("worker:0")))
     run.wait(UNREACHABLE_GRACE / 2)
-    run.update("worker:0", "TASK_RUNNING")
+    run.seen("worker:0")
     run.wait(UNREACHABLE_GRACE)
     assert run.outcome is None
     run.exit("worker:0")
@@ -199,16 +151,9 @@ def test_a_task_out_of_reach_may_come_back():
 
 def test_a_task_out_of_reach_goes_on_as_long_as_its_runner_is_heard():
     run = Run(workers(1)).up()
-    run.update("worker:0", "TASK_UNREACHABLE")
+    run(happened.TaskUnreachable(run.id("worker:0")))
     run.wait(100 * UNREACHABLE_GRACE)
     assert run.outcome is None
     run(happened.RunnerLost(run.id("worker:0"), "nothing was heard of it for 20 s"))
-    assert "out of reach of the cluster and of the launcher" in str(run.outcome.error)
-
-
-def test_a_task_out_of_reach_that_never_registered_is_launched_again():
-    run = Run(workers(1))
-    run.subscribe()
-    run.offer()
-    run.update("worker:0", "TASK_UNREACHABLE")
-    assert calls.Revive() in run.wait(UNREACHABLE_GRACE)
+    text = str(run.outcome.error)
+    assert "out of reach" in text and "nothing was heard of it for 20 s" in text

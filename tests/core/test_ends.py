@@ -246,12 +246,12 @@ def test_an_eviction_waits_for_the_operator_to_be_named():
 
 @pytest.mark.parametrize("is_engine_first", [False, True])
 def test_an_eviction_from_a_node_that_is_lost_is_told_alike_in_whatever_order(is_engine_first):
-    events = [evicted(), ended(1, "is gone with its agent", is_lost=True)]
+    events = [evicted(), ended(1, "is gone with its node", is_lost=True)]
     story = Story()
     first, second = events[::-1] if is_engine_first else events
     assert story.hears(first, 5.0)[0] is None
     end = story.ends(second, 6.0)
-    assert (end.code, end.reason, end.is_lost) == (1, "is gone with its agent", True)
+    assert (end.code, end.reason, end.is_lost) == (1, "is gone with its node", True)
     assert (end.tail, end.is_reported) == (("last",), True)
 
 

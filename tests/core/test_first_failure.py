@@ -1,20 +1,19 @@
 """Which of several failures was the first."""
 
 from tests.builders import workers
-from tests.replay import Run
 from tfmesos.core import events as happened
 from tfmesos.core.endings import OUT_OF_TOUCH, SECOND_REPORT
 from tfmesos.core.phases import Phase
 from tfmesos.core.stopping import KILL_GRACE, STOP_MARGIN
-from tfmesos.engines.mesos import actions as calls
-from tfmesos.errors import LAUNCHER_LOST
+from tfmesos.errors import LAUNCHER_LOST, RUNNER_EXITS
 
 from .restart_policies import ALL, KILLED, said
+from .run import HOST, Run, started
 
 
-def test_an_end_that_mesos_told_first_stays_the_cause_although_others_fell_meanwhile():
+def test_an_end_that_the_engine_told_first_stays_the_cause_although_others_fell_meanwhile():
     run = Run(workers(2)).up()
-    run.update("worker:1", "TASK_FAILED", "Command terminated with signal Killed")
+    run.gone("worker:1", KILLED, "was killed by SIGKILL (signal 9)")
     run(happened.RunnerOutOfTouch(run.id("worker:1")))
     run.now += 1
     run.exit("worker:0", 1)
@@ -26,11 +25,10 @@ def out_of_touch_while_another_fails(**options):
     run = Run(workers(2), **options).up()
     run(happened.RunnerOutOfTouch(run.id("worker:1")))
     run.now += 5
-    assert said(run.exit("worker:0", 1)) == [
-        "worker:0 exited with 1 while worker:1 on host-of-o1 is out of touch: "
-        "waiting to see who failed first"
-    ]
-    run.update("worker:0", "TASK_FAILED", "Command exited with status 1")
+    (text,) = said(run.exit("worker:0", 1))
+    assert "worker:0 exited with 1" in text
+    assert f"worker:1 on {HOST} is out of touch" in text
+    run.gone("worker:0", 1)
     assert run.wait(5) == []
     return run
 
@@ -45,10 +43,10 @@ def test_a_task_that_fails_while_another_is_out_of_touch_is_not_the_cause_if_tha
 
 def test_a_lost_node_restarts_all_although_others_fell_before_that_was_sure():
     run = out_of_touch_while_another_fails(restarts=ALL)
-    run.update("worker:1", "TASK_GONE")
+    run.gone("worker:1", reason="is gone with its node", is_lost=True)
     todo = run.wait(SECOND_REPORT + 1)
-    assert "worker:1 on host-of-o1 is gone with its agent; restarting all tasks" in said(todo)[0]
-    assert calls.Revive() in todo
+    assert f"worker:1 on {HOST} is gone with its node; restarting all tasks" in said(todo)[0]
+    assert started(todo) == ["run-worker-0-2", "run-worker-1-2"]
 
 
 def test_a_task_that_fails_while_another_is_out_of_touch_is_the_cause_if_that_one_is_back():
@@ -64,18 +62,17 @@ def test_tasks_that_all_lost_the_launcher_do_not_wait_for_each_other():
     for name in ("worker:0", "worker:1"):
         run(happened.RunnerOutOfTouch(run.id(name)))
     for name in ("worker:0", "worker:1"):
-        run.update(name, "TASK_FAILED", f"Command exited with status {LAUNCHER_LOST}")
+        run.gone(name, LAUNCHER_LOST)
     run.wait(SECOND_REPORT)
-    assert (
-        str(run.outcome.error) == "worker:0 lost touch with the launcher and stopped on host-of-o1"
-    )
+    assert RUNNER_EXITS[LAUNCHER_LOST] in str(run.outcome.error)
+    assert run.outcome.cause.task.name == "worker:0"
     assert run.outcome.exit_code == 1
     assert run.outcome.unstopped == ()
 
 
 def test_a_task_whose_end_is_known_is_not_out_of_touch():
     run = Run(workers(2)).up()
-    run.update("worker:1", "TASK_FAILED", "Command exited with status 3")
+    run.gone("worker:1", 3)
     run(happened.RunnerOutOfTouch(run.id("worker:1")))
     run.exit("worker:0", 1)
     assert run.outcome.cause.task.name == "worker:1"
@@ -87,9 +84,7 @@ def test_the_doubts_about_an_attempt_do_not_hit_the_next_one():
     run.wait(KILL_GRACE + STOP_MARGIN - 1)
     run(happened.RunnerLost(run.id("worker:0"), "reset"))
     run.wait(1)
-    run.offer()
-    run.register()
-    run.ready()
+    run.back()
     run.wait(60)
     assert run.state.phase is Phase.RUNNING and run.state._cluster.is_ready
 
@@ -99,9 +94,7 @@ def test_the_silence_of_an_attempt_does_not_hit_the_next_one():
     run(happened.TaskFellSilent(run.id("worker:0"), 59.0))
     run.exit("worker:1", KILLED)
     run.wait(KILL_GRACE + STOP_MARGIN)
-    run.offer()
-    run.register()
-    run.ready()
+    run.back()
     run.exit("worker:1")
     run.wait(30)
     assert run.state.phase is Phase.RUNNING

@@ -1,9 +1,11 @@
 """A task that is held keeps the run waiting, and nobody else is blamed meanwhile."""
 
 from tests.builders import workers
-from tests.replay import Run, only
+from tests.replay import only
 from tfmesos.core import actions as do
 from tfmesos.core import events as happened
+
+from .run import Run
 
 
 def hold(run, name):

@@ -21,7 +21,7 @@ from .life import FIRST, SECOND, Life, exited
     [
         ("exited with 3", "exited with 3 on vm"),
         ("ended: a fault; its sandbox has it", "ended: a fault on vm; its sandbox has it"),
-        ("failed (gone; REASON_X)", "failed (gone; REASON_X) on vm"),
+        ("failed (gone; NO_IMAGE)", "failed (gone; NO_IMAGE) on vm"),
         ("failed (gone; X); try again", "failed (gone; X) on vm; try again"),
         ("is odd (and; open", "is odd (and; open on vm"),
     ],

@@ -1,97 +1,35 @@
-"""When the tasks of a run are placed, and what becomes of offers."""
+"""Which tasks places are asked for, and when."""
 
-from tests.builders import an_offer, servers, workers
-from tests.replay import Run, only
+from tests.builders import servers, workers
+from tests.replay import only
 from tfmesos.core import actions as do
+from tfmesos.core import events as happened
 from tfmesos.core.tasks import Stage, Tasks
-from tfmesos.engines.mesos import actions as calls
-from tfmesos.engines.mesos import events as mesos
-from tfmesos.engines.mesos.gang import HOLD
+
+from .life import FIRST, SECOND, Life
 
 
-def test_the_whole_gang_is_launched_at_once_and_offers_are_suppressed_then():
-    run = Run(workers(2), servers(1))
-    run.subscribe()
-    todo = run.offer(an_offer("o1", cpus=2), an_offer("o2", cpus=1), an_offer("o3"))
-    launched = {a.hostname: [i for i, _ in a.seats] for a in only(calls.Launch, todo)}
-    assert launched == {
-        "host-of-o1": ["run-worker-0-1", "run-worker-1-1"],
-        "host-of-o2": ["run-ps-0-1"],
-    }
-    assert only(calls.Decline, todo) == [calls.Decline(("o3",), 3600.0, "no task is waiting")]
-    assert todo[-1] == calls.Suppress()
+def test_places_are_asked_for_all_tasks_at_once():
+    (place,) = Life(workers(2), servers(1))(happened.EngineReady())
+    assert [wanted.task_id for wanted in place.tasks] == [FIRST, SECOND, "run-ps-0-1"]
+    assert not place.others_run
 
 
-def test_nothing_is_launched_while_a_task_has_no_place():
-    run = Run(workers(2, cpus=4))
-    run.subscribe()
-    assert run.offer(an_offer("o1")) == []
-    todo = run.offer(an_offer("o2"))
-    assert [launch.offer_ids for launch in only(calls.Launch, todo)] == [("o1",), ("o2",)]
+def test_tasks_whose_places_were_refused_after_all_are_asked_for_again():
+    life = Life()
+    life(happened.EngineReady())
+    life.place()
+    life(happened.TasksNotPlaced((SECOND,)))
+    (place,) = life(happened.EngineReady())
+    assert [wanted.task_id for wanted in place.tasks] == [SECOND]
 
 
-def test_offers_that_do_not_suffice_are_given_back_for_a_short_time():
-    run = Run(workers(2, cpus=4), jitter=lambda: 0.25)
-    run.subscribe()
-    run.offer(an_offer("o1"))
-    assert only(calls.Decline, run.wait(6)) == [
-        calls.Decline(("o1",), 2.0, "not enough for every task")
-    ]
-
-
-def test_a_node_that_is_soon_taken_down_is_left_to_others_while_there_is_another_one():
-    run = Run(workers(1))
-    run.subscribe()
-    todo = run.offer(an_offer("o1", down_in=600), an_offer("o2", down_in=2 * 3600))
-    assert [launch.offer_ids for launch in only(calls.Launch, todo)] == [("o2",)]
-    assert [decline.offer_ids for decline in only(calls.Decline, todo)] == [("o1",)]
-    assert only(do.Say, todo) == []
-
-
-def test_a_node_that_is_soon_taken_down_is_used_if_there_is_nothing_else_and_that_is_said():
-    run = Run(workers(2, cpus=4))
-    run.subscribe()
-    assert run.offer(an_offer("o1", down_in=600), an_offer("o2")) == []
-    todo = run.wait(max(HOLD))
-    assert [launch.offer_ids for launch in only(calls.Launch, todo)] == [("o2",), ("o1",)]
-    (said,) = [one.text for one in only(do.Say, todo) if one.level == "warning"]
-    assert said == (
-        "host-of-o1 is to be taken down for maintenance in 10 min; worker:1 goes there all the "
-        "same, for nothing else is free"
-    )
-
-
-def test_several_tasks_go_where_nothing_else_is_free():
-    run = Run(workers(2, cpus=1))
-    run.subscribe()
-    run.offer(an_offer("o1", down_in=600))
-    (said,) = [s.text for s in only(do.Say, run.wait(max(HOLD))) if s.level == "warning"]
-    assert "worker:0, worker:1 go there all the same" in said
-
-
-def test_a_useless_offer_is_declined_at_once_for_long():
-    run = Run(workers(1, gpus=1))
-    run.subscribe()
-    assert run.offer(an_offer("o1")) == [
-        calls.Decline(("o1",), 3600.0, "too small for worker:0: gpus 0 < 1")
-    ]
-
-
-def test_a_rescinded_offer_is_not_used():
-    run = Run(workers(2, cpus=4))
-    run.subscribe()
-    run.offer(an_offer("o1"))
-    run(mesos.OfferRescinded("o1"))
-    assert only(calls.Launch, run.offer(an_offer("o2"))) == []
-
-
-def test_offers_are_void_once_the_master_is_lost():
-    run = Run(workers(2, cpus=4))
-    run.subscribe()
-    run.offer(an_offer("o1"))
-    run(mesos.Disconnected("connection reset"))
-    run.subscribe()
-    assert only(calls.Launch, run.offer(an_offer("o2"))) == []
+def test_what_can_never_be_placed_ends_the_run_with_its_reason():
+    life = Life()
+    life(happened.EngineReady())
+    assert only(do.StopPlacing, life(happened.Impossible("worker:0 needs cpus 8")))
+    assert "worker:0 needs cpus 8" in str(life.outcome.error)
+    assert life.outcome.exit_code == 75
 
 
 def test_a_task_beside_the_launcher_needs_no_place():

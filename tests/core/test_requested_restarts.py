@@ -2,24 +2,16 @@
 
 import pytest
 
-from tests.builders import an_offer, ports, servers, workers
-from tests.replay import Run, only
+from tests.builders import servers, workers
+from tests.replay import only
 from tfmesos.core import actions as do
 from tfmesos.core import events as happened
 from tfmesos.core.phases import Phase
-from tfmesos.engines.mesos import actions as calls
+from tfmesos.core.restarts import PREVIOUS_PLACE_ONLY
 
+from .life import FIRST, SECOND, Life, exited
 from .restart_policies import said
-
-
-def placed(*jobs, **rules):
-    run = Run(*jobs, **rules)
-    run.subscribe()
-    small = an_offer("small", agent="b", cpus=0.1)
-    run.offer(small, an_offer("o1", agent="a", cpus=8, more=[ports((31000, 31009))]))
-    run.register()
-    run.ready()
-    return run
+from .run import HOST, Run, started
 
 
 def request(run, name, elsewhere=False):
@@ -28,72 +20,68 @@ def request(run, name, elsewhere=False):
 
 @pytest.mark.parametrize("code", [0, 3, 143])
 def test_a_task_is_ended_and_started_again_however_it_ends(code):
-    run = placed(workers(2), servers(1), stop_grace=60.0)
+    run = Run(workers(2), servers(1), stop_grace=60.0).up()
     (stop,) = request(run, "worker:1")
     assert (stop.task_id, stop.grace) == ("run-worker-1-1", 60.0)
     todo = run.exit("worker:1", code)
-    assert said(todo) == [
-        f"worker:1 on host-of-o1 exited with {code}; starting it again there, as its owner wants"
-    ]
+    (text,) = said(todo)
+    assert f"worker:1 on {HOST} exited with {code}; starting it again there" in text
     assert run.state.phase is Phase.RUNNING
-    port = run.state.members.by_name("worker:1").port
-    elsewhere = an_offer("o2", agent="b", more=[ports((port, port))])
-    assert only(calls.Launch, run.offer(elsewhere)) == []
-    (launch,) = only(calls.Launch, run.offer(an_offer("o3", agent="a", more=[ports((port, port))])))
-    assert [task_id for task_id, _ in launch.seats] == ["run-worker-1-2"]
+    assert started(todo) == ["run-worker-1-2"]
+
+
+@pytest.mark.parametrize("code", [0, 3, 143])
+def test_for_a_while_only_its_previous_place_will_do(code):
+    life = Life().up()
+    life(happened.RestartRequested(SECOND, False))
+    (place,) = only(do.Place, life(exited(SECOND, code), 10.0))
+    (wanted,) = place.tasks
+    previous = do.PreviousPlace(f"n-{SECOND}", 1, 10.0 + PREVIOUS_PLACE_ONLY)
+    assert (wanted.previous_place, place.avoid, place.others_run) == (previous, {}, True)
 
 
 def test_a_task_that_is_replaced_goes_to_another_node():
-    run = placed(workers(2))
-    request(run, "worker:1", elsewhere=True)
-    todo = run.exit("worker:1", 143)
-    assert said(todo)[0].endswith("starting it again on another node, as its owner wants")
-    assert only(calls.Launch, run.offer(an_offer("o2", agent="a"))) == []
-    (launch,) = only(calls.Launch, run.offer(an_offer("o3", agent="b")))
-    assert launch.agent_id == "b"
+    life = Life().up()
+    life(happened.RestartRequested(FIRST, True))
+    todo = life(exited(FIRST, 143), 10.0)
+    assert "starting it again on another node" in said(todo)[0]
+    (place,) = only(do.Place, todo)
+    assert [wanted.previous_place for wanted in place.tasks] == [None]
+    assert list(place.avoid) == [f"n-{FIRST}"]
 
 
 def test_a_requested_restart_is_not_counted_and_happens_once():
-    run = placed(workers(2))
+    run = Run(workers(2)).up()
     for _ in range(5):
         request(run, "worker:1")
         run.exit("worker:1", 0)
-        port = run.state.members.by_name("worker:1").port
-        run.offer(an_offer("again", agent="a", more=[ports((port, port))]))
-        run.register("worker:1")
-        run.ready("worker:1")
+        run.back("worker:1")
     run.exit("worker:1", 3)
     assert run.state.phase is Phase.STOPPING
 
 
 def test_a_run_is_not_over_while_its_last_worker_is_started_again():
-    run = placed(workers(1))
+    run = Run(workers(1)).up()
     request(run, "worker:0")
     run.exit("worker:0", 0)
     run.wait(5)
     assert run.outcome is None
 
 
-@pytest.mark.parametrize(
-    "bring_to", [lambda run: run.exit("worker:1"), lambda run: run.exit("worker:1", 3)]
-)
-def test_what_has_ended_is_not_started_again(bring_to):
-    run = placed(workers(2))
-    bring_to(run)
+@pytest.mark.parametrize("code", [0, 3])
+def test_what_has_ended_is_not_started_again(code):
+    run = Run(workers(2)).up()
+    run.exit("worker:1", code)
     assert only(do.StopRunner, request(run, "worker:1")) == []
     assert run.state.members.why_not_restart(run.id("worker:1")) == "is not running"
 
 
 def test_a_second_request_for_the_same_task_changes_nothing():
-    run = placed(workers(2))
+    run = Run(workers(2)).up()
     request(run, "worker:1")
-    assert run.state.members.to_restart("worker:1") == (
-        "run-worker-1-1",
-        "worker:1 is being started again already",
-    )
+    task_id, problem = run.state.members.to_restart("worker:1")
+    assert task_id == "run-worker-1-1" and "worker:1" in problem and "already" in problem
     assert request(run, "worker:1", elsewhere=True) == []
-    assert said(run.exit("worker:1", 0))[0].endswith("starting it again there, as its owner wants")
-    port = run.state.members.by_name("worker:1").port
-    run.offer(an_offer("o3", agent="a", more=[ports((port, port))]))
-    run.register("worker:1"), run.ready("worker:1")
+    assert "starting it again there" in said(run.exit("worker:1", 0))[0]
+    run.back("worker:1")
     assert run.state.members.to_restart("worker:1") == ("run-worker-1-2", "")

@@ -6,18 +6,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.builders import an_offer, ports, servers, workers
-from tests.replay import Run, only
+from tests.builders import servers, workers
+from tests.replay import only
 from tfmesos.config.job import Job
 from tfmesos.config.restart_settings import RestartPolicy
 from tfmesos.core import actions as do
 from tfmesos.core import events as happened
 from tfmesos.core.phases import Phase
 from tfmesos.core.restarts import PREVIOUS_PLACE_ONLY, TRANSIENT_FOR
-from tfmesos.engines.mesos import actions as calls
-from tfmesos.engines.mesos import events as mesos
+from tfmesos.engines.local import actions as calls
+from tfmesos.engines.local import events as local
 
+from .histories import ids
+from .life import FIRST, SECOND, Life, exited
 from .restart_policies import ALL, KILLED, said
+from .run import HOST, Run, started
 
 TASK = RestartPolicy(after_start="task")
 
@@ -29,33 +32,17 @@ def test_after_the_start_nothing_is_restarted_unless_asked_for():
 
 
 def test_a_killed_task_is_started_again_alone_at_its_old_address():
-    run = Run(workers(2), servers(1), restarts=TASK)
-    run.subscribe()
-    whole = an_offer("o1", agent="a", cpus=8, more=[ports((31000, 31009))])
-    run.offer(whole)
-    run.register()
-    run.ready()
-    told = run.state._cluster.spec["worker"][1]
+    run = Run(workers(2), servers(1), restarts=TASK).up()
+    spec = run.state._cluster.spec
     todo = run.exit("worker:1", KILLED, "was killed by SIGKILL (signal 9)")
-    assert said(todo) == [
-        "worker:1 on host-of-o1 was killed by SIGKILL (signal 9); "
-        "restarting it in 1 s (restart 1 of 3)"
-    ]
+    (text,) = said(todo)
+    assert f"worker:1 on {HOST} was killed by SIGKILL" in text and "(restart 1 of 3)" in text
     assert only(do.StopRunner, todo) == []
-    assert run.wait(1) == [calls.Revive()]
-    port = int(told.rpartition(":")[2])
-    elsewhere = an_offer("o2", agent="b", more=[ports((port, port))])
-    assert only(calls.Launch, run.offer(elsewhere)) == []
-    back = an_offer("o3", agent="a", more=[ports((port - 1, port + 1))])
-    todo = run.offer(back)
-    (launch,) = only(calls.Launch, todo)
-    ((task_id, seat),) = launch.seats
-    assert (task_id, seat.port, launch.offer_ids) == ("run-worker-1-2", port, ("o3",))
-    assert [d.offer_ids for d in only(calls.Decline, todo)] == [("o2",)]
-    assert todo[-1] == calls.Suppress()
-    todo = run(happened.TaskRegistered(task_id, f"10.0.0.1:{port}", port))
-    assert only(do.Start, todo) == [do.Start(((task_id, seat.task),), run.state._cluster.spec)]
-    assert said(todo)[-1] == "worker:1 is back on host-of-o3"
+    ((seat,),) = [start.seats for start in only(calls.StartTasks, run.wait(1))]
+    assert (seat.task_id, seat.port) == ("run-worker-1-2", 4001)
+    todo = run(happened.TaskRegistered(seat.task_id, "10.0.0.1:4001", 4001))
+    assert only(do.Start, todo) == [do.Start(((seat.task_id, seat.task),), spec)]
+    assert said(todo)[-1] == f"worker:1 is back on {HOST}"
     run.ready("worker:1")
     run.exit("worker:0")
     run.exit("worker:1")
@@ -64,23 +51,28 @@ def test_a_killed_task_is_started_again_alone_at_its_old_address():
     assert [end.task.name for end in run.outcome.restarted] == ["worker:1"]
 
 
+def wanted_again(life, now):
+    """The one task that a place is asked for when its pause is over."""
+    (place,) = only(do.Place, life(happened.Ticked(), now))
+    (wanted,) = place.tasks
+    return wanted
+
+
 def test_a_task_whose_old_place_does_not_come_back_takes_another_and_that_is_said():
-    run = Run(workers(2), restarts=TASK).up()
-    run.exit("worker:1", KILLED)
-    run.wait(1 + PREVIOUS_PLACE_ONLY)
-    (launch,) = only(calls.Launch, run.offer(an_offer("o2")))
-    todo = run(happened.TaskRegistered(launch.seats[0][0], "10.0.0.2:5000", 5000))
-    assert said(todo)[-1] == (
-        "worker:1 is back on host-of-o2, at 10.0.0.2:5000; the others look for it at 10.0.0.1:4001"
-    )
+    life = Life(restarts=TASK).up()
+    life(exited(SECOND, KILLED), 10.0)
+    wanted = wanted_again(life, 11.0)
+    assert wanted.previous_place == do.PreviousPlace(f"n-{SECOND}", 1, 11.0 + PREVIOUS_PLACE_ONLY)
+    life(happened.TasksPlaced((happened.Placed(wanted.task_id, "n", "other"),)), 30.0)
+    (text,) = said(life(happened.TaskRegistered(wanted.task_id, "10.0.0.2:5000", 5000)))
+    assert all(word in text for word in ("worker:1", "other", "10.0.0.2:5000", "h:1"))
 
 
 def test_a_task_of_a_lost_node_does_not_wait_for_that_node():
-    run = Run(workers(2), restarts=TASK).up()
-    run(happened.RunnerLost(run.id("worker:1"), "nothing was heard of it for 20 s"))
-    run.update("worker:1", "TASK_GONE")
-    run.wait(1)
-    assert only(calls.Launch, run.offer(an_offer("o2")))
+    life = Life(restarts=TASK).up()
+    life(happened.RunnerLost(FIRST, "nothing was heard of it for 20 s"), 10.0)
+    life(happened.TaskEnded(FIRST, 1, "is gone with its node", is_lost=True), 11.0)
+    assert wanted_again(life, 12.0).previous_place is None
 
 
 @pytest.mark.parametrize("policy", [TASK, ALL])
@@ -105,12 +97,10 @@ def test_the_restarts_of_a_task_are_counted_and_their_pauses_grow():
     for _ in range(2):
         began = run.now
         run.exit("worker:0", KILLED)
-        while calls.Revive() not in run.wait(0.5):
+        while not started(run.wait(0.5)):
             pass
         pauses.append(run.now - began)
-        run.offer()
-        run.register("worker:0")
-        run.ready("worker:0")
+        run.back("worker:0")
     run.exit("worker:0", KILLED)
     run.exit("ps:0", 143)
     assert pauses == [1.0, 2.0]
@@ -122,18 +112,15 @@ def test_a_task_may_be_restarted_without_limit_and_the_pauses_stay_short():
     for _ in range(1100):
         todo = run.exit("worker:0", KILLED)
         run.wait(30)
-        run.offer()
-        run.register("worker:0")
-        run.ready("worker:0")
+        run.back("worker:0")
     assert said(todo)[0].endswith("; restarting it in 30 s (restart 1100)")
 
 
 def test_a_task_that_cannot_start_is_not_restarted_without_limit():
     run = Run(workers(1), restarts=RestartPolicy(inf, "task"))
-    run.subscribe()
+    run.place()
     for _ in range(1 + int(RestartPolicy().limit)):
-        run.offer()
-        run.update("worker:0", "TASK_LOST")
+        run.gone("worker:0", is_lost=True)
         run.wait(30)
     assert not run.outcome.ok
 
@@ -146,14 +133,10 @@ def test_jobs_may_have_policies_of_their_own():
         todo = run.exit("ps:0", 1)
         assert said(todo)[0].endswith(f"(restart {number})")
         run.wait(30)
-        run.offer()
-        run.register("ps:0")
-        run.ready("ps:0")
+        run.back("ps:0")
     assert said(run.exit("chief:0", 128))[0].endswith("(restart 1 of 3)")
     run.wait(30)
-    run.offer()
-    run.register("chief:0")
-    run.ready("chief:0")
+    run.back("chief:0")
     run.exit("chief:0", 127)
     run.exit("ps:0", 143)
     assert run.outcome.exit_code == 127 and run.outcome.cause.task.name == "chief:0"
@@ -161,13 +144,12 @@ def test_jobs_may_have_policies_of_their_own():
 
 def test_before_the_start_the_first_restart_is_immediate_and_the_next_ones_are_not():
     run = Run(workers(1))
-    run.subscribe()
+    run.place()
     waits = []
     for _ in range(3):
-        run.offer()
-        todo = run.update("worker:0", "TASK_LOST")
+        todo = run.gone("worker:0", is_lost=True)
         began = run.now
-        while calls.Revive() not in todo:
+        while not started(todo):
             todo = run.wait(0.5)
         waits.append(run.now - began)
     assert waits == [0.0, 1.0, 2.0]
@@ -175,35 +157,27 @@ def test_before_the_start_the_first_restart_is_immediate_and_the_next_ones_are_n
 
 def test_no_restarts_means_none_before_the_start_either():
     run = Run(workers(1), restarts=RestartPolicy(limit=0))
-    run.subscribe()
-    run.offer()
-    run.update("worker:0", "TASK_LOST")
+    run.place()
+    run.gone("worker:0", is_lost=True)
     assert not run.outcome.ok
 
 
 def test_a_restarted_task_that_finds_no_place_ends_the_run_at_the_start_timeout():
-    run = Run(workers(2), restarts=TASK, start_timeout=20.0).up()
-    run.wait(1000)
-    run.exit("worker:1", KILLED)
-    run.wait(19)
-    assert run.outcome is None
-    run.wait(20)
-    assert run.outcome.exit_code == 75
-
-
-IDS = [f"run-{job}-{i}-{n}" for job in ("worker", "ps") for i in (0, 1) for n in (1, 2, 3, 4)]
-
-
-ids = st.sampled_from(IDS)
-
-
-states = st.sampled_from(["TASK_RUNNING", "TASK_LOST", "TASK_GONE"])
+    life = Life(restarts=TASK, start_timeout=20.0).up()
+    life(exited(SECOND, KILLED), 1000.0)
+    life(happened.Ticked(), 1001.0)
+    life(happened.Ticked(), 1019.9)
+    assert life.state.phase is Phase.RUNNING
+    life(happened.Ticked(), 1020.0)
+    life(exited(FIRST, 143))
+    assert life.outcome.exit_code == 75
 
 
 events = st.one_of(
-    st.just(mesos.Subscribed("f", "m")),
-    st.just(mesos.OffersReceived((an_offer("o1"), an_offer("o2")))),
-    st.builds(mesos.TaskUpdated, ids, states),
+    st.just(local.MachineFound(HOST)),
+    st.builds(local.TaskStarted, ids),
+    st.builds(local.TaskGone, ids, st.just(1), st.just("was lost"), is_lost=st.just(True)),
+    st.builds(happened.TaskUnreachable, ids),
     st.builds(happened.TaskRegistered, ids, st.just("h"), st.just(1)),
     st.builds(happened.TaskReady, ids),
     st.builds(happened.TaskExited, ids, st.sampled_from([0, 1, 137]), st.just("ended")),
@@ -234,49 +208,29 @@ def test_whatever_happens_a_run_with_restarts_can_be_ended_and_its_clock_does_no
     assert run.state.phase is Phase.FINISHED and run.outcome is not None
 
 
-NO_GPU_YET = "Failed to launch container: Requested 1 gpus but only 0 available"
+def not_yet(run):
+    """Its node has not freed yet what the task needs."""
+    busy = happened.TaskEnded(run.id("worker:0"), 1, "found no free GPU", is_transient=True)
+    return run(busy)
 
 
-def no_gpu_yet(run):
-    run.offer()
-    return run.update("worker:0", "TASK_FAILED", NO_GPU_YET, "REASON_CONTAINER_LAUNCH_FAILED")
-
-
-def test_gpus_that_an_ended_task_still_holds_are_waited_for_and_cost_no_restart():
+def test_what_an_ended_task_still_holds_is_waited_for_and_costs_no_restart():
     run = Run(workers(1), restarts=RestartPolicy(limit=0))
-    run.subscribe()
+    run.place()
     for pause in (1, 2, 4, 8):
-        todo = no_gpu_yet(run)
-        assert said(todo) == [
-            f"worker:0 on host-of-o1 failed ({NO_GPU_YET}; REASON_CONTAINER_LAUNCH_FAILED) before "
-            f"the cluster started; its GPUs are not free yet: trying again in {pause} s"
-        ]
-        assert calls.Revive() in run.wait(pause)
-    run.offer()
-    run.register()
-    run.ready()
+        (text,) = said(not_yet(run))
+        assert f"worker:0 on {HOST} found no free GPU" in text and f"in {pause} s" in text
+        assert len(started(run.wait(pause))) == 1
+    run.back()
     run.exit("worker:0")
     assert run.outcome.ok
 
 
-def test_gpus_that_are_not_freed_within_a_minute_are_the_failure():
+def test_what_is_not_freed_within_a_minute_is_the_failure():
     run = Run(workers(1))
-    run.subscribe()
+    run.place()
     while run.outcome is None and run.now < 300:
-        no_gpu_yet(run)
+        not_yet(run)
         run.wait(10)
     assert TRANSIENT_FOR <= run.now <= TRANSIENT_FOR + 20
-    assert NO_GPU_YET in str(run.outcome.error)
-
-
-def test_an_agent_that_is_still_freeing_gpus_is_not_left_alone():
-    run = Run(workers(1))
-    run.subscribe()
-    run.offer(an_offer("o1", agent="a"))
-    run.update("worker:0", "TASK_FAILED", NO_GPU_YET)
-    run.wait(1)
-    run.offer(an_offer("o2", agent="a"), an_offer("o3", agent="b"))
-    run.update("worker:0", "TASK_FAILED", NO_GPU_YET)
-    run.wait(2)
-    (launch,) = only(calls.Launch, run.offer(an_offer("o4", agent="a")))
-    assert launch.agent_id == "a"
+    assert "found no free GPU" in str(run.outcome.error)

@@ -2,9 +2,11 @@
 
 import pytest
 
-from tests.builders import an_offer, servers, workers
+from tests.builders import servers, workers
 from tests.engines.kubernetes.runs import Run as OnKubernetes
-from tests.replay import Run, only
+from tests.engines.mesos.offers import an_offer
+from tests.engines.mesos.run import Run
+from tests.replay import only
 from tfmesos.config.constraints import Node
 from tfmesos.config.job import Job, Resources
 from tfmesos.core import actions as do

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from tests.builders import amounts_of, scalar, servers, workers
+from tests.builders import servers, workers
+from tests.engines.mesos.offers import amounts_of, scalar
 from tests.fake_masters import transcript
 from tfmesos.core.lifecycle import Lifecycle
 from tfmesos.engines.mesos import feasibility

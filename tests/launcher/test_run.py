@@ -8,7 +8,7 @@ import pytest
 
 from tests.bounds import HANG
 from tests.builders import workers
-from tests.replay import Run as Replayed
+from tests.core.run import Run as Replayed
 from tfmesos.config.launch_config import LaunchConfig
 from tfmesos.launcher.run import Run
 

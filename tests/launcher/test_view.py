@@ -9,7 +9,7 @@ import pytest
 
 from tests.bounds import HANG
 from tests.builders import workers
-from tests.replay import Run
+from tests.core.run import Run
 from tfmesos.config.launch_config import LaunchConfig
 from tfmesos.launcher.links.usage import Usage
 from tfmesos.launcher.observer import Observer

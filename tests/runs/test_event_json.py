@@ -5,7 +5,7 @@ import json
 import pytest
 from hypothesis import given
 
-from tests.core.histories import any_event
+from tests.engines.mesos.histories import any_event
 from tfmesos.config.secret import Secret
 from tfmesos.core import events as happened
 from tfmesos.engines.mesos import events as mesos

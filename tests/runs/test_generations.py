@@ -27,11 +27,8 @@ class Updated(Recorded):
                 self(happened.TaskExited(member.task_id, 143, "stopped", was_stopped=True))
         self.wait(1)
         self.tasks = [member.task for member in self.state.members]
-        self.offer()
-        for task in self.tasks:
-            self.update(task.name, "TASK_RUNNING")
-        self.register()
-        self.ready()
+        self.seen()
+        self.back()
 
 
 def test_a_run_is_decided_once_more_through_its_generations(recorder, directory):
@@ -91,8 +88,8 @@ def test_the_time_of_each_generation_is_known_by_the_clock_on_the_wall(recorder,
 
 
 def test_tasks_that_there_is_no_room_for_are_not_tasks_of_the_generation(recorder, directory):
-    run = Updated(recorder, workers("1:3"))
-    run.subscribe()
+    run = Updated(recorder, workers("1:3", gpus=1))
+    run.place()
     left = tuple(run.id(f"worker:{n}") for n in (1, 2))
     recorder.told(happened.TasksLeftOut(left, "no room"), 1.0)
     recorder.end(Outcome(), [])

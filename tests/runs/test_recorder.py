@@ -5,11 +5,13 @@ import os
 
 import pytest
 
-from tests.replay import Run
+from tests.core.run import Run
 from tfmesos.config.job import Job
 from tfmesos.core import events as happened
 from tfmesos.core.outcome import Outcome
 from tfmesos.core.rules import Rules
+from tfmesos.engines.kinds import LOCAL
+from tfmesos.engines.local import events as local
 from tfmesos.launcher.deciders import Beginning
 from tfmesos.runs import recorder as recording
 from tfmesos.runs.following import Output
@@ -23,8 +25,8 @@ class Recorded(Run):
     """A replayed run, with a recorder that looks on."""
 
     def __init__(self, recorder, *jobs, **rules):
-        beginning = Beginning("run", 0.0, jobs, Rules(**rules), seed=7)
-        super().__init__(*jobs, jitter=None, **rules)
+        beginning = Beginning("run", 0.0, jobs, Rules(**rules), seed=7, kind=LOCAL)
+        super().__init__(*jobs, **rules)
         self.state, engine = beginning.lifecycle(), beginning.engine()
         self.deciders = type(self.deciders)(self.state, engine, recorder.told)
         self.recorder = recorder
@@ -89,20 +91,20 @@ def test_where_each_task_stands_is_told_from_the_record(recorder, directory):
 
 def test_a_task_that_was_started_again_says_how_often(recorder, directory):
     run = Recorded(recorder, Job("worker", 1, cmd="train"))
-    run.subscribe(), run.offer()
-    run.update("worker:0", "TASK_FAILED")
-    run.offer()
+    run.place()
+    run.gone("worker:0")
     recorder.end(Outcome(), [])
     task = Reader().read(directory.entries()).tasks["worker:0"]
     assert (task.state, task.restarts) == ("starting", 1)
 
 
 def test_what_the_run_waits_for_is_in_the_record(recorder, directory):
-    run = Recorded(recorder, Job("worker", 1, cmd="train", cpus=900))
-    run.subscribe(), run.offer()
+    run = Recorded(recorder, Job("worker", 1, cmd="train", gpus=1))
+    run.place()
+    run(local.GpusHeld(0, ("run 7 of alice",)))
     run.wait(10)
     recorder.end(Outcome(), [])
-    assert "cpus" in Reader().read(directory.entries()).why
+    assert "run 7 of alice" in Reader().read(directory.entries()).why
 
 
 def test_the_output_of_all_tasks_comes_back_in_the_order_of_its_arrival(recorder, directory):
@@ -174,7 +176,6 @@ def test_an_end_that_is_told_late_is_of_the_attempt_it_belongs_to(recorder, dire
     run(happened.RestartRequested(first, False))
     run.exit("worker:0", 143)
     run.wait(11)
-    run.offer()
     recorder.told(happened.TaskEnded(first, 143, "exited with 143"), run.now)
     run.register()
     run.ready()

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders import an_offer, servers, workers
+from tests.builders import servers, workers
+from tests.engines.mesos.offers import an_offer
 from tfmesos.cli.dry_run import preview
 from tfmesos.config.launch_config import LaunchConfig
 from tfmesos.config.volumes import parse_volumes

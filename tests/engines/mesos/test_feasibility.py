@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import servers, workers
-from tests.strategies import clusters, some_constraints
+from tests.engines.mesos.strategies import clusters, some_constraints
 from tfmesos.config.constraints import Node
 from tfmesos.config.job import Resources
 from tfmesos.engines.mesos.api.json_values import NONSENSE

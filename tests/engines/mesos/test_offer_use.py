@@ -3,9 +3,11 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.builders import an_offer, servers, workers
-from tests.core.histories import any_event
-from tests.replay import Run, only
+from tests.builders import servers, workers
+from tests.engines.mesos.histories import any_event
+from tests.engines.mesos.offers import an_offer
+from tests.engines.mesos.run import Run
+from tests.replay import only
 from tfmesos.config.restart_settings import RestartPolicy
 from tfmesos.core import events as happened
 from tfmesos.core.phases import Phase

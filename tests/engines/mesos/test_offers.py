@@ -3,7 +3,8 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.builders import amounts_of, an_offer, ports, scalar, servers, workers
+from tests.builders import servers, workers
+from tests.engines.mesos.offers import amounts_of, an_offer, ports, scalar
 from tfmesos.config.job import Job, Resources
 from tfmesos.engines.mesos.offers import Offer
 from tfmesos.engines.mesos.placement import Sieve, place

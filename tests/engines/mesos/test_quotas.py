@@ -3,7 +3,7 @@
 import pytest
 
 from tests.builders import workers
-from tests.replay import Run
+from tests.engines.mesos.run import Run
 from tfmesos.config.job import Resources
 from tfmesos.engines.mesos import events as mesos
 from tfmesos.engines.mesos.api.json_values import NONSENSE

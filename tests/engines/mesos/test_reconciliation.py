@@ -1,7 +1,8 @@
 """Tasks of which nothing is heard are asked for."""
 
 from tests.builders import workers
-from tests.replay import Run, only
+from tests.engines.mesos.run import Run
+from tests.replay import only
 from tfmesos.engines.mesos import actions as calls
 from tfmesos.engines.mesos import events as mesos
 from tfmesos.engines.mesos.reconciliation import AFTER_LAUNCH

@@ -2,9 +2,11 @@
 
 import pytest
 
-from tests.builders import an_offer, workers
-from tests.core.histories import launched
-from tests.replay import Run, only
+from tests.builders import workers
+from tests.engines.mesos.histories import launched
+from tests.engines.mesos.offers import an_offer
+from tests.engines.mesos.run import Run
+from tests.replay import only
 from tfmesos.core import actions as do
 from tfmesos.core import events as happened
 from tfmesos.engines.mesos import actions as calls

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.builders import amounts_of, an_offer, servers, workers
-from tests.strategies import clusters, on, some_constraints
+from tests.builders import servers, workers
+from tests.engines.mesos.offers import amounts_of, an_offer
+from tests.engines.mesos.strategies import clusters, on, some_constraints
 from tfmesos.config.constraints import Node
 from tfmesos.config.job import Job
 from tfmesos.engines.mesos.placement import Sieve, place

@@ -1,6 +1,7 @@
 import pytest
 
-from tests.builders import an_offer, workers
+from tests.builders import workers
+from tests.engines.mesos.offers import an_offer
 from tfmesos.config.launch_config import LaunchConfig
 from tfmesos.engines.mesos.placement import place
 from tfmesos.engines.mesos.task_info import command_info, framework_info, task_info

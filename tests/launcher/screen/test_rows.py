@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tests.builders import servers, workers
-from tests.replay import Run
+from tests.core.run import Run
+from tfmesos.engines.local import events as local
 from tfmesos.launcher.links.usage import Gpu, Usage
 from tfmesos.launcher.screen.progress_bar import ProgressBar
 from tfmesos.launcher.screen.rows import Looks, job_rows, state_of, task_rows, view_of
@@ -24,9 +25,9 @@ def views_of(run, looks):
 
 
 def test_a_task_goes_from_waiting_over_starting_to_running_and_its_end():
-    run = Run(workers(2))
+    run = Run(workers(2, gpus=1))
     states = [[state_of(member) for member in run.state.members]]
-    for step in (run.subscribe, run.offer, run.register, run.ready):
+    for step in (run.place, lambda: run(local.GpusTaken(("0", "1"))), run.register, run.ready):
         step()
         states.append([state_of(member) for member in run.state.members])
     run.exit("worker:0", 0)
@@ -62,8 +63,8 @@ def test_a_task_that_failed_tells_why_and_how_long_it_ran_and_uses_nothing():
 
 def test_a_task_that_waits_again_says_how_often_it_was_started():
     run = Run(workers(1))
-    run.subscribe(), run.offer()
-    run.update("worker:0", "TASK_FAILED")
+    run.place()
+    run.gone("worker:0")
     (row,) = task_rows(views_of(run, NOTHING), 0.0)
     assert (row.restarts, row.time) == ("1", "")
 

@@ -2,9 +2,10 @@
 
 from tests.bounds import HANG
 from tests.builders import servers, workers
-from tests.replay import Run
+from tests.core.run import Run
 from tfmesos.core import events as happened
-from tfmesos.engines.mesos.story import MesosStory
+from tfmesos.engines.local import events as local
+from tfmesos.engines.local.engine import LocalStory
 from tfmesos.launcher.screen.story import Story
 
 
@@ -13,7 +14,7 @@ class Told(Run):
 
     def __init__(self, *jobs, **options):
         super().__init__(*jobs, **options)
-        self.story, self.lines = Story(len(self.tasks), MesosStory()), []
+        self.story, self.lines = Story(len(self.tasks), LocalStory()), []
 
     def __call__(self, event):
         todo = super().__call__(event)
@@ -21,13 +22,17 @@ class Told(Run):
         return todo
 
 
-def test_a_run_is_told_from_its_offers_to_its_end():
-    run = Told(workers(1), servers(1, cmd="serve")).up()
+def test_a_run_is_told_from_its_places_to_its_end():
+    run = Told(workers(1, gpus=1), servers(1, cmd="serve"))
+    run.place()
+    run(local.GpusTaken(("gpu-7",)))
+    run.register()
+    run.ready()
     run.wait(HANG)
     run.exit("worker:0")
     run.exit("ps:0", 143, "was killed by SIGTERM (signal 15)")
     assert run.lines == [
-        "offers of host-of-o1",
+        "this run has gpu-7",
         "worker:0 is at 10.0.0.1:4000 (1 of 2)",
         "ps:0 is at 10.0.0.1:4001 (2 of 2)",
         "starting 2 tasks: each knows the others",
@@ -35,17 +40,17 @@ def test_a_run_is_told_from_its_offers_to_its_end():
         "worker:0 exited with 0 (1 of 2)",
         "stopping ps:0",
         "ps:0 was killed by SIGTERM (signal 15) (2 of 2)",
-        "the tasks have ended: leaving Mesos",
+        "the tasks have ended: leaving this machine",
     ]
 
 
 def test_an_end_is_told_once_whoever_reports_it():
     run = Told(workers(2)).up()
     run.exit("worker:0")
-    run.update("worker:0", "TASK_FINISHED")
-    run.update("worker:1", "TASK_LOST")
+    run.gone("worker:0", 0)
+    run.gone("worker:1", reason="vanished")
     told = [line for line in run.lines if " of 2)" in line][2:]
-    assert told == ["worker:0 exited with 0 (1 of 2)", "worker:1 is TASK_LOST to Mesos (2 of 2)"]
+    assert told == ["worker:0 exited with 0 (1 of 2)", "worker:1 vanished (2 of 2)"]
 
 
 def test_of_many_tasks_every_tenth_part_is_told_and_every_failure():
@@ -65,5 +70,5 @@ def test_an_interrupt_and_a_lost_runner_are_told():
 
 def test_a_task_with_a_directory_of_its_own_says_where_that_is():
     registered = happened.TaskRegistered("id", "10.0.0.1:1", 1, "/tmp/own")
-    (line,) = Story(1, MesosStory()).tell(registered, [])
+    (line,) = Story(1, LocalStory()).tell(registered, [])
     assert "10.0.0.1:1" in line and "/tmp/own" in line

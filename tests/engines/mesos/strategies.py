@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from tests.builders import an_offer
+from tests.engines.mesos.offers import an_offer
 
 
 def on(host, slots=1, **attributes):
