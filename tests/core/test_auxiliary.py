@@ -5,6 +5,7 @@ import pytest
 from tests.builders import servers, workers
 from tests.core.run import Run
 from tests.replay import only
+from tests.sentences import names
 from tfmesos.config.tensorboard import RESTARTS, with_board
 from tfmesos.core import actions as do
 from tfmesos.core import events as happened
@@ -47,9 +48,8 @@ def test_it_is_started_again_a_few_times_and_then_the_run_goes_on_without_it():
         assert "restarting it" in said(run.exit("tensorboard:0", 1))[0]
         run.wait(LONGEST_PAUSE)
         run.register("tensorboard:0"), run.ready("tensorboard:0")
-    assert said(run.exit("tensorboard:0", 1)) == [
-        "tensorboard:0 on here exited with 1 (last words); going on without it"
-    ]
+    (text,) = said(run.exit("tensorboard:0", 1))
+    assert names(text, "tensorboard:0 on here exited with 1 (last words)", "without it")
     assert run.state.phase is Phase.RUNNING
     run.now += 60
     run.exit("worker:0"), run.exit("ps:0", 143)
@@ -70,7 +70,7 @@ def test_its_last_line_is_said_once_as_long_as_it_is_the_same():
 def test_one_that_is_not_installed_is_not_started_again():
     run = with_tensorboard().up()
     (text,) = said(run.exit("tensorboard:0", 127))
-    assert "tensorboard:0 on here exited with 127 (last words); going on without it" in text
+    assert names(text, "tensorboard:0 on here exited with 127 (last words)", "without it")
     assert "pip install tensorboard" in text
     assert run.wait(LONGEST_PAUSE) == [] and run.state.phase is Phase.RUNNING
 
@@ -111,7 +111,7 @@ def test_it_stays_until_somebody_ends_it_and_the_outcome_is_that_of_the_run(code
     assert [stop.task_id for stop in stops] == [run.id("ps:0")]
     (text,) = said(run.exit("ps:0", 143))
     assert text.startswith(how)
-    assert text.endswith(f"; TensorBoard stays at {WHERE} until Ctrl-C or tfrun stop")
+    assert names(text, "TensorBoard stays", WHERE, "Ctrl-C", "tfrun stop")
     assert run.wait(10_000) == [] and run.deciders.deadline is None
     (stop,) = only(do.StopRunner, run(happened.StopRequested("interrupted", 0)))
     assert stop.task_id == run.id("tensorboard:0")

@@ -131,7 +131,7 @@ def test_a_task_is_started_again_after_its_runner_has_ended():
     life = Life(restarts=RestartPolicy(after_start="task")).up()
     assert only(do.Place, life(gone(), 10.0)) == []
     todo = life(stopped(), 12.0)
-    assert said(todo)[0][0].endswith("restarting it in 1 s (restart 1 of 3)")
+    assert said(todo)[0][0].endswith("in 1 s (restart 1 of 3)")
     assert LOST in said(todo)[0][0]
     (wanted,) = only(do.Place, life(happened.Ticked(), 13.0))
     assert [one.task_id for one in wanted.tasks] == ["run-worker-0-2"]

@@ -133,9 +133,9 @@ def test_a_runner_that_is_lost_is_killed_and_fails_the_run():
 
 def test_a_lost_runner_stays_the_cause_although_its_engine_kills_its_task_then():
     run = Run(workers(1)).up()
-    run(happened.RunnerLost(run.id("worker:0"), "nothing was heard of it for 20 s"))
+    run(happened.RunnerLost(run.id("worker:0"), "silent for 20 s"))
     run.gone("worker:0", 137, "was killed", was_killed=True)
-    assert "nothing was heard of it for 20 s" in str(run.outcome.error)
+    assert "silent for 20 s" in str(run.outcome.error)
 
 
 def test_a_task_out_of_reach_may_come_back():
@@ -154,6 +154,6 @@ def test_a_task_out_of_reach_goes_on_as_long_as_its_runner_is_heard():
     run(happened.TaskUnreachable(run.id("worker:0")))
     run.wait(100 * UNREACHABLE_GRACE)
     assert run.outcome is None
-    run(happened.RunnerLost(run.id("worker:0"), "nothing was heard of it for 20 s"))
+    run(happened.RunnerLost(run.id("worker:0"), "silent for 20 s"))
     text = str(run.outcome.error)
-    assert "out of reach" in text and "nothing was heard of it for 20 s" in text
+    assert "out of reach" in text and "silent for 20 s" in text

@@ -3,8 +3,9 @@
 import pytest
 
 from tests.builders import servers, workers
+from tests.sentences import names
 from tfmesos.core import events as happened
-from tfmesos.core.actions import Kill, Say, StopRunner
+from tfmesos.core.actions import Kill, StopRunner
 from tfmesos.core.endings import (
     ENDED_FOR_ENGINE,
     EVICTION_REASON,
@@ -171,16 +172,15 @@ def test_a_report_is_not_taken_back_by_a_task_that_is_seen():
 
 def test_a_task_out_of_reach_is_lost_after_a_while_unless_its_runner_answers():
     story = Story(Stage.LAUNCHED)
-    where = "worker:0 on host-0 is out of reach of the cluster"
-    said = Say(f"{where}; waiting 90 s", "warning")
-    assert story.hears(happened.TaskUnreachable(FIRST), 5.0) == (None, [said])
+    _, (said,) = story.hears(happened.TaskUnreachable(FIRST), 5.0)
+    assert names(said.text, "worker:0 on host-0", "waiting 90 s") and said.level == "warning"
     assert story.hears(happened.TaskUnreachable(FIRST), 6.0) == NOTHING  # and said once
     (end,) = story.endings.due(5.0 + UNREACHABLE_GRACE)
     assert (end.code, end.reason, end.at) == (1, "was out of reach too long", 5.0)
     assert end.is_lost
     answering = Story()
-    said = Say(f"{where}; its runner answers", "warning")
-    assert answering.hears(happened.TaskUnreachable(FIRST), 5.0) == (None, [said])
+    _, (said,) = answering.hears(happened.TaskUnreachable(FIRST), 5.0)
+    assert names(said.text, "worker:0 on host-0", "answers") and said.level == "warning"
     assert answering.endings.deadline is None
     assert answering.endings.earlier_than(9.0) == []
 
@@ -188,12 +188,11 @@ def test_a_task_out_of_reach_is_lost_after_a_while_unless_its_runner_answers():
 def test_out_of_touch_and_out_of_reach_is_said():
     story = Story()
     story.hears(happened.RunnerOutOfTouch(FIRST), 4.0)
-    words = "worker:0 on host-0 is out of reach of the cluster, and its runner of the launcher"
-    said = Say(words, "warning")
-    assert story.hears(happened.TaskUnreachable(FIRST), 5.0) == (None, [said])
+    _, (said,) = story.hears(happened.TaskUnreachable(FIRST), 5.0)
+    assert names(said.text, "worker:0 on host-0", "cluster", "launcher")
     end = story.ends(happened.RunnerLost(FIRST, "no word"), 9.0)
-    reason = "is out of reach of the cluster and of the launcher (no word)"
-    assert (end.code, end.reason, end.at, end.is_lost) == (1, reason, 4.0, True)
+    assert (end.code, end.at, end.is_lost) == (1, 4.0, True)
+    assert names(end.reason, "out of reach", "cluster", "launcher", "(no word)")
     assert end.member is story.first
 
 
@@ -286,11 +285,9 @@ def test_a_failure_waits_for_one_that_is_out_of_touch_and_says_so():
     story = Story()
     story.hears(happened.RunnerOutOfTouch(SECOND), 3.0)
     end = story.ends(exited(), 5.0)
-    assert story.endings.hold_back(end, 5.0) == Say(
-        "worker:0 exited with 3 while worker:1 on host-1 is out of touch: "
-        "waiting to see who failed first",
-        "warning",
-    )
+    said = story.endings.hold_back(end, 5.0)
+    assert names(said.text, "worker:0 exited with 3", "worker:1 on host-1 is out of touch")
+    assert said.level == "warning"
     assert story.endings.deadline == 5.0 + OUT_OF_TOUCH
     assert story.hears(ended(), 6.0) == NOTHING  # which is no news
     story.hears(happened.RunnerBack(SECOND), 7.0)

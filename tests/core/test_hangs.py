@@ -1,8 +1,9 @@
 """Tasks that run and say nothing: who is named and when, and how a hung run ends."""
 
 from tests.builders import servers, workers
-from tests.core.run import Run
+from tests.core.run import HOST, Run
 from tests.replay import only
+from tests.sentences import names
 from tfmesos.config.job import Job
 from tfmesos.config.restart_settings import RestartPolicy
 from tfmesos.core import actions as do
@@ -26,12 +27,8 @@ def test_a_silent_task_is_named_after_five_minutes_and_then_ever_more_rarely():
     words = []
     for minute in range(1, 60):
         words += [(minute, text) for text in said(run.wait(60))]
-    assert words == [
-        (5, "worker:1: no output for 5 min, still running on here"),
-        (10, "worker:1: no output for 10 min, still running on here"),
-        (20, "worker:1: no output for 20 min, still running on here"),
-        (40, "worker:1: no output for 40 min, still running on here"),
-    ]
+    assert [minute for minute, _ in words] == [5, 10, 20, 40]
+    assert all(names(text, "worker:1", f"{minute} min", HOST) for minute, text in words)
     assert run.outcome is None
 
 
@@ -41,7 +38,7 @@ def test_those_that_fall_silent_together_share_a_line():
         silent(run, name, 60.0)
         run.wait(2)
     (text,) = said(run.wait(NOTICE))
-    assert text == "worker:0, worker:1, worker:2: no output for 5 min, still running"
+    assert names(text, "worker:0, worker:1, worker:2", "5 min")
 
 
 def test_a_task_that_speaks_again_is_not_named():
@@ -67,13 +64,14 @@ def test_a_run_is_hung_when_all_that_it_waits_for_have_been_silent_too_long():
     silent(run, "worker:1", 50.0)
     assert only(do.StopRunner, run.wait(49)) == []
     todo = run.wait(1)
-    assert said(todo) == ["no output of worker:0, worker:1 for 100 s; what they are doing:"]
+    (text,) = said(todo)
+    assert names(text, "worker:0, worker:1", "100 s", "they")
     assert {(stop.task_id, stop.examine) for stop in only(do.StopRunner, todo)} == {
         (run.id(name), True) for name in ("worker:0", "worker:1", "ps:0")
     }
     run.wait(60)
     assert run.outcome.exit_code == 124
-    assert str(run.outcome.error) == "no task wrote anything for 100 s: taken for hung, and ended"
+    assert names(str(run.outcome.error), "no task", "100 s", "hung")
 
 
 def test_a_task_that_is_started_again_begins_with_a_clean_slate():
@@ -92,11 +90,12 @@ def test_one_task_that_is_silent_for_too_long_is_enough_if_that_is_wanted():
     silent(run, "worker:1", 60.0)
     assert run.deciders.deadline == run.now + 40.0
     todo = run.wait(40)
-    assert said(todo) == ["no output of worker:1 for 100 s; what it is doing:"]
+    (text,) = said(todo)
+    assert names(text, "worker:1", "100 s", "it is")
     assert all(stop.examine for stop in only(do.StopRunner, todo))
     for name in ("worker:0", "worker:1", "worker:2", "ps:0"):
         run.exit(name, 143)
-    assert str(run.outcome.error) == "worker:1 wrote nothing for 100 s: taken for hung, and ended"
+    assert names(str(run.outcome.error), "worker:1", "100 s", "hung")
 
 
 def test_silence_after_others_have_finished_is_explained_once():
@@ -105,17 +104,13 @@ def test_silence_after_others_have_finished_is_explained_once():
     silent(run, "worker:1", 30.0)
     assert run.wait(60) == []
     silent(run, "worker:2", 30.0)
-    assert said(run(happened.Ticked())) == [
-        "finished: worker:0 (exited with 0); still running, without output for 30 s: worker:1, "
-        "worker:2 (a task that waits for a finished one hangs)"
-    ]
+    (text,) = said(run(happened.Ticked()))
+    assert names(text, "worker:0 (exited with 0)", "30 s", "worker:1, worker:2")
     assert said(run.wait(60)) == []
     run.exit("worker:1")
     assert said(run.wait(29)) == []
-    assert said(run.wait(1)) == [
-        "finished: worker:0 (exited with 0), worker:1 (exited with 0); still running, without "
-        "output for 30 s: worker:2 (a task that waits for a finished one hangs)"
-    ]
+    (text,) = said(run.wait(1))
+    assert names(text, "worker:0 (exited with 0), worker:1 (exited with 0)", "30 s", "worker:2")
 
 
 def test_silence_is_no_matter_as_long_as_nobody_has_finished():

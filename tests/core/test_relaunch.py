@@ -58,9 +58,9 @@ def test_the_runner_of_an_attempt_that_was_given_up_is_refused_at_once():
 def test_a_task_that_never_starts_fails_the_run_with_the_words_of_its_engine():
     run = placed()
     for _ in range(1 + RestartPolicy().limit):
-        run.gone("worker:0", reason="failed (cannot pull its image)")
+        run.gone("worker:0", reason="failed (no image)")
         run.wait(10)
-    assert str(run.outcome.error) == f"worker:0 failed (cannot pull its image) on {HOST}"
+    assert str(run.outcome.error) == f"worker:0 failed (no image) on {HOST}"
     assert len(started(run.log)) == 4
 
 

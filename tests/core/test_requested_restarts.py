@@ -4,6 +4,7 @@ import pytest
 
 from tests.builders import servers, workers
 from tests.replay import only
+from tests.sentences import names
 from tfmesos.core import actions as do
 from tfmesos.core import events as happened
 from tfmesos.core.phases import Phase
@@ -25,7 +26,7 @@ def test_a_task_is_ended_and_started_again_however_it_ends(code):
     assert (stop.task_id, stop.grace) == ("run-worker-1-1", 60.0)
     todo = run.exit("worker:1", code)
     (text,) = said(todo)
-    assert f"worker:1 on {HOST} exited with {code}; starting it again there" in text
+    assert names(text, f"worker:1 on {HOST} exited with {code};", "again there")
     assert run.state.phase is Phase.RUNNING
     assert started(todo) == ["run-worker-1-2"]
 

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.replay import only
+from tests.sentences import names
 from tfmesos.config.restart_settings import RestartPolicy
 from tfmesos.core import actions as do
 from tfmesos.core import events as happened
@@ -27,8 +28,9 @@ def test_a_restart_is_told_in_words(restart, words):
 def test_a_restart_is_a_warning_and_all_are_told_why_they_are_stopped():
     life = Life(restarts=RestartPolicy(3, "all")).up()
     todo = life(exited(FIRST, 137, "was killed"), 4.0)
-    words = f"worker:0 on host-{FIRST} was killed; restarting all tasks in 1 s (restart 1 of 3)"
-    assert said(todo) == [(words, "warning")]
+    ((text, level),) = said(todo)
+    assert names(text, f"worker:0 on host-{FIRST} was killed;", "all tasks in 1 s (restart 1 of 3)")
+    assert level == "warning"
     assert only(do.StopRunner, todo) == [
         do.StopRunner(SECOND, KILL_GRACE, "all tasks are started again", False)
     ]
@@ -41,9 +43,8 @@ def test_a_task_that_is_back_at_another_address_is_told_of():
     life.place()
     again = "run-worker-0-2"
     todo = life(happened.TaskRegistered(again, "h:9", 9))
-    assert said(todo) == [
-        (f"worker:0 is back on host-{again}, at h:9; the others look for it at h:0", "warning")
-    ]
+    ((text, level),) = said(todo)
+    assert names(text, f"worker:0 is back on host-{again}", "h:9", "h:0") and level == "warning"
     (start,) = only(do.Start, todo)
     assert [task_id for task_id, _ in start.tasks] == [again]
     assert start.cluster == {"worker": ["h:9", "h:1"]}

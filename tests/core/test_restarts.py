@@ -70,7 +70,7 @@ def test_a_task_whose_old_place_does_not_come_back_takes_another_and_that_is_sai
 
 def test_a_task_of_a_lost_node_does_not_wait_for_that_node():
     life = Life(restarts=TASK).up()
-    life(happened.RunnerLost(FIRST, "nothing was heard of it for 20 s"), 10.0)
+    life(happened.RunnerLost(FIRST, "silent for 20 s"), 10.0)
     life(happened.TaskEnded(FIRST, 1, "is gone with its node", is_lost=True), 11.0)
     assert wanted_again(life, 12.0).previous_place is None
 
@@ -113,7 +113,7 @@ def test_a_task_may_be_restarted_without_limit_and_the_pauses_stay_short():
         todo = run.exit("worker:0", KILLED)
         run.wait(30)
         run.back("worker:0")
-    assert said(todo)[0].endswith("; restarting it in 30 s (restart 1100)")
+    assert said(todo)[0].endswith("in 30 s (restart 1100)")
 
 
 def test_a_task_that_cannot_start_is_not_restarted_without_limit():

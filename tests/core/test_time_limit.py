@@ -15,7 +15,7 @@ def test_a_run_that_takes_longer_than_it_may_is_ended_and_says_so():
     run.exit("worker:0", 143)
     run.exit("ps:0", 143)
     assert isinstance(run.outcome.error, RunTimeout) and run.outcome.exit_code == 124
-    assert str(run.outcome.error) == "not over after 60 s, the time it was given"
+    assert "60 s" in str(run.outcome.error)
 
 
 def test_the_time_limit_counts_from_the_beginning():

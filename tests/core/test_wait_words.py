@@ -1,6 +1,7 @@
 """How a wait is told of, summed up and given up."""
 
 from tests.builders import workers
+from tests.sentences import names
 from tfmesos.config.restart_settings import RestartPolicy
 from tfmesos.core import actions as do
 from tfmesos.core import events as happened
@@ -26,17 +27,16 @@ def test_why_the_engine_is_not_ready_is_said_once_and_repeated_seldom():
 
 def test_a_wait_is_summed_up_in_a_line_and_nothing_is_said_when_nobody_waits():
     life = Life()
-    assert life.state.summary() == "0 of 2 tasks registered; waiting for the cluster"
+    assert names(life.state.summary(), "0 of 2 tasks registered", "waiting for the cluster")
     life(happened.EngineTrouble("no leader"))
     assert life.state.summary() == "0 of 2 tasks registered; no leader"
     life(happened.EngineReady())
     life(happened.Waiting(1, "too small"))
-    assert life.state.summary() == "0 of 2 tasks registered; 1 of 2 tasks placed; too small"
+    assert names(life.state.summary(), "0 of 2", "registered", "1 of 2", "placed", "too small")
     life.place()
     life(happened.TaskRegistered(FIRST, "h:0", 0))
-    assert life.state.summary() == (
-        f"1 of 2 tasks registered; waiting for worker:1 on host-{SECOND} to report to the launcher"
-    )
+    summary = life.state.summary()
+    assert names(summary, "1 of 2 tasks registered", f"worker:1 on host-{SECOND}", "report")
     life(happened.TaskRegistered(SECOND, "h:1", 1))
     assert life.state.summary() == ""
     life(happened.StopRequested("enough", 130))
@@ -51,8 +51,7 @@ def test_a_pause_is_summed_up():
     life = Life(restarts=RestartPolicy(3, "task"))
     life.up()
     life(exited(FIRST, 137))
-    pausing = "1 of 2 tasks registered; waiting a moment before worker:0 is launched again"
-    assert life.state.summary() == pausing
+    assert names(life.state.summary(), "1 of 2 tasks registered", "worker:0 is launched again")
 
 
 def test_a_pause_of_several_is_summed_up():
@@ -89,13 +88,13 @@ def test_a_wait_without_a_limit_is_never_over_and_one_with_it_at_its_time():
 def test_a_wait_that_is_over_has_failed_of_what_was_awaited_last():
     members, wait = waiting(2.0)
     error = wait.error()
-    words = "not started after 2 s: waiting for the cluster"
-    assert (type(error), str(error)) == (EngineError, words)
+    assert type(error) is EngineError
+    assert names(str(error), "2 s", "waiting for the cluster")
     wait.is_engine_ready = True
     error = wait.error()
-    words = "not started after 2 s: 0 of 1 task placed; no place has been seen yet"
-    assert (type(error), str(error)) == (ResourcesError, words)
+    assert type(error) is ResourcesError
+    assert names(str(error), "2 s", "0 of 1 task placed")
     members.launch(happened.Placed("run-worker-0-1", "n", "host"))
     error = wait.error()
-    words = "not started after 2 s: waiting for worker:0 on host to report to the launcher"
-    assert (type(error), str(error)) == (StartTimeout, words)
+    assert type(error) is StartTimeout
+    assert names(str(error), "2 s", "worker:0 on host", "report")

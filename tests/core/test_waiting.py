@@ -2,6 +2,7 @@
 
 from tests.builders import workers
 from tests.replay import only
+from tests.sentences import names
 from tfmesos.core import actions as do
 from tfmesos.core import events as happened
 from tfmesos.core.waiting import FIRST_NOTICE, NOTICE_EVERY, REPEAT_AFTER
@@ -23,7 +24,7 @@ def test_a_wait_says_what_it_is_for():
     cluster, gpus, report = [one.text for one in notices]
     assert "waiting for the cluster" in cluster
     assert "0 of 2 tasks placed" in gpus and "run 7 of alice" in gpus
-    assert f"worker:0 on {HOST}, worker:1 on {HOST} to report" in report
+    assert names(report, f"worker:0 on {HOST}", f"worker:1 on {HOST}", "report")
 
 
 def test_the_same_words_are_repeated_seldom_and_new_ones_come_after_a_few_seconds():
