@@ -4,6 +4,7 @@ import pytest
 
 from tests.builders import servers, workers
 from tests.engines.kubernetes.runs import Run
+from tests.sentences import names
 from tfmesos.config.job import Job, Resources
 from tfmesos.config.restart_settings import RestartPolicy
 from tfmesos.core import events as happened
@@ -46,7 +47,7 @@ def test_the_words_of_the_scheduler_are_said_within_seconds():
     run.scheduled("worker-0")
     run.crowded("worker-1")
     run.wait(4)
-    assert run.said()[-1] == "1 of 2 tasks placed; worker:1: 3 Insufficient cpu"
+    assert names(run.said()[-1], "1 of 2 tasks placed", "worker:1: 3 Insufficient cpu")
     assert run.state.summary().endswith("3 Insufficient cpu")
 
 
@@ -63,8 +64,7 @@ def test_a_list_that_was_taken_before_a_pod_was_made_does_not_delete_it():
 def test_pods_that_the_scheduler_has_not_looked_at_are_told():
     run = Run(workers(2))
     run.wait(4)
-    words = "worker:0, worker:1: not yet looked at by the scheduler"
-    assert run.said()[-1] == f"0 of 2 tasks placed; {words}"
+    assert names(run.said()[-1], "0 of 2 tasks placed", "worker:0, worker:1:", "scheduler")
 
 
 def test_our_numbers_stand_beside_the_words_where_nodes_may_be_listed():
@@ -73,7 +73,7 @@ def test_our_numbers_stand_beside_the_words_where_nodes_may_be_listed():
     run(kubernetes.NodesCounted((NodeRoom("big", Resources.of(8, 64000, 1)),)))
     run.wait(4)
     needs = "worker:0 needs cpus 1, mem 1024, gpus 2"
-    assert f"{needs}, and the largest node, big, has cpus 8, mem 64000, gpus 1" in run.said()[-1]
+    assert names(run.said()[-1], needs, "big", "cpus 8, mem 64000, gpus 1")
     run(kubernetes.NodesCounted(None))
     run.wait(40)
     assert "needs" not in run.said()[-1]
@@ -240,7 +240,7 @@ def test_a_silent_node_is_no_end_as_long_as_the_runner_answers():
     run.play("node-failure", "worker-0")
     run.wait(600)
     assert run.outcome is None
-    assert any("out of reach of the cluster; its runner answers" in text for text in run.said())
+    assert any(names(text, "worker:0", "its runner answers") for text in run.said())
 
 
 def test_a_node_and_its_runner_that_are_both_silent_are_lost():
@@ -248,7 +248,7 @@ def test_a_node_and_its_runner_that_are_both_silent_are_lost():
     run(happened.RunnerOutOfTouch(run.id("worker:0")))
     run.play("node-failure", "worker-0")
     run(happened.RunnerLost(run.id("worker:0"), "nothing was heard of it for 30 s"))
-    assert "out of reach of the cluster and of the launcher" in run.outcome.cause.reason
+    assert names(run.outcome.cause.reason, "out of reach", "cluster", "launcher")
 
 
 # The server

@@ -8,6 +8,7 @@ from contextlib import ExitStack, asynccontextmanager
 
 from tests.bounds import HANG
 from tests.descriptors import descriptors_left
+from tests.sentences import names
 from tfmesos import acceptor
 from tfmesos.engines.api import NoKeys
 from tfmesos.engines.kubernetes import pod_ports
@@ -155,8 +156,8 @@ def test_a_port_that_cannot_be_had_is_told_in_a_line(monkeypatch):
             local.close("tensorboard-0")
 
     asyncio.run(main())
-    why = "no port of this machine leads to tensorboard-0: Too many open files"
-    assert said == [(f"{why}; it is at the address of its pod", "warning")]
+    ((text, level),) = said
+    assert names(text, "tensorboard-0", "Too many open files", "pod") and level == "warning"
 
 
 def test_no_more_connections_are_carried_than_there_is_room_for(monkeypatch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.sentences import names
 from tfmesos.config.job import Job
 from tfmesos.engines.local.demand import check_number, excess
 from tfmesos.errors import ResourcesError
@@ -34,7 +35,5 @@ def test_a_machine_is_not_asked_for_more_runners_than_its_memory_holds():
     check_number(1000, 6000.0)
     with pytest.raises(ResourcesError) as caught:
         check_number(100_000, 24_103.4)
-    assert str(caught.value) == (
-        "the runners of 100,000 tasks need about 600,000 MiB of memory, this machine has 24,103: "
-        "ask for fewer, or name a Mesos master that has them"
-    )
+    said = str(caught.value)
+    assert names(said, "100,000 tasks", "600,000 MiB", "24,103", "ask for fewer", "a Mesos master")

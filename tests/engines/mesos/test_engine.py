@@ -94,11 +94,11 @@ def test_a_status_that_no_process_can_have_never_ends_a_run_well(status):
 
 def test_a_lost_runner_stays_the_cause_although_mesos_kills_its_task_then():
     run = Run(workers(1)).up()
-    todo = run(happened.RunnerLost(run.id("worker:0"), "nothing was heard of it for 20 s"))
+    todo = run(happened.RunnerLost(run.id("worker:0"), "silent for 20 s"))
     assert only(calls.KillTask, todo) == [calls.KillTask(run.id("worker:0"), "agent-of-o1")]
     run.update("worker:0", "TASK_KILLING")
     run.update("worker:0", "TASK_KILLED", "Command terminated with signal Killed")
-    assert "nothing was heard of it for 20 s" in str(run.outcome.error)
+    assert "silent for 20 s" in str(run.outcome.error)
 
 
 def test_a_task_out_of_reach_may_come_back():

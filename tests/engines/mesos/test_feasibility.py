@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from tests.builders import servers, workers
 from tests.engines.mesos.strategies import clusters, some_constraints
+from tests.sentences import names
 from tfmesos.config.constraints import Node
 from tfmesos.config.job import Resources
 from tfmesos.engines.mesos.api.json_values import NONSENSE
@@ -21,66 +22,59 @@ THREE = [agent("a", 1, rack="r1"), agent("b", 2, rack="r2"), agent("c", 3, rack=
 
 
 @pytest.mark.parametrize(
-    "jobs, reason",
+    "jobs, parts",
     [
-        ([workers(3), servers(3)], ""),
-        (
-            [workers(1, cpus=64)],
-            "worker:0 needs cpus 64, mem 1024; no agent has more than cpus 3 (c)",
-        ),
+        ([workers(1, cpus=64)], ("worker:0 needs cpus 64", "more than cpus 3 (c)")),
         (
             [workers(1), servers(1, gpus=1, disk=5)],
-            "ps:0 needs cpus 1, mem 1024, gpus 1, disk 5; "
-            "no agent has more than gpus 0 (a), disk 0 (a)",
+            ("ps:0 needs cpus 1, mem 1024, gpus 1, disk 5", "gpus 0 (a), disk 0 (a)"),
         ),
         (
             [workers(1, cpus=2, constraints=["rack:IS:r1"])],
-            "worker:0 needs cpus 2, mem 1024; no agent that meets rack:IS:r1 has more than "
-            "cpus 1 (a)",
+            ("worker:0 needs cpus 2", "rack:IS:r1", "more than cpus 1 (a)"),
         ),
         (
             [workers(1, constraints=["rack:IS:r9"])],
-            "worker:0: no agent meets rack:IS:r9 (rack: r1, r2)",
+            ("worker:0: no agent", "rack:IS:r9 (rack: r1, r2)"),
         ),
         (
             [workers(1, constraints=["zone:CLUSTER"])],
-            "worker:0: no agent meets zone:CLUSTER (none has an attribute zone)",
+            ("worker:0: no agent", "zone:CLUSTER", "none", "attribute zone"),
         ),
         (
             [workers(4, constraints=["hostname:UNIQUE"])],
-            "worker:3: no further host for hostname:UNIQUE; hosts used: a, b, c "
-            "(each needs cpus 1, mem 1024)",
+            ("worker:3:", "hostname:UNIQUE", "a, b, c", "each needs cpus 1"),
         ),
         (
             [workers(6, constraints=["rack:CLUSTER"])],
-            "worker:5: no rack has room for all 6 tasks (rack:CLUSTER); tried r2 "
-            "(each needs cpus 1, mem 1024)",
+            ("worker:5:", "6 tasks", "rack:CLUSTER", "r2", "each needs cpus 1"),
         ),
         (
             [workers(3, constraints=["rack:GROUP_BY:3"])],
-            "worker:2: no further rack for rack:GROUP_BY:3; rack used: r1, r2 "
-            "(each needs cpus 1, mem 1024)",
+            ("worker:2:", "rack:GROUP_BY:3", "r1, r2", "each needs cpus 1"),
         ),
         (
             [workers(3, cpus=2)],
-            "worker:2: all agents together have room for 2 of 3 (each needs cpus 2, mem 1024)",
+            ("worker:2: all agents", "2 of 3", "each needs cpus 2"),
         ),
         (
             [workers(4), servers(3)],
-            "all 7 tasks together need more than the 3 agents have: cpus 6 < 7",
+            ("all 7 tasks", "3 agents", "cpus 6 < 7"),
         ),
     ],
 )
-def test_what_can_never_be_placed_is_named_with_its_numbers(jobs, reason):
-    assert never([task for job in jobs for task in job.tasks], THREE) == reason
+def test_what_can_never_be_placed_is_named_with_its_numbers(jobs, parts):
+    assert names(never([task for job in jobs for task in job.tasks], THREE), *parts)
+
+
+def test_of_what_can_be_placed_nothing_is_said():
+    assert never([*workers(3).tasks, *servers(3).tasks], THREE) == ""
 
 
 def test_what_is_there_but_never_on_one_agent_is_told_apart():
     agents = [agent("a", cpus=8, mem=1024), agent("b", cpus=1, mem=9000)]
-    assert never(workers(1, cpus=4, mem=2048).tasks, agents) == (
-        "worker:0 needs cpus 4, mem 2048; no agent has all of that; "
-        "the largest has cpus 8, mem 1024 (a)"
-    )
+    reason = never(workers(1, cpus=4, mem=2048).tasks, agents)
+    assert names(reason, "worker:0 needs cpus 4, mem 2048", "largest", "cpus 8, mem 1024 (a)")
 
 
 def test_a_cluster_without_agents_may_yet_get_some():
@@ -176,9 +170,7 @@ def test_an_answer_on_frameworks_that_makes_no_sense_is_known_as_such(nonsense):
 
 def test_a_port_that_no_agent_offers_is_never_had():
     agents = [agent("a", ports=((31000, 32000),)), agent("b", ports=((33000, 33000),))]
-    assert never(workers(1, port="=2222").tasks, agents) == (
-        "worker:0 insists on port 2222, which no agent offers"
-    )
+    assert names(never(workers(1, port="=2222").tasks, agents), "worker:0", "port 2222", "no agent")
     assert never(workers(1, port="=33000").tasks, agents) == ""
     assert never(workers(1, port=2222).tasks, agents) == ""
     assert never(workers(1, port="=2222").tasks, [agent("c")]) == ""  # it has no ports to offer
@@ -186,21 +178,16 @@ def test_a_port_that_no_agent_offers_is_never_had():
 
 def test_an_agent_has_each_port_once():
     agents = [agent("a", ports=((31000, 32000),)), agent("b", ports=((33000, 33000),))]
-    assert never(workers(2, port="=31000").tasks, agents) == (
-        "worker:1: all agents together have room for 1 of 2 "
-        "(each needs cpus 1, mem 1024, port 31000)"
-    )
+    reason = never(workers(2, port="=31000").tasks, agents)
+    assert names(reason, "worker:1", "1 of 2", "port 31000")
 
 
 def test_every_task_needs_a_port_of_an_agent_that_offers_ports():
     few = [agent("a", 64, ports=((31000, 31001),)), agent("b", 64, ports=((31000, 31000),))]
     assert never(workers(3).tasks, few) == ""
-    assert never(workers(4).tasks, few) == (
-        "worker:3: all agents together have room for 3 of 4 (each needs cpus 1, mem 1024, a port)"
-    )
-    assert never([*workers(2).tasks, *servers(2).tasks], few) == (
-        "all 4 tasks together need more than the 2 agents have: ports 3 < 4"
-    )
+    assert names(never(workers(4).tasks, few), "worker:3", "3 of 4", "a port")
+    both = never([*workers(2).tasks, *servers(2).tasks], few)
+    assert names(both, "4 tasks", "2 agents", "ports 3 < 4")
     assert never(workers(8).tasks, [*few, agent("c", 64)]) == ""  # it has no ports to offer
     assert never(workers(8).tasks, [agent("d", 64, ports=())]) == ""  # nor has this one
 

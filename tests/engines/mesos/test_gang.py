@@ -4,6 +4,7 @@ import pytest
 
 from tests.builders import servers, workers
 from tests.replay import only
+from tests.sentences import names
 from tfmesos.core import actions as do
 from tfmesos.core.avoided_nodes import AVOIDED_FOR
 from tfmesos.engines.mesos import actions as calls
@@ -60,10 +61,7 @@ def test_a_node_that_is_soon_taken_down_is_used_if_there_is_nothing_else_and_tha
     todo = run.wait(max(HOLD))
     assert [launch.offer_ids for launch in only(calls.Launch, todo)] == [("o2",), ("o1",)]
     (said,) = [one.text for one in only(do.Say, todo) if one.level == "warning"]
-    assert said == (
-        "host-of-o1 is to be taken down for maintenance in 10 min; worker:1 goes there all the "
-        "same, for nothing else is free"
-    )
+    assert names(said, "host-of-o1", "10 min", "worker:1 goes there")
 
 
 def test_several_tasks_go_where_nothing_else_is_free():

@@ -4,6 +4,7 @@ import pytest
 
 from tests.builders import workers
 from tests.engines.mesos.run import Run
+from tests.sentences import names
 from tfmesos.config.job import Resources
 from tfmesos.engines.mesos import events as mesos
 from tfmesos.engines.mesos.api.json_values import NONSENSE
@@ -53,4 +54,4 @@ def test_a_wait_names_the_quota_that_it_is_for():
     quota = Quota("tf", (("cpus", 1000),), Resources())
     run(mesos.AgentsCounted((), (), (quota,)))
     run.wait(1)
-    assert "the quota of the role 'tf' allows cpus 1" in run.state.summary()
+    assert names(run.state.summary(), "quota", "'tf'", "cpus 1")

@@ -19,7 +19,7 @@ def test_a_launch_that_the_master_refuses_ends_the_run_at_once_with_its_reason()
     todo = run(mesos.CallRefused("ACCEPT", "413 Payload Too Large", ids))
     assert only(calls.KillTask, todo) == [], "what was not launched need not be killed"
     (finish,) = only(do.Finish, todo)
-    assert str(finish.outcome.error) == "the master refused ACCEPT (413 Payload Too Large)"
+    assert "refused ACCEPT (413 Payload Too Large)" in str(finish.outcome.error)
     assert finish.outcome.error.exit_code == 69
     assert finish.outcome.unstopped == ()
 
@@ -49,7 +49,8 @@ def test_a_call_that_is_made_again_or_not_needed_is_only_told_of_when_it_is_refu
     run = Run(workers(2))
     launched(run)
     todo = run(mesos.CallRefused(call, "501 Not Implemented"))
-    assert todo == [do.Say(f"the master refused {call} (501 Not Implemented)", "warning")]
+    (said,) = todo
+    assert f"refused {call} (501 Not Implemented)" in said.text and said.level == "warning"
 
 
 def test_a_launch_that_is_refused_while_the_run_stops_is_not_waited_for():

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.builders import servers, workers
 from tests.engines.mesos.offers import amounts_of, an_offer
 from tests.engines.mesos.strategies import clusters, on, some_constraints
+from tests.sentences import names
 from tfmesos.config.constraints import Node
 from tfmesos.config.job import Job
 from tfmesos.engines.mesos.placement import Sieve, place
@@ -29,9 +30,7 @@ def test_unique_is_one_task_of_the_job_on_each_host():
 def test_a_task_that_cannot_be_unique_any_more_says_which_hosts_are_used():
     result = place(workers(3, constraints=["hostname:UNIQUE"]).tasks, [on("a", 4), on("b", 4)])
     assert [task.name for task in result.unplaced] == ["worker:2"]
-    assert result.obstacles == {
-        "worker": "worker:2: no further host for hostname:UNIQUE; hosts used: a, b"
-    }
+    assert names(result.obstacles["worker"], "worker:2", "host", "hostname:UNIQUE", "a, b")
 
 
 def test_cluster_takes_the_value_that_has_room_for_all():
@@ -53,9 +52,7 @@ def test_a_cluster_that_fits_nowhere_says_so():
     offers = [on("a", 2, rack="r1"), on("b", 1, rack="r2")]
     result = place(workers(3, constraints=["rack:CLUSTER"]).tasks, offers)
     assert result.placed == 2
-    assert result.obstacles == {
-        "worker": "worker:2: no rack has room for all 3 tasks (rack:CLUSTER); tried r1"
-    }
+    assert names(result.obstacles["worker"], "worker:2", "3 tasks", "rack:CLUSTER", "r1")
 
 
 def test_group_by_spreads_evenly_over_the_values_at_hand():
@@ -76,9 +73,7 @@ def test_group_by_a_number_waits_for_so_many_values():
     offers = [on("a", 9, rack="r1"), on("b", 9, rack="r2")]
     result = place(wanted, offers)
     assert len(result.unplaced) == 1
-    assert result.obstacles == {
-        "worker": "worker:3: rack:GROUP_BY:3 needs 3 different values; there are r1, r2"
-    }
+    assert names(result.obstacles["worker"], "worker:3", "rack:GROUP_BY:3", "r1, r2")
     result = place(wanted, [*offers, on("c", 1, rack="r3")])
     assert {host: len(names) for host, names in where(result).items()} == {"a": 2, "b": 1, "c": 1}
 
@@ -87,9 +82,7 @@ def test_max_per_bounds_the_tasks_on_each_value():
     offers = [on("a", 9, rack="r1"), on("b", 9, rack="r1"), on("c", 9, rack="r2")]
     result = place(workers(5, constraints=["rack:MAX_PER:2"]).tasks, offers)
     assert result.placed == 4
-    assert result.obstacles == {
-        "worker": "worker:4: no further rack for rack:MAX_PER:2; rack used: r1, r2"
-    }
+    assert names(result.obstacles["worker"], "worker:4", "rack", "rack:MAX_PER:2", "r1, r2")
 
 
 def test_a_task_that_comes_back_respects_where_its_fellows_are():

@@ -2,6 +2,7 @@ import pytest
 
 from tests.builders import workers
 from tests.engines.mesos.offers import an_offer
+from tests.sentences import names
 from tfmesos.config.launch_config import LaunchConfig
 from tfmesos.engines.mesos.placement import place
 from tfmesos.engines.mesos.task_info import command_info, framework_info, task_info
@@ -13,6 +14,7 @@ from tfmesos.engines.mesos.task_states import (
     is_terminal,
     status_in,
 )
+from tfmesos.errors import DRAINED
 
 JOBS = (workers(1),)
 
@@ -103,15 +105,12 @@ def test_a_status_that_no_process_can_have_is_a_failure_told_in_its_own_words(di
 
 
 def test_an_end_for_want_of_memory_is_one_line():
-    message = (
-        "Memory limit exceeded: Requested: 96MB Maximum Used: 96MB\n\nMEMORY STATISTICS: \na 1"
-    )
-    assert describe("TASK_FAILED", message, OUT_OF_MEMORY) == (
-        "was killed: out of memory (Memory limit exceeded: Requested: 96MB Maximum Used: 96MB)"
-    )
+    first = "Memory limit exceeded: Requested: 96MB Maximum Used: 96MB"
+    words = describe("TASK_FAILED", f"{first}\n\nMEMORY STATISTICS: \na 1", OUT_OF_MEMORY)
+    assert names(words, "out of memory", f"({first})")
 
 
 def test_a_drained_agent_is_named_as_the_reason():
     for state in ("TASK_KILLED", "TASK_GONE_BY_OPERATOR"):
         words = describe(state, "Command terminated with signal Terminated", DRAINING)
-        assert words == "was ended by its node, which the operator is draining"
+        assert words == DRAINED

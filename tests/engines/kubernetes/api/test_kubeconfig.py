@@ -8,6 +8,7 @@ import os
 import pytest
 import yaml
 
+from tests.sentences import names
 from tfmesos.engines.kubernetes.api.access import Access
 from tfmesos.engines.kubernetes.api.kubeconfig import access, is_inside
 from tfmesos.errors import TFMesosError
@@ -135,7 +136,7 @@ def test_inside_a_cluster_the_service_account_is_used(tmp_path):
     assert access("k8s://", pod, str(tmp_path), "usual").namespace == "usual"
     assert access("k8s:///other", pod, str(tmp_path), "usual").namespace == "other"
     error = refused(access, "k8s://prod", pod, str(tmp_path))
-    assert "names the context 'prod', but there is no kubeconfig" in str(error)
+    assert names(str(error), "context 'prod'", "no kubeconfig")
 
 
 def test_without_any_kubeconfig_its_path_is_asked_for():

@@ -5,6 +5,7 @@ import pytest
 from tests.builders import workers
 from tests.engines.kubernetes.runs import Run
 from tests.engines.kubernetes.test_objects import config, pod
+from tests.sentences import names
 from tfmesos.core.phases import Phase
 from tfmesos.engines.kubernetes import events as kubernetes
 from tfmesos.engines.kubernetes.actions import AskQueue, CreatePods
@@ -69,7 +70,7 @@ def test_the_reason_of_the_queue_is_on_the_screen_while_it_holds_the_pods_back()
     assert [todo for todo in asked if isinstance(todo, AskQueue)]
     run(kubernetes.QueueSaid(FULL))
     run.wait(5)
-    assert run.said()[-1] == f"0 of 2 tasks placed; the queue says: {FULL}"
+    assert names(run.said()[-1], "0 of 2 tasks placed", "queue", FULL)
     assert [todo for todo in run.wait(20) if isinstance(todo, AskQueue)]
     run(kubernetes.QueueSaid(""))
     run.running("worker-0", "worker-1")

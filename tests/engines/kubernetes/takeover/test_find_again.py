@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from tests.builders import workers
+from tests.sentences import names
 from tfmesos.engines.api import Context
 from tfmesos.engines.kubernetes.api.error import ApiError
 from tfmesos.engines.kubernetes.takeover import ownership
@@ -118,8 +119,7 @@ def test_of_two_that_take_a_run_at_once_one_is_refused():
 
 def test_an_old_copy_of_a_run_directory_is_refused_however_silent_the_later_launcher_is():
     api = Api("2 cc login-3 (pid 9)", silent_for=3600)
-    later = "a later launcher, login-3 (pid 9), has gone on with it"
-    assert refused(api) == f"{later}: this run directory is an old copy"
+    assert names(refused(api), "later launcher, login-3 (pid 9)", "run directory", "old copy")
 
 
 def test_a_claim_whose_answer_was_lost_is_made_again():
@@ -158,7 +158,8 @@ def test_a_holder_that_was_stopped_for_long_leaves_the_run_to_whoever_has_it_now
         return api
 
     api = asyncio.run(main())
-    assert given == ["another launcher holds the run now: login-3 (pid 9)"] * 2
+    first, second = given
+    assert first == second and names(first, "another launcher", "login-3 (pid 9)")
     assert api.annotations["tfmesos/holder"] == "2 cc login-3 (pid 9)"
 
 
