@@ -45,6 +45,15 @@ class Place(Request):
     hold: float = 0.0  # seconds for which places for optional ones are waited for, too
 
 
+class Anticipate(Request):
+    """This will be asked for when all tasks that run have ended: an engine may queue for it now.
+
+    Nothing of it starts before. If anything else is asked for instead, it is not needed.
+    """
+
+    place: Place
+
+
 class StopPlacing(Request):
     """No task needs a place."""
 

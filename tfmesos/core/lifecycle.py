@@ -317,7 +317,8 @@ class Lifecycle:
         self.phase = Phase.RESTARTING
         self._restarts.cancel()
         stopped = self._stopping.begin(reason, now, pause=pause, grace=grace)
-        return [*stopped, *self._start_again_when_stopped(now)]
+        next_ones = self._placing.anticipate(tasks_of(self.generations.next_jobs))
+        return [*stopped, next_ones, *self._start_again_when_stopped(now)]
 
     def _start_again_when_stopped(self, now: float) -> list[Action]:
         if not self._stopping.is_over(now):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from ..config.job import Task
 from ..text import count
-from .actions import Place, Say, StopPlacing
+from .actions import Anticipate, Place, Say, StopPlacing
 from .avoided_nodes import AvoidedNodes
 from .events import Placed, TasksLeftOut
 from .phases import Phase
@@ -35,7 +36,12 @@ class Placing:
         wanted = self._members.wanted(is_running) if phase <= Phase.RUNNING else ()
         if not wanted:
             return StopPlacing("no task is waiting")
-        return Place(wanted, self._avoided.until, is_running, self._hold)
+        return Place(wanted, {**self._avoided.until}, is_running, self._hold)
+
+    def anticipate(self, tasks: Iterable[Task]) -> Anticipate:
+        """What will be asked for when the next generation begins with these tasks."""
+        wanted = self._members.next_wanted(tasks)
+        return Anticipate(Place(wanted, {**self._avoided.until}, hold=self._hold))
 
     def leave_out(self, left_out: TasksLeftOut) -> list[Say]:
         """The run begins with fewer tasks than it could use; nothing if it does not."""

@@ -150,6 +150,17 @@ class Tasks:
             for m in self.waiting()
         )
 
+    def next_wanted(self, tasks: Iterable[Task]) -> tuple[Wanted, ...]:
+        """What the engine will be asked for if these *tasks* are those of the next generation."""
+        return tuple(
+            Wanted(
+                self._task_id(task, self._attempts[task.name] + 1),
+                task,
+                is_optional=task.is_optional,
+            )
+            for task in tasks
+        )
+
     def leave_out(self, task_ids: Iterable[str]) -> list[Member]:
         """The run begins without these, as far as they still wait."""
         ids = set(task_ids)

@@ -6,7 +6,8 @@ smallest engine that is complete, and ``docs/design.rst`` walks through it.
 **The decider** is pure: no I/O, no clock, and random numbers are an argument. It takes
 
 * the requests of the lifecycle (``core.actions.Request``): ``Place`` (find places for all of
-  these tasks and start them; it replaces the request before), ``StopPlacing``, and ``Kill``;
+  these tasks and start them; it replaces the request before), ``StopPlacing``, ``Kill``, and
+  ``Anticipate``, which an engine without a queue leaves alone;
 * the events of its own driver, which are records that are *not* ``core.events.Event``;
 * ``core.events.Ticked`` when its ``deadline`` has come;
 * those events of the runners that it ``hears``, before the lifecycle takes them in.

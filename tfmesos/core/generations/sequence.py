@@ -27,6 +27,11 @@ class Generations:
         self._next: _Next | None = None
         self.is_updating = False  # has its owner asked for the next one?
 
+    @property
+    def next_jobs(self) -> tuple[Job, ...]:
+        """Those of the next one, as far as it is known now."""
+        return self._next.jobs if self._next else self.jobs
+
     def why_not_update(self, phase: Phase) -> str:
         """What keeps the owner of the run from changing it; empty if nothing does."""
         if phase > Phase.RESTARTING:

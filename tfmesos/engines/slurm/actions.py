@@ -28,6 +28,14 @@ class Submit(Record):
 
     key: str  # ours, until Slurm has given the job a number
     steps: tuple[Step, ...]
+    is_held: bool = False  # its script waits until the job is let go
+
+
+class LetGo(Record):
+    """Let the script of a job that is held start its steps, now or as soon as Slurm starts it."""
+
+    job_id: str
+    key: str
 
 
 class StartStep(Record):
@@ -63,7 +71,7 @@ class Look(Record):
     pending: bool = False
 
 
-SlurmAction = Submit | StartStep | CancelJob | ReleaseJob | CancelStep | Look
+SlurmAction = Submit | LetGo | StartStep | CancelJob | ReleaseJob | CancelStep | Look
 
 
 def step_name(step: Step) -> str:

@@ -41,6 +41,7 @@ class Allocation:
     job_id: str = ""
     phase: Phase = Phase.SUBMITTING
     is_given: bool = False  # is it the one that we run in?
+    is_held: bool = False  # does its script wait to be let go?
     sitting: dict[str, Sitting] = field(default_factory=dict)  # by task id
     nodes: dict[int, tuple[str, ...]] = field(default_factory=dict)  # by component
     gave_up: set[str] = field(default_factory=set)  # steps that were told to end

@@ -26,7 +26,7 @@ from .commands import TIMEOUT, Answer, Commands
 from .engine import SlurmEngine
 from .node_choice import obstacle
 from .past_work import PastWork, Told, steps_in
-from .script import script, starter, table
+from .script import GO, script, starter, table
 
 log = logging.getLogger(__name__)
 
@@ -104,6 +104,8 @@ class SlurmDriver:
         match action:
             case do.Submit(steps=steps):
                 self._do(self._submit(action, self._told(steps)))
+            case do.LetGo(job_id, key):
+                self._do(self._let_go(job_id, request.comment(self._run_id, key)))
             case do.StartStep(step=step):
                 self._do(self._start_step(action, self._told([step])))
             case do.Look(job_ids, pending):
@@ -149,8 +151,8 @@ class SlurmDriver:
         for start, told in self._past.starts.values():
             if self._engine.awaits(step_name(start.step)):
                 self._do(self._start_again(start, told))
-        for end in self._past.ends_in((await self._listed_marks()).keys()):
-            self.carry_out(end)
+        for action in self._past.to_repeat_in((await self._listed_marks()).keys()):
+            self.carry_out(action)
         await self._look(self._engine.job_ids, True)
 
     async def _submit_again(self, submit: do.Submit, told: Told) -> None:
@@ -196,6 +198,7 @@ class SlurmDriver:
             told,
             request.comment(self._run_id, submit.key),
             config.survive or 0.0,
+            (config.checkpoint_before or config.kill_grace) if submit.is_held else None,
         )
         nodes = self._around.nodes
         words = request.submission(config, self._run_id, submit.key, submit.steps, nodes)
@@ -204,7 +207,7 @@ class SlurmDriver:
             self._jobs[number] = None
             self._emit(happened.Submitted(submit.key, number))
         else:
-            self._refused(submit.key, answer.err)
+            self._refused(submit, answer.err)
 
     async def _submitted(self, words: Sequence[str], text: str, mark: str) -> Answer:
         """A controller that does not answer may have taken the job all the same."""
@@ -227,10 +230,23 @@ class SlurmDriver:
         answer = await self._commands.run("squeue", "--noheader", "--me", "--format=%i|%k")
         return answers.marks(answer.out)
 
-    def _refused(self, key: str, error: str) -> None:
+    async def _let_go(self, job_id: str, mark: str) -> None:
+        """Unless it has been; a controller that does not answer is asked again."""
+        end = time.monotonic() + SUBMIT_WITHIN
+        while time.monotonic() < end:
+            found = await self._commands.run("squeue", "--noheader", f"--jobs={job_id}", "-o%k")
+            if not answers.is_away(found.err) and mark not in found.out.splitlines():
+                return  # a look tells what became of it
+            words = ("update", f"JobId={job_id}", f"Comment={mark}{GO}")
+            if not (await self._commands.run("scontrol", *words)).code:
+                return
+            await asyncio.sleep(RETRY_EVERY)
+        self._emit(happened.SlurmGaveUp(EngineError(f"Slurm does not let job {job_id} begin")))
+
+    def _refused(self, submit: do.Submit, error: str) -> None:
         text = f"Slurm refuses the job: {answers.complaint(error)}"
-        if answers.is_too_much(error):
-            return self._emit(happened.NotSubmitted(key, text))
+        if answers.is_too_much(error) or submit.is_held:
+            return self._emit(happened.NotSubmitted(submit.key, text))
         is_away = answers.is_away(error) or "unge" in error
         self._emit(happened.SlurmGaveUp(EngineError(text) if is_away else Refused(text)))
 

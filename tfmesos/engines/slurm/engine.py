@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...core import events as tell
-from ...core.actions import Kill, Place, Request, Say, StopPlacing, Wanted
+from ...core.actions import Anticipate, Kill, Place, Request, Say, StopPlacing, Wanted
 from ...core.events import Event, Ticked
 from ...errors import EVICTED
 from ...text import count
 from . import actions as do
-from . import ends
+from . import ends, reports
 from . import events as happened
 from .actions import SlurmAction, Step, step_name
 from .allocation import (
@@ -40,6 +40,7 @@ from .job_states import (
     why_waiting,
 )
 from .looks import Looks
+from .spare import Spare
 from .time_limits import TimeLimits
 
 KILLED = 137
@@ -76,6 +77,7 @@ class SlurmEngine:
         self._wanted: dict[str, Wanted] = {}  # those of the last request
         self._hold = 0.0  # seconds for which places for optional tasks are waited for
         self._looks = Looks(self._allocations)
+        self._spare = Spare()
         self._limits = TimeLimits(self._allocations, notice_before, notice_grace)
 
     @property
@@ -91,7 +93,7 @@ class SlurmEngine:
 
     def is_wanted(self, key: str) -> bool:
         """Is the job that was to be submitted under this key still needed?"""
-        return any(one.key == key for one in self._allocations)
+        return self._spare.has(key=key) or any(one.key == key for one in self._allocations)
 
     def awaits(self, step: str) -> bool:
         """Has a task of this step yet to register?"""
@@ -101,7 +103,7 @@ class SlurmEngine:
     def is_over(self, job_id: str) -> bool:
         """Has every task of this job ended, as far as we know?"""
         found = [one for one in self._allocations if one.job_id == job_id]
-        return all(not one.sitting for one in found)
+        return all(not one.sitting for one in found) and not self._spare.has(job_id=job_id)
 
     def handle(self, event: SlurmEvent | Request | Event | Ticked, now: float) -> Sequence[Output]:
         match event:
@@ -113,6 +115,8 @@ class SlurmEngine:
                 return [tell.EngineGaveUp(error)]
             case Place():
                 return self._place(event, now) if self._is_found else []
+            case Anticipate(place):
+                return self._anticipate(place, now)
             case StopPlacing():
                 return self._stop_placing()
             case Kill(task_id):
@@ -148,12 +152,12 @@ class SlurmEngine:
     def _place(self, place: Place, now: float) -> list[Output]:
         self._wanted = {wanted.task_id: wanted for wanted in place.tasks}
         self._hold = place.hold
-        todo = self._drop_unwanted({*self._wanted})
+        todo = [*self._drop_unwanted({*self._wanted}), *self._use_spare(place, now)]
         sitting = {task_id for one in self._allocations for task_id in one.sitting}
         fresh = [wanted for wanted in place.tasks if wanted.task_id not in sitting]
-        avoid = tuple(sorted(node for node, until in place.avoid.items() if until > now))
+        avoid = _avoided(place, now)
         if not fresh:
-            return todo
+            return [*todo, *self._release_empty()]
         if self._given:
             return [*todo, *self._place_inside(fresh)]
         rest = []
@@ -199,15 +203,22 @@ class SlurmEngine:
     def _submit(self, wanted: Sequence[Wanted], avoid: Sequence[str], now: float) -> list[Output]:
         if not wanted:
             return []
+        one = self._new_job(wanted, avoid)
+        self._await(one, now)
+        return [tell.Waiting(0, "the job is being submitted"), do.Submit(one.key, one.steps)]
+
+    def _new_job(self, wanted: Sequence[Wanted], avoid: Sequence[str]) -> Allocation:
         self._submitted += 1
-        steps = steps_of(map(seat_for, wanted), avoid)
-        one = Allocation(str(self._submitted), steps)
-        for step in steps:
+        one = Allocation(str(self._submitted), steps_of(map(seat_for, wanted), avoid))
+        for step in one.steps:
             one.seat(step)
-        if any(task.is_optional for task in wanted):
-            one.fewer_at = now + self._hold
+        return one
+
+    def _await(self, one: Allocation, now: float) -> None:
+        """Its tasks wait for this job from now on."""
         self._allocations.append(one)
-        return [tell.Waiting(0, "the job is being submitted"), do.Submit(one.key, steps)]
+        if any(self._wanted[task_id].is_optional for task_id in one.sitting):
+            one.fewer_at = now + self._hold
 
     def _ask_for_fewer(self, now: float) -> list[Output]:
         """Slurm starts a job whole or not at all, so one that waits too long is made smaller."""
@@ -236,6 +247,9 @@ class SlurmEngine:
 
     def _refused(self, key: str, reason: str, now: float) -> list[Output]:
         """What is too much may be enough with fewer tasks."""
+        if self._spare.has(key=key):
+            self._spare.take()
+            return []  # the next generation will ask again
         found = [one for one in self._allocations if one.key == key]
         for one in found:
             if fewer := self._shrink(one, reason, now):
@@ -255,12 +269,11 @@ class SlurmEngine:
         todo: list[Output] = []
         for one in [one for one in self._allocations if one.phase < Phase.RUNNING]:
             todo += self._drop(one, "the run needs no more places")
-        return todo
+        return [*todo, *_cancelled(self._spare.take(), "the run needs no more places")]
 
     def _drop(self, one: Allocation, reason: str) -> list[Output]:
-        """A job that has no number yet is cancelled when it has one."""
         self._allocations.remove(one)
-        return [do.CancelJob(one.job_id, reason)] if one.job_id else []
+        return _cancelled(one, reason)
 
     def _release_empty(self) -> list[Output]:
         empty = [one for one in self._allocations if one.phase is Phase.RUNNING]
@@ -270,13 +283,36 @@ class SlurmEngine:
         return [do.ReleaseJob(one.job_id) for one in empty]
 
     def _was_submitted(self, key: str, job_id: str, now: float) -> list[Output]:
-        for one in self._allocations:
+        for one in [*self._allocations, *self._spare.jobs]:
             if one.key == key:
                 one.job_id = job_id
                 one.phase = Phase.PENDING
+                if self._spare.has(key=key):
+                    words = f"Slurm job {job_id} is queued for the next generation"
+                    return [Say(words, "notice")]
                 self._looks.later(now)
-                return [tell.Waiting(0, f"Slurm job {job_id} was submitted")]
+                return [tell.Waiting(0, f"Slurm job {job_id} was submitted"), *_let_go(one)]
         return [do.CancelJob(job_id, "it was wanted no longer when it was submitted")]
+
+    # The job of the next generation
+
+    def _anticipate(self, place: Place, now: float) -> list[Output]:
+        """If this one has to leave its job anyway."""
+        if self._given or not any(one.is_leaving for one in self._allocations):
+            return []
+        dropped = _cancelled(self._spare.take(), "the next generation is another one")
+        one = self._new_job(place.tasks, _avoided(place, now))
+        self._spare.keep(one, place)
+        return [*dropped, do.Submit(one.key, one.steps, is_held=True)]
+
+    def _use_spare(self, place: Place, now: float) -> list[Output]:
+        is_right = self._spare.fits(place)
+        one = self._spare.take()
+        if one is None or not is_right:
+            return _cancelled(one, "other tasks are placed")
+        self._await(one, now)
+        self._looks.later(now)
+        return [tell.Waiting(0, "the job is queued already"), *_let_go(one)]
 
     # Looking
 
@@ -374,9 +410,11 @@ class SlurmEngine:
         sitting = one.sitting[task_id]
         match event:
             case tell.TaskRegistered(node=node):
-                return self._registered(one, sitting, node, now)
+                told = reports.registered(one, sitting, node)
+                self._looks.later(now)
+                return [*told]
             case tell.TaskExited(reason=reason) if not reason.startswith(EVICTED):
-                return self._exited(one, sitting)
+                return [*reports.exited(one, sitting)]
             case tell.RunnerBack():
                 sitting.is_heard = True
             case _:  # it was ended by its node, or is out of touch: Slurm may know why
@@ -384,22 +422,19 @@ class SlurmEngine:
                 self._looks.later(now, 0.0)
         return []
 
-    def _exited(self, one: Allocation, sitting: Sitting) -> list[Output]:
-        """It may have ended before it registered, and before squeue said that its job runs."""
-        del one.sitting[sitting.seat.task_id]
-        one.phase = Phase.RUNNING
-        if sitting.is_placed:
-            return []
-        return [placed(guess([sitting], one.nodes.get(sitting.group, ())))]
 
-    def _registered(self, one: Allocation, sitting: Sitting, node: str, now: float) -> list[Output]:
-        """It says where it is: Slurm has told its job's nodes at most."""
-        is_news = not sitting.is_placed or (node and node != sitting.node)
-        one.phase = Phase.RUNNING
-        sitting.node = node or sitting.node
-        sitting.is_placed = sitting.is_heard = sitting.has_registered = True
-        known = one.nodes.get(sitting.group, ())
-        if sitting.node and sitting.node not in known:
-            one.nodes[sitting.group] = (*known, sitting.node)
-        self._looks.later(now)
-        return [placed([sitting])] if is_news else []
+def _avoided(place: Place, now: float) -> tuple[str, ...]:
+    return tuple(sorted(node for node, until in place.avoid.items() if until > now))
+
+
+def _cancelled(one: Allocation | None, reason: str) -> list[Output]:
+    """A job that has no number yet is cancelled when it has one."""
+    return [do.CancelJob(one.job_id, reason)] if one and one.job_id else []
+
+
+def _let_go(one: Allocation) -> list[Output]:
+    """A job that has no number yet is let go when it has one."""
+    if not one.is_held or not one.job_id:
+        return []
+    one.is_held = False
+    return [do.LetGo(one.job_id, one.key)]

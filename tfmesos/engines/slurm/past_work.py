@@ -11,7 +11,7 @@ from . import events as happened
 from .actions import Step, step_name
 
 Told = Mapping[str, tuple[str, Secret]]  # by task id: the settings of its stub, and its secret
-End = do.CancelJob | do.ReleaseJob | do.CancelStep
+Repeatable = do.LetGo | do.CancelJob | do.ReleaseJob | do.CancelStep
 
 
 class PastWork:
@@ -21,7 +21,7 @@ class PastWork:
         self.is_found = False  # did a launcher find Slurm?
         self.submits: dict[str, tuple[do.Submit, Told]] = {}  # by key
         self.starts: dict[str, tuple[do.StartStep, Told]] = {}  # by the name of the step
-        self._ends: dict[End, None] = {}
+        self._repeatable: dict[Repeatable, None] = {}
 
     def decided(self, action: Any, told: Told) -> None:
         match action:
@@ -29,8 +29,8 @@ class PastWork:
                 self.submits[key] = action, told
             case do.StartStep(_, step):
                 self.starts[step_name(step)] = action, told
-            case do.CancelJob() | do.ReleaseJob() | do.CancelStep():
-                self._ends[action] = None
+            case do.LetGo() | do.CancelJob() | do.ReleaseJob() | do.CancelStep():
+                self._repeatable[action] = None
 
     def happened(self, event: Any) -> None:
         match event:
@@ -41,9 +41,9 @@ class PastWork:
             case happened.StepEnded(_, name):
                 self.starts.pop(name, None)
 
-    def ends_in(self, jobs: Collection[str]) -> list[End]:
-        """What was to be ended in these jobs, or of them; it may be ended twice."""
-        return [end for end in self._ends if end.job_id in jobs]
+    def to_repeat_in(self, jobs: Collection[str]) -> list[Repeatable]:
+        """What was to be done with these jobs, or in them, and may be done twice."""
+        return [action for action in self._repeatable if action.job_id in jobs]
 
 
 def steps_in(action: Any) -> tuple[Step, ...]:

@@ -17,6 +17,7 @@ from .past_work import Told
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 LINGER = 60.0  # seconds that a job without steps waits at least for one more
+GO = ";go"  # ends the comment of a job whose script need not wait any more
 _LOOK_EVERY = 2  # seconds
 _TABLE = "TFMESOS_TABLE"
 _NOBODY_THERE = "|".join(
@@ -43,6 +44,14 @@ run() {{ # the name of a step, and what starts it
     esac
     return "$code"
 }}
+"""
+_HOLD = """\
+held=0
+until squeue --noheader --jobs="$SLURM_JOB_ID" --format=%k 2>/dev/null | grep -q '{go}$'; do
+    [ -z "$released" ] && [ "$held" -lt {hold} ] || exit 0
+    sleep {every} & wait $!
+    held=$((held + {every}))
+done
 """
 _END = """\
 worst=0
@@ -73,12 +82,20 @@ def script(
     told: Told,
     comment: str,
     survive: float = 0.0,
+    hold: float | None = None,
 ) -> str:
-    """*survive*: seconds that tasks, and a job without any, wait for another launcher."""
+    """*survive*: seconds that tasks, and a job without any, wait for another launcher.
+
+    With *hold* it starts nothing until its comment says so, and ends after so many seconds and
+    those of *survive*: by then nobody is left who could write that.
+    """
     begin = _BEGIN.format(path=PATH, nobody_there=_NOBODY_THERE, comment=comment)
     end = _END.format(
         nobody_there=_NOBODY_THERE, linger=ceil(max(LINGER, survive)), every=_LOOK_EVERY
     )
+    if hold is not None:
+        seconds = ceil(hold + max(LINGER, survive))
+        begin += _HOLD.format(go=GO, hold=seconds, every=_LOOK_EVERY)
     return begin + "".join(_step(step, arguments, commands, told) for step in steps) + end
 
 

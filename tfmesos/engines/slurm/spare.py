@@ -1,0 +1,43 @@
+"""The spare job: it waits in the queue while a generation ends, and is then that of the next one.
+
+Slurm may start it before the tasks of the last generation have ended. Its script starts nothing
+until it is let go.
+"""
+
+from __future__ import annotations
+
+from ...core.actions import Place
+from .allocation import Allocation
+
+
+class Spare:
+    """There is at most one."""
+
+    def __init__(self) -> None:
+        self.job: Allocation | None = None
+        self._place: Place | None = None  # the request that it is for
+
+    def keep(self, job: Allocation, place: Place) -> None:
+        job.is_held = True
+        self.job = job
+        self._place = place
+
+    @property
+    def jobs(self) -> list[Allocation]:
+        """The one, or none."""
+        return [self.job] if self.job else []
+
+    def has(self, *, key: str = "", job_id: str = "") -> bool:
+        """Is it the job that we, or Slurm, know by this?"""
+        one = self.job
+        return one is not None and (one.key == key if key else one.job_id == job_id)
+
+    def fits(self, place: Place) -> bool:
+        """Would a job that is submitted for this request now be the same?"""
+        return self._place == place
+
+    def take(self) -> Allocation | None:
+        """It is not kept any more."""
+        job = self.job
+        self.job = self._place = None
+        return job
