@@ -18,7 +18,7 @@ def names(text, *parts):
         if at < 0:
             return False
         at += len(part)
-    return "\n" not in text
+    return "\n" not in text.rstrip("\n")
 
 
 def assert_sentences(name, sentences):

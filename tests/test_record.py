@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.sentences import names
 from tfmesos.record import Record
 
 
@@ -42,7 +43,7 @@ def test_a_record_refuses_what_does_not_fit_its_fields(args, named):
 def test_a_misspelt_field_of_a_record_is_named_with_the_nearest_right_one():
     with pytest.raises(TypeError) as caught:
         Checked(sise=1)
-    assert str(caught.value) == "Checked takes size; not sise: did you mean size?"
+    assert names(str(caught.value), "Checked", "not sise", "did you mean size?")
 
 
 def test_a_missing_field_of_a_record_is_named():

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from tests.sentences import names
 from tfmesos.config.entry_function import entry_environment, target, with_entry
 from tfmesos.config.job import Job
 from tfmesos.errors import SpecError
@@ -57,7 +58,7 @@ def test_a_function_is_named_with_its_module_and_perhaps_a_directory(good):
 
 @pytest.mark.parametrize("bad", ["train", "train:", ":main", "train.py", "a b:c", "1:main", "a/:b"])
 def test_anything_else_is_refused_with_an_example(bad):
-    assert target(bad) == f"must be MODULE:FUNCTION, as in train:main, got {bad!r}"
+    assert names(target(bad), "MODULE:FUNCTION", "train:main", repr(bad))
 
 
 def test_the_wrapper_finds_what_was_given_in_its_environment():

@@ -10,6 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.builders import workers
+from tests.sentences import names
 from tfmesos.config.exec_limits import MAX_ENVIRONMENT, MAX_STRING
 from tfmesos.config.job import Job
 from tfmesos.errors import SpecError
@@ -62,8 +63,8 @@ def test_a_command_with_an_argument_that_is_too_long_is_refused_with_the_numbers
     Job("worker", 1, cmd=["echo", "x" * MAX_STRING])
     with pytest.raises(SpecError) as caught:
         Job("worker", 1, cmd=cmd)
-    words = "Linux takes at most 131,071 in one argument: put it into a file"
-    assert str(caught.value) == f"job 'worker': cmd has an argument of 131,076 bytes; {words}"
+    said = str(caught.value)
+    assert names(said, "job 'worker': cmd", "131,076 bytes", "131,071", "into a file")
 
 
 @pytest.mark.parametrize("name", ["initializer", "finalizer"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import workers
+from tests.sentences import names
 from tfmesos.config.shipping import Ship, parse_ship_file, parse_ship_files
 from tfmesos.errors import SpecError
 from tfmesos.inputs.merging import make_config
@@ -86,10 +87,8 @@ def test_an_address_with_a_password_is_refused_without_showing_it(field):
     address = "https://user:pa55word@127.0.0.1:1/x.zip"
     with pytest.raises(SpecError) as caught:
         make_config(workers(1), **{field: address if field == "ship" else [f"{address}:a"]})
-    assert str(caught.value) == (
-        f"{field} must not hold a user or password, everybody could read them: "
-        "https://***@127.0.0.1:1/x.zip"
-    )
+    said = str(caught.value)
+    assert names(said, f"{field} ", "user or password", "https://***@127.0.0.1:1/x.zip")
 
 
 def test_an_address_may_have_an_at_sign_in_its_path():

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.sentences import names
 from tfmesos.errors import SpecError
 from tfmesos.inputs.resolve import config_of_call
 from tfmesos.jobfiles.dcos import is_mine, to_ours
@@ -122,7 +123,8 @@ def test_names_in_braces_are_filled_in_those_of_the_log_directory_on_the_node():
     assert made.document["ship"] == "https://example.com/poets.zip"
     args = ["poets", "{{shared_filesystem}}/x", "{{other}}"]
     assert made.document["context"] == {"args": args, "n": 5}
-    assert list(made.remarks) == ["other is not a key of service: {{other}} stays as it is"]
+    (remark,) = made.remarks
+    assert names(remark, "other is not a key", "{{other}} stays")
 
 
 def test_the_files_of_hadoop_are_sent_to_every_task():

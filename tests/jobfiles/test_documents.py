@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from tests.jobfiles.tfjob.test_document import new, typed
+from tests.sentences import names
 from tfmesos.inputs.job_file import JobFile
 from tfmesos.jobfiles.reading import read
 from tfmesos.jobfiles.translation import JobFileError
@@ -19,10 +20,9 @@ def test_the_one_tfjob_of_several_documents_is_taken_and_the_others_are_named(tm
     path.write_text("---\n" + yaml.safe_dump_all([SERVICE, TFJOB, None, {"kind": "Secret"}]))
     file = JobFile(str(path))
     assert file.document["name"] == "dist-mnist"
-    assert file.remarks == (
-        f"{path}: Service board is left out: it is not a TFJob",
-        f"{path}: Secret is left out: it is not a TFJob",
-    )
+    service, secret = file.remarks
+    assert names(service, f"{path}: Service board is left out", "TFJob")
+    assert names(secret, f"{path}: Secret is left out", "TFJob")
 
 
 @pytest.mark.parametrize("documents", [[TFJOB, SERVICE, TFJOB], [SERVICE, SERVICE]])

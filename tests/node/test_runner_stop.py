@@ -131,7 +131,7 @@ def test_a_command_that_ends_well_when_the_agent_ends_it_has_failed_all_the_same
         "trap 'exit 0' TERM; echo; while :; do sleep 0.05; done",
         lambda _, theirs: theirs.process.send_signal(signal.SIGTERM),
     )
-    assert (code, *the_exit(ours)) == (143, 143, "was ended by its node: it exited with 0")
+    assert (code, *the_exit(ours)) == (143, 143, f"{EVICTED}: it exited with 0")
 
 
 def test_signals_of_a_terminal_are_for_the_launcher_to_decide(tmp_path):

@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 from tests.ports import free_port
+from tests.sentences import names
 from tfmesos.core.outcome import Outcome
 from tfmesos.errors import Interrupted, TaskFailed
 from tfmesos.runs import on_end
@@ -85,10 +86,10 @@ def test_the_output_of_a_command_goes_to_standard_error(capfd):
 
 def test_a_command_that_fails_or_does_not_end_is_a_warning(monkeypatch):
     (failed,) = done("exit 7")
-    assert failed == "the command of on_end exited with 7; the run itself ended with 3"
+    assert names(failed, "on_end exited with 7", "run itself ended with 3")
     monkeypatch.setattr(on_end, "COMMAND_WITHIN", 0.2)
     (late,) = done("sleep 1000 & sleep 1000")
-    assert "did not end within 0.2 s and was killed" in late
+    assert names(late, "0.2 s", "killed")
 
 
 def test_a_url_gets_the_facts_as_json():

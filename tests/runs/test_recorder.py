@@ -6,6 +6,7 @@ import os
 import pytest
 
 from tests.core.run import Run
+from tests.sentences import names
 from tfmesos.config.job import Job
 from tfmesos.core import events as happened
 from tfmesos.core.outcome import Outcome
@@ -126,10 +127,9 @@ def test_the_output_of_all_tasks_comes_back_in_the_order_of_its_arrival(recorder
 def test_lines_that_never_arrived_are_counted_in_the_log(recorder, directory):
     recorder.written("worker:0", "stdout", "after\n", 12)
     recorder.end(Outcome(), [])
-    assert texts(Output(directory, None)) == [
-        ("worker:0", "tfrun", "(12 lines left out here: they came too fast)"),
-        ("worker:0", "stdout", "after"),
-    ]
+    (task, stream, text), after = texts(Output(directory, None))
+    assert (task, stream, after) == ("worker:0", "tfrun", ("worker:0", "stdout", "after"))
+    assert names(text, "12 lines left out", "too fast")
 
 
 def test_a_full_disk_is_said_once_and_the_run_goes_on(recorder, directory, monkeypatch):
@@ -151,10 +151,8 @@ def test_a_disk_that_is_too_slow_costs_lines_and_not_memory(recorder, directory,
     monkeypatch.setattr("tfmesos.runs.writer.MOST_WAITING", 1000)
     recorder.written("worker:0", "stdout", "3\n", 0)
     recorder.end(Outcome(), [])
-    assert [text for _, _, text in texts(Output(directory, None))] == [
-        "(2 lines left out here: the disk was too slow)",
-        "3",
-    ]
+    left_out, after = [text for _, _, text in texts(Output(directory, None))]
+    assert names(left_out, "2 lines left out", "disk") and after == "3"
 
 
 def test_what_was_left_out_at_last_is_counted_too(recorder, directory, monkeypatch):
@@ -163,9 +161,8 @@ def test_what_was_left_out_at_last_is_counted_too(recorder, directory, monkeypat
         recorder.written("worker:0", "stdout", "1\n2\n", 0)
     recorder.happened("Ticked", 1.0)
     recorder.end(Outcome(), [])
-    assert [text for _, _, text in texts(Output(directory, None))] == [
-        "(6 lines left out here: the disk was too slow)"
-    ]
+    ((_, _, text),) = texts(Output(directory, None))
+    assert names(text, "6 lines left out", "disk")
     assert list(directory.entries()) == [{"left_out": 1}]
     assert directory.outcome["exit_code"] == 0
 

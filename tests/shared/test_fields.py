@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.sentences import names
 from tfmesos.errors import FrameError, HandshakeError
 from tfmesos.launcher.links.authentication import LauncherHandshake
 from tfmesos.shared import wire
@@ -21,7 +22,7 @@ def test_a_frame_is_the_length_and_as_many_bytes():
 def test_a_frame_of_exactly_the_limit_passes():
     frame = wire.encode({"type": "x"})
     assert list(wire.FrameDecoder(12).feed(frame)) == [{"type": "x"}]
-    assert refusal(list, wire.FrameDecoder(11).feed(frame)) == "a frame of 12 bytes; 11 are allowed"
+    assert names(refusal(list, wire.FrameDecoder(11).feed(frame)), "12 bytes", "11")
 
 
 def test_before_the_proof_a_frame_has_4096_bytes_at_most():
@@ -31,9 +32,7 @@ def test_before_the_proof_a_frame_has_4096_bytes_at_most():
 def test_the_longest_message_has_16_mebibytes():
     fits = "x" * (16 * 1024 * 1024 - len('{"t":""}'))
     assert len(wire.encode({"t": fits})) == 16 * 1024 * 1024 + 4
-    assert refusal(wire.encode, {"t": fits + "x"}) == (
-        "a message of 16777217 bytes is too long to send"
-    )
+    assert names(refusal(wire.encode, {"t": fits + "x"}), "16777217 bytes", "too long")
 
 
 def test_a_frame_in_pieces_is_a_message_with_its_last_byte_and_none_is_lost():
@@ -171,7 +170,7 @@ def test_a_handshake_is_done_once():
     challenge = launcher.feed(runner.hello())
     proof = runner.feed(challenge)
     launcher.feed(proof)
-    assert refusal(runner.feed, challenge) == "the launcher did not prove the secret of task"
+    assert names(refusal(runner.feed, challenge), "launcher", "secret of task")
     assert refusal(launcher.feed, proof) == "a wrong proof for task task"
 
 

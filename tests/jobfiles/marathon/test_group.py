@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from tests.sentences import names
 from tfmesos.config import tensorboard
 from tfmesos.errors import SpecError
 from tfmesos.inputs.resolve import config_of_call
@@ -192,11 +193,10 @@ def test_what_an_app_says_of_its_container_is_honoured():
             }
         },
     }
-    assert list(found.remarks) == [
-        "apps[0].constraints[1] hostname:UNIQUE says nothing of an app with one instance",
-        "apps[0].labels have no meaning here",
-        "apps[0].healthChecks is about Marathon and has no meaning here",
-    ]
+    constraint, labels, checks = found.remarks
+    assert names(constraint, "apps[0].constraints[1] hostname:UNIQUE", "one instance")
+    assert names(labels, "apps[0].labels", "no meaning")
+    assert names(checks, "apps[0].healthChecks", "Marathon", "no meaning")
 
 
 DOCKER = {"image": "x"}

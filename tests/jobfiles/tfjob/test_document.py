@@ -7,6 +7,7 @@ import copy
 import pytest
 import yaml
 
+from tests.sentences import names
 from tfmesos.jobfiles.formats import translate
 from tfmesos.jobfiles.reading import read
 from tfmesos.jobfiles.tfjob.document import is_mine, to_ours
@@ -128,11 +129,9 @@ def test_tensorboard_becomes_a_job_that_shares_the_volumes_of_the_run():
     assert job["cmd"].startswith("at={tensorboard_hosts}; exec env TMPDIR=")
     assert job["cmd"].endswith(" --logdir '/logs of mine'")
     assert found.document["volumes"] == ["/srv/logs:/logs"]
-    assert list(found.remarks) == [
-        "spec.tensorboard.serviceType has no meaning here: TensorBoard says at its start where it "
-        "is",
-        "volumes are mounted in every task of the run: /logs",
-    ]
+    service, volumes = found.remarks
+    assert names(service, "spec.tensorboard.serviceType", "no meaning", "TensorBoard says")
+    assert names(volumes, "every task", "/logs")
 
 
 def test_a_termination_policy_names_the_task_that_decides():

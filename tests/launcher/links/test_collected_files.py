@@ -7,6 +7,7 @@ from hashlib import sha256
 
 import pytest
 
+from tests.sentences import names
 from tfmesos.errors import FrameError
 from tfmesos.launcher.links.collected_files import Brought, is_safe
 
@@ -56,13 +57,13 @@ def test_only_what_was_kept_is_counted_and_each_file_once(brought, tmp_path):
     take(brought, file("a"), part(b"12345"), end(b"12345"))
     take(brought, file("a"), part(b"12"), end(b"12"))  # of a later attempt
     take(brought, file("b"), part(b"12345"), end(b"another"))
-    assert brought.summary() == f"1 file (2 bytes) of worker:0 in {tmp_path / 'home'}"
+    assert names(brought.summary(), "1 file (2 bytes)", "worker:0", str(tmp_path / "home"))
 
 
 def test_a_file_with_another_hash_is_not_kept(brought, tmp_path):
     take(brought, file("a"), part(b"12"), end(b"1X"))
     assert everything(tmp_path) == []
-    assert str(brought.error()) == "not collected: worker:0: a: it did not come as it was sent"
+    assert names(str(brought.error()), "not collected", "worker:0: a:")
 
 
 def test_a_task_that_sends_more_than_it_may_is_not_believed(brought, tmp_path):
@@ -75,7 +76,7 @@ def test_what_a_lost_task_had_not_sent_is_removed_and_told(brought, tmp_path):
     take(brought, file("a"), part(b"12"))
     brought.gone("id")
     assert everything(tmp_path) == [] and not brought._incoming
-    assert str(brought.error()).endswith("a: its task was lost on the way")
+    assert names(str(brought.error()), " a: ", "task was lost")
 
 
 def test_what_another_attempt_brings_makes_up_for_it(brought, tmp_path):
@@ -140,8 +141,8 @@ def test_every_task_has_its_own_directory_limit_and_file_on_the_way(tmp_path):
     brought.close()
     brought.gone("x")
     assert everything(tmp_path) == ["new/home/ps-1/a", "new/home/worker-0/a"]
-    assert brought.summary().startswith("2 files (200 bytes) of worker:0, ps:1 in ")
-    assert str(brought.error()).endswith(": ps:1: b: its task was lost on the way")
+    assert names(brought.summary(), "2 files (200 bytes)", "worker:0, ps:1")
+    assert names(str(brought.error()), "ps:1: b:", "task was lost")
 
 
 def test_the_reason_of_a_task_or_of_the_disk_is_told(brought, tmp_path):

@@ -10,6 +10,7 @@ import pytest
 
 from tests.packs import packed, write
 from tests.runners import Proxy, Runner, another_python, environment, launcher, runner, settings
+from tests.sentences import names
 from tfmesos.core.events import TaskExited
 from tfmesos.engines.certificate import make_certificate, tls_of
 from tfmesos.errors import BAD_SETTINGS, CANNOT_REACH_LAUNCHER, HANDSHAKE_FAILED
@@ -98,8 +99,7 @@ def test_a_launcher_with_another_certificate_is_told_nothing(tmp_path, certifica
 
     code, said, events = asyncio.run(main())
     assert (code, events) == (HANDSHAKE_FAILED, [])
-    assert said.endswith("could not agree: the launcher has another certificate\n")
-    assert said.count("\n") == 1
+    assert names(said, "launcher", "another certificate") and said.count("\n") == 1
 
 
 class OtherCertificateLater(Proxy):

@@ -62,9 +62,9 @@ def test_of_many_tasks_every_tenth_part_is_told_and_every_failure():
 
 def test_an_interrupt_and_a_lost_runner_are_told():
     run = Told(workers(1)).up()
-    run(happened.RunnerLost(run.id("worker:0"), "its connection was closed"))
+    run(happened.RunnerLost(run.id("worker:0"), "closed"))
     run(happened.StopRequested("interrupted", 130))
-    assert "lost touch with worker:0: its connection was closed" in run.lines
+    assert "lost touch with worker:0: closed" in run.lines
     assert "told to end: interrupted" in run.lines
 
 

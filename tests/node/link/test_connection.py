@@ -7,6 +7,7 @@ import socket
 import pytest
 
 from tests.runners import RUN, SECRET, TASK
+from tests.sentences import names
 from tfmesos.errors import CANNOT_REACH_LAUNCHER
 from tfmesos.node.link.connection import Link
 from tfmesos.node.link.outbox import Outbox
@@ -51,10 +52,9 @@ def failure_of(kind, connect_timeout):
 
 
 def test_a_runner_that_connects_to_itself_knows_that_nobody_listens():
-    assert failure_of(LinkThatConnectsToItself, 0) == (
-        CANNOT_REACH_LAUNCHER,
-        "the launcher at 127.0.0.1:1 cannot be reached from this node: nobody listens there",
-    )
+    code, words = failure_of(LinkThatConnectsToItself, 0)
+    assert code == CANNOT_REACH_LAUNCHER
+    assert names(words, "launcher at 127.0.0.1:1", "nobody listens")
 
 
 def test_an_attempt_that_has_no_time_left_does_not_hide_why_the_one_before_failed():

@@ -8,6 +8,7 @@ from contextlib import closing
 import pytest
 
 from tests.ports import free_port
+from tests.sentences import names
 from tfmesos.node.task.port import Port
 
 
@@ -35,9 +36,8 @@ def test_of_two_that_wish_for_one_port_the_second_has_another_and_says_so(wanted
         closing(Port(socket.AF_INET, wanted, is_wish=True)) as second,
     ):
         assert first.number == wanted != second.number
-        assert second.remark == (
-            f"could not have port {wanted} (Address already in use): has {second.number} instead"
-        )
+        parts = (f"port {wanted}", "Address already in use", f"has {second.number}")
+        assert names(second.remark, *parts)
 
 
 def test_of_two_that_insist_on_one_port_the_second_is_refused(wanted):

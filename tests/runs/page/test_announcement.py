@@ -5,6 +5,7 @@ import stat
 
 import pytest
 
+from tests.sentences import names
 from tfmesos.errors import CannotWrite
 from tfmesos.runs.page import announcement as announcing
 from tfmesos.runs.page.announcement import Announcement, announce
@@ -21,7 +22,7 @@ def file(tmp_path):
 def test_a_full_disk_is_said_in_one_line():
     with open("/dev/full", "wb") as full, pytest.raises(CannotWrite) as caught:
         announce(full.fileno(), SERVED)
-    assert str(caught.value) == "no page can be served: its address: No space left on device"
+    assert names(str(caught.value), "no page", "No space left on device")
 
 
 def test_a_page_is_found_while_it_is_served_and_no_second_one_may_be(file):

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.runs.page.site import add_run, write_log
+from tests.sentences import names
 
 EVERYTHING = ("", "app.js", "events", "events?run=aaaa", "log?run=aaaa&task=worker:0", "/", "/x")
 
@@ -56,7 +57,7 @@ def test_without_the_cookie_nothing_is_shown(visitor, store, target, cookie):
     visitor.cookie = cookie and cookie.format(port=visitor.served.port)
     told = visitor.ask(target)
     assert told.status == 403
-    assert told.text == "This page is opened by a fresh link. Make one with: tfrun ui\n"
+    assert names(told.text, "fresh link", "tfrun ui")
 
 
 def test_without_the_cookie_nothing_is_ordered(visitor):
