@@ -4,6 +4,7 @@ A page has each table between two comments, ``.. NAME begins`` and ``.. NAME end
 committed, so that the pages are complete wherever they are rendered.
 """
 
+import argparse
 import inspect
 import re
 import textwrap
@@ -44,7 +45,9 @@ def commands():
 def _arguments(name):
     """Its own, and the names of those that a run takes, too."""
     of_runs = set(map(_names, build_parser()._actions)) - {""}
-    actions = [it for it in parser_of(name)._actions if it.dest != "help"]
+    actions = [
+        it for it in parser_of(name)._actions if it.dest != "help" and it.help != argparse.SUPPRESS
+    ]
     own = [it for it in actions if _names(it) not in of_runs]
     lines = [f"* {_names(action) or _argument(action)}: {_help(action)}" for action in own]
     shared = [f"``{it.option_strings[0]}``" for it in actions if _names(it) in of_runs]

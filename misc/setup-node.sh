@@ -73,7 +73,7 @@ done
 [[ $work_dir = /* ]] || fail "--work-dir must be an absolute path, got '$work_dir'"
 [[ $dry_run || $role = secrets || $EUID = 0 ]] || fail "needs root; --dry-run shows what it would do"
 
-# Does what it is told, or shows it.
+# Runs a command, or shows it.
 run() {
     if [[ $dry_run ]]; then
         printf '+'

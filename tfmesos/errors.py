@@ -149,7 +149,7 @@ RUNNER_EXITS = {
     LAUNCHER_LOST: "lost touch with the launcher and stopped",
     BAD_SETTINGS: "was started with settings its runner does not understand",
     PORT_TAKEN: "could not have its port: another program on the node uses it",
-    RUNNER_BROKEN: "was ended by a fault in the tfmesos runner; its stderr has the traceback",
+    RUNNER_BROKEN: "was ended by an internal error in the runner; its stderr has the traceback",
     NODE_REFUSED: "was refused by its node what its runner needs; its stderr says what",
     CANNOT_UNPACK: "could not unpack the files that were sent to it",
     NODE_UNFIT: "failed the check of its node",

@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if process.is_limit(error):
             return _complain(process.AT_LIMIT, _EX_OSERR)
         sys.excepthook(type(error), error, error.__traceback__)
-        return _complain(f"a fault in tfmesos, please report it: {_named(error)}", _EX_SOFTWARE)
+        return _complain(f"internal error; please report it: {_named(error)}", _EX_SOFTWARE)
 
 
 def script() -> NoReturn:

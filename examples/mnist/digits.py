@@ -71,7 +71,7 @@ def load(path: str | Path = SHIPPED) -> Digits:
     for x, y in (ARRAYS[:2], ARRAYS[2:]):
         images, labels = arrays[x], arrays[y]
         if images.ndim < 2 or labels.ndim != 1 or not 0 < len(images) == len(labels):
-            sys.exit(f"{path}: {x} {images.shape} and {y} {labels.shape} are no images and labels")
+            sys.exit(f"{path}: {x} {images.shape} and {y} {labels.shape} are not images and labels")
         if labels.min() < 0 or labels.max() >= CLASSES:
             sys.exit(f"{path}: {y} must hold digits from 0 to 9")
     brightest = max(arrays["x_train"].max(), 1)  # 255 in MNIST, 16 in the small digits

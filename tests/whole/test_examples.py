@@ -215,7 +215,7 @@ def write_letters(path):
         (write_half_an_archive, "cannot be read as arrays; --data wants a .npz file"),
         (write_one_array, "cannot be read as arrays; --data wants a .npz file"),
         (write_other_arrays, "y_train, x_test, y_test missing; --data wants a .npz file"),
-        (write_labels_of_others, r"x_train (2, 4) and y_train (3,) are no images and labels"),
+        (write_labels_of_others, r"x_train (2, 4) and y_train (3,) are not images and labels"),
         (write_letters, "y_train must hold digits from 0 to 9"),
     ],
 )

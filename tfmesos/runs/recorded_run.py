@@ -271,6 +271,6 @@ async def _update(run: Run, request: Json) -> Json:
 def _fault(error: BaseException | None) -> TFMesosError:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    fault = TFMesosError(f"a fault in tfmesos: {type(error).__name__}: {error}")
+    fault = TFMesosError(f"internal error: {type(error).__name__}: {error}")
     fault.exit_code = 70  # EX_SOFTWARE
     return fault
