@@ -45,7 +45,7 @@ def test_a_missing_function_is_one_line_of_its_task_and_exit_code_2(tmp_path, mo
     (tmp_path / "train.py").write_text("")
     done = tfrun("-w", 1, "--entry", "train:main", *more, cwd=tmp_path)
     assert done.returncode == 2
-    assert "tfmesos: entry train:main: the module train has no function main\n" in done.stderr
+    assert "tfmesos: entry train:main: the module train has no" in done.stderr
 
 
 def test_a_function_can_be_called_from_python_too(tmp_path, capfd):

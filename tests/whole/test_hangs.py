@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from tests.commands import finish, read_until, running_tfrun, tfrun
+from tests.sentences import names
 
 HANGS = """
 import socket, sys, time
@@ -50,7 +51,7 @@ def test_one_silent_task_ends_the_run_if_any_is_meant():
     script = "while [ {task_index} = 0 ]; do echo busy; sleep 0.2; done; exec sleep 1000"
     done = tfrun("-w", 2, "--logs", "worker:1", "--hang-timeout", "any:8s", "--", script)
     assert done.returncode == 124
-    assert done.stderr.endswith("worker:1 wrote nothing for 8 s: taken for hung, and ended\n")
+    assert names(done.stderr.splitlines()[-1], "worker:1", "8 s", "hung")
 
 
 @pytest.mark.parametrize("value", ["any:", "any:x", "some:5m"])
@@ -75,4 +76,4 @@ def test_the_run_ends_after_its_evaluator_or_says_that_it_had_to_be_stopped(tmp_
     script = "[ {job_name} = worker ] || exec sleep 600"
     done = tfrun(*flags, "--evaluator-grace", "1s", "--", script)
     assert done.returncode == 0
-    assert "evaluator:0 did not finish within 1 s after all others: stopping it" in done.stderr
+    assert "evaluator:0 did not finish within 1 s" in done.stderr

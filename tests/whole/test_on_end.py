@@ -18,7 +18,7 @@ def test_a_run_tells_its_end_and_its_metrics_whether_it_fails_or_not(tmp_path):
     flags = ("-w", 2, "--metrics-file", metrics, "--on-end", f"{TELL} >> {told}; exit 9")
     good = tfrun(*flags, "--", "sh", "-c", "echo one; echo two")
     assert good.returncode == 0
-    assert "the command of on_end exited with 9; the run itself ended with 0" in good.stderr
+    assert "on_end exited with 9; the run itself ended with 0" in good.stderr
     lines = checked(metrics.read_text())
     run_id = told.read_text().split()[0]
     assert {

@@ -14,6 +14,7 @@ import pytest
 from tests.bounds import HANG
 from tests.commands import lines, running_tfrun, tfrun, wait_for_output, without_waits
 from tests.mesos.genuine.cluster import wait_until
+from tests.sentences import names
 
 UNTIL_STOPPED = ("sh", "-c", "trap 'echo stopped; exit 0' TERM; echo begun; sleep 600 & wait")
 
@@ -74,10 +75,8 @@ def test_a_task_of_a_run_is_started_again_when_its_owner_wants_it(detached):
 
     wait_until("it is written down", lambda: restarts() == {"worker:0": 0, "worker:1": 1})
     wrong = tfrun("restart", detached, "worker:2")
-    assert (wrong.returncode, wrong.stderr) == (
-        2,
-        f"tfrun: run {detached} has no task 'worker:2': it has worker:0, worker:1\n",
-    )
+    assert wrong.returncode == 2
+    assert names(wrong.stderr, f"tfrun: run {detached}", "'worker:2'", "worker:0, worker:1")
 
 
 def test_ctrl_c_leaves_an_attached_run_alone(detached):
@@ -283,10 +282,8 @@ def test_a_run_whose_directory_is_gone_is_not_started_again(tmp_path):
     place.rmdir()
     (run,) = directory(".").iterdir()
     done = tfrun("rerun", run.name)
-    assert (done.returncode, done.stderr) == (
-        66,
-        f"tfrun: the directory of run {run.name} is gone: {place}\n",
-    )
+    assert done.returncode == 66
+    assert names(done.stderr, "tfrun: ", f"run {run.name} is gone", str(place))
 
 
 @pytest.mark.parametrize("more", [(), ("--no-record", "--logs", "none")])

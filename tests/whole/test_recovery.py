@@ -54,7 +54,7 @@ def test_a_killed_worker_comes_back_alone_at_its_old_address(program):
         *("-w", 2, "--restart-policy", "task", "--"), *program, "{task_index}", "{worker_hosts}"
     )
     assert done.returncode == 0, done.stderr
-    assert "was killed by SIGKILL (signal 9); restarting it in 1 s (restart 1 of 3)" in done.stderr
+    assert "in 1 s (restart 1 of 3)" in done.stderr and "SIGKILL" in done.stderr
     assert "worker:1 is back on" in done.stderr
     assert "look for it at" not in done.stderr
     first, second = began(program, 1)
@@ -66,7 +66,7 @@ def test_after_a_worker_was_killed_all_begin_again_with_fresh_addresses(program)
         *("-w", 2, "--restart-policy", "all", "--"), *program, "{task_index}", "{worker_hosts}"
     )
     assert done.returncode == 0, done.stderr
-    assert "restarting all tasks in 1 s (restart 1 of 3)" in done.stderr
+    assert "all tasks in 1 s (restart 1 of 3)" in done.stderr
     assert began(program, 0) == began(program, 1) and len(set(began(program, 1))) == 2
 
 
