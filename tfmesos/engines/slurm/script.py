@@ -19,6 +19,7 @@ PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 LINGER = 60.0  # seconds that a job without steps waits at least for one more
 GO = ";go"  # ends the comment of a job whose script need not wait any more
 _LOOK_EVERY = 2  # seconds
+_ANSWER_WITHIN = 6  # seconds for a launcher to read a note, and to do something about it
 _TABLE = "TFMESOS_TABLE"
 _NOBODY_THERE = "|".join(
     str(code) for code in (CANNOT_REACH_LAUNCHER, HANDSHAKE_FAILED, LAUNCHER_LOST)
@@ -30,19 +31,38 @@ PATH={path}; export PATH
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 released=
-trap 'released=1' USR1
-run() {{ # the name of a step, and what starts it
+trap 'released=1; touch "$work/released"' USR1
+until=$(($(date +%s) + {survive}))
+say() {{ # what else is to be in the comment of the job
+    scontrol update JobId="$SLURM_JOB_ID" Comment="{comment}$1"
+}}
+has_steps() {{
+    squeue --noheader --steps --jobs="$SLURM_JOB_ID" --format=%i 2>/dev/null | grep -q '[.][0-9]'
+}}
+run() {{ # the name of a step, and what starts it; its table comes by standard input
     name=$1; shift
-    "$@" >/dev/null 2>"$work/$name"
-    code=$?
+    table=$(cat)
+    touch "$work/notes"
+    while :; do
+        printf '%s\n' "$table" | "$@" >/dev/null 2>"$work/$name"
+        code=$?
+        [ "$code" = {unreached} ] && [ "$(date +%s)" -lt "$until" ] || break
+        [ ! -e "$work/released" ] || break
+        # A launcher that is there reads this and starts other steps; without one, try again.
+        say "$(head -c 3000 "$work/notes")$(note)"
+        sleep {answer_within}
+        has_steps && return 1
+        say "$(head -c 4000 "$work/notes")"
+    done
     [ "$code" = 0 ] && return
+    note >>"$work/notes"
+    case $code in {nobody_there}) ;; *) say "$(head -c 4000 "$work/notes")" ;; esac
+    return "$code"
+}}
+note() {{
     words=$(grep -v '^srun: ' "$work/$name" | tail -n 1 | tr ';|' ',/' | cut -c 1-300)
     [ -n "$words" ] || words=$(tail -n 1 "$work/$name" | tr ';|' ',/' | cut -c 1-300)
-    printf ';%s %s %s' "$name" "$code" "$words" >>"$work/notes"
-    case $code in {nobody_there}) ;; *)
-        scontrol update JobId="$SLURM_JOB_ID" Comment="{comment}$(head -c 4000 "$work/notes")" ;;
-    esac
-    return "$code"
+    printf ';%s %s %s' "$name" "$code" "$words"
 }}
 """
 _HOLD = """\
@@ -68,8 +88,7 @@ empty=0
 while [ -z "$released" ] && [ "$empty" -lt {linger} ]; do
     sleep {every} & wait $!
     empty=$((empty + {every}))
-    steps=$(squeue --noheader --steps --jobs="$SLURM_JOB_ID" --format=%i 2>/dev/null) || continue
-    echo "$steps" | grep -q '[.][0-9]' && empty=0
+    has_steps && empty=0
 done
 exit "$worst"
 """
@@ -89,7 +108,14 @@ def script(
     With *hold* it starts nothing until its comment says so, and ends after so many seconds and
     those of *survive*: by then nobody is left who could write that.
     """
-    begin = _BEGIN.format(path=PATH, nobody_there=_NOBODY_THERE, comment=comment)
+    begin = _BEGIN.format(
+        path=PATH,
+        nobody_there=_NOBODY_THERE,
+        unreached=CANNOT_REACH_LAUNCHER,
+        comment=comment,
+        survive=ceil(survive),
+        answer_within=_ANSWER_WITHIN,
+    )
     end = _END.format(
         nobody_there=_NOBODY_THERE, linger=ceil(max(LINGER, survive)), every=_LOOK_EVERY
     )
