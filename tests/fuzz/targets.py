@@ -36,7 +36,7 @@ from tfmesos.sanitize import columns_of, plain, tidy
 from tfmesos.shared import json_reader, wire
 from tfmesos.shared.handshake import RunnerHandshake
 
-from . import channels, http, kubernetes, packs
+from . import channels, copies, http, inside, kubernetes, packs
 from .strategies import JSON, nearly, pieces
 
 EVENTS = [
@@ -327,6 +327,10 @@ TARGETS = {
     "channels-runner": Target(channels.SAID, channels.check_runner),
     "channels-launcher": Target(channels.REPORTED, channels.check_launcher),
     "channels-owner": Target(channels.SAID, channels.check_owner),
+    "copies": Target(st.tuples(pieces(copies.STREAM), st.booleans()), copies.check_received),
+    "requests": Target(inside.REQUESTS, inside.check_requests),
+    "stacks": Target(inside.ANSWERS, inside.check_answers),
+    "printed-stacks": Target(inside.PRINTED, inside.check_printed),
     "offers": Target(_OFFERS, check_offers),
     "records": Target(_RAW, check_records),
     "events": Target(st.lists(nearly(EVENTS), max_size=6), check_events),

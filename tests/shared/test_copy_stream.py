@@ -45,6 +45,40 @@ def copied(pieces, place, size=1000, **options):
     return received
 
 
+def test_a_guard_knows_of_a_copy_before_anything_of_it_is_there(tmp_path):
+    warned = []
+    received = Received(
+        str(tmp_path / "x"),
+        lines=False,
+        warn_guard=lambda path: warned.append(os.listdir(tmp_path)),
+    )
+    received.abandon()
+    assert (warned, os.listdir(tmp_path)) == ([[]], [])
+
+
+def test_the_longest_name_that_a_file_can_have_can_be_copied(tmp_path):
+    place = tmp_path / ("\u65e5" * 85)  # 255 bytes
+    received = Received(str(place), lines=False)
+    received.feed(b"data")
+    received.finish()
+    assert place.read_bytes() == b"data"
+
+
+@pytest.mark.parametrize("made, kind", [("file", "directory"), ("directory", "file")])
+def test_what_is_in_the_way_is_found_with_the_first_line(tmp_path, made, kind):
+    place, source = tmp_path / "place", tmp_path / "source"
+    for path, what in ((place, made), (source, kind)):
+        path.mkdir() if what == "directory" else path.write_bytes(b"data")
+    received = Received(str(place))
+    with pytest.raises(CannotCopy, match="place exists"):
+        received.feed(next(sent(str(source))))
+    received.abandon()
+    if made == "directory":
+        with pytest.raises(CannotCopy, match="place exists"):
+            Received(str(place), lines=False)
+    assert sorted(os.listdir(tmp_path)) == ["place", "source"]
+
+
 @pytest.mark.parametrize("size", [7, 1000, 10**6])
 def test_a_tree_comes_with_its_contents_modes_and_times_and_no_link_that_leads_out(
     source, tmp_path, size

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
@@ -47,12 +49,15 @@ def test_files_and_directories_go_both_ways_with_their_modes(task, tmp_path):
 
 def test_what_cannot_be_copied_is_one_line_and_leaves_nothing(task, tmp_path):
     (task / "there").mkdir()
+    (task / "file").touch()
     for source, target, words in [
         ("worker:0:missing", str(tmp_path / "x"), "missing: No such file"),
         ("worker:0:there", "-", "is a directory"),
         ("worker:0:there", str(tmp_path / "none" / "x"), "there is no directory"),
         (str(tmp_path / "none"), "worker:0:x", "there is no"),
         (str(tmp_path), "worker:0:there/none/x", "No such file"),
+        (str(tmp_path), "worker:0:file", "file exists"),
+        ("worker:0:there", str(task / "file"), "file exists"),
         ("worker:0:/dev/null", str(tmp_path / "x"), "neither a file nor a directory"),
     ]:
         done = tfrun("cp", source, target)
@@ -60,7 +65,44 @@ def test_what_cannot_be_copied_is_one_line_and_leaves_nothing(task, tmp_path):
         assert "Traceback" not in done.stderr
     assert tfrun("cp", "a", "b").returncode == 2
     assert tfrun("cp", "worker:0:a", "worker:0:b").returncode == 2
-    assert (os.listdir(task), os.listdir(tmp_path)) == (["there"], ["task"])
+    assert (sorted(os.listdir(task)), os.listdir(tmp_path)) == (["file", "there"], ["task"])
+
+
+def test_what_is_in_the_way_of_a_directory_is_found_before_it_is_sent(task, tmp_path):
+    (tmp_path / "many").mkdir()
+    with open(tmp_path / "many" / "huge", "wb") as huge:
+        huge.truncate(100_000_000_000)
+    (task / "file").touch()
+    for words in (
+        [tmp_path / "many", "worker:0:file"],
+        [f"worker:0:{tmp_path}/many", task / "file"],
+    ):
+        done = tfrun("cp", *words)
+        assert (done.returncode, "file exists" in done.stderr) == (1, True), done.stderr
+
+
+@pytest.mark.parametrize("words, closed", [("- worker:0:made", "<&-"), ("worker:0:data -", ">&-")])
+def test_a_closed_standard_stream_is_no_empty_file(task, words, closed):
+    (task / "data").write_bytes(b"data")
+    command = f"{sys.executable} -m tfmesos cp {words} {closed}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, timeout=HANG)
+    said = done.stderr.decode().splitlines()[1:]  # the first names the run
+    assert (done.returncode, [line.endswith(" is closed") for line in said]) == (1, [True]), said
+    assert os.listdir(task) == ["data"]
+
+
+def test_a_caller_that_is_killed_leaves_no_half_file_at_either_end(task, tmp_path):
+    with open(task / "huge", "wb") as huge:
+        huge.truncate(100_000_000_000)
+    for words in (["worker:0:huge", tmp_path / "half"], [task / "huge", "worker:0:half"]):
+        with running_tfrun("cp", *words) as copying:
+            while not coming(tmp_path) + coming(task):
+                assert copying.poll() is None, copying.stderr.read()
+                time.sleep(0.05)
+            copying.kill()
+        while coming(tmp_path) + coming(task):  # the test times out if it stays
+            time.sleep(0.05)
+        assert (os.listdir(task), os.listdir(tmp_path)) == (["huge"], ["task"])
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full on this machine")

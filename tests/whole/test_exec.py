@@ -127,6 +127,8 @@ def test_whoever_is_killed_while_commands_and_copies_are_under_way_nothing_is_le
                 assert caller.wait(HANG) != 0
         assert all(gone(pid) for pid in [*pids, runner])
         launcher.wait(HANG)
+    while any(".tfrun-" in name for name in os.listdir(place)):
+        time.sleep(0.05)  # its guard removes it when the runner is gone
     assert "half" not in os.listdir(place)
 
 
@@ -176,6 +178,30 @@ def test_a_shell_has_a_real_terminal_with_size_signals_jobs_and_full_screen(tmux
         tty.until(lambda screen: screen.endswith(PROMPT))
         tty.type("echo left=$?; stty -a | grep -o ' icanon'")
         tty.until(lambda screen: "left=5" in screen and "icanon" in screen)
+
+
+def test_a_terminal_whose_caller_was_stopped_is_as_it_was_when_the_caller_goes_on(tmux, a_run):
+    with terminal(columns=90, rows=20) as tty:
+        tty.type(f"{TFRUN} exec -t worker:0 env PS1='inside>' bash --norc")
+        tty.until(lambda screen: screen.endswith("inside>"))
+        for name in ("TSTP", "STOP"):
+            tty.type(f"clear; kill -{name} $(pgrep -f '[e]xec -t worker:0')")
+            tty.until(lambda screen: "Stopped" in screen and screen.endswith(PROMPT))
+            tty.type("clear; stty -a | grep -o ' icanon'; stty raw -echo; stty cooked echo")
+            tty.until(lambda screen: screen.startswith(" icanon") and screen.endswith(PROMPT))
+            columns = 70 if name == "TSTP" else 80
+            tty.resize(columns, 15)
+            assert inside("exec", "worker:0", "echo", "here").stdout == b"here\n"
+            tty.type("clear; fg")
+            tty.until(lambda screen: "exec -t worker:0" in screen)
+            tty.type("clear; stty size; sh -c 'echo go$((1+1)); exec sleep 1000'")
+            tty.until(lambda screen, size=f"15 {columns}": size in screen and "go2" in screen)
+            tty.press("C-c")  # goes inside only if the terminal is raw
+            tty.until(lambda screen: screen.endswith("inside>"))
+        tty.type("exit 5")
+        tty.until(lambda screen: screen.endswith(PROMPT))
+        tty.type("clear; echo left=$?")
+        tty.until(lambda screen: "left=0" in screen or "left=5" in screen)
 
 
 def test_a_shell_that_is_hung_up_ends_and_the_terminal_is_as_before(tmux, a_run, tmp_path):

@@ -10,10 +10,12 @@ import sys
 import pytest
 from selenium.webdriver.common.by import By
 
-from tests.commands import tfrun
+from tests.bounds import HANG
+from tests.commands import ROOT, read_until, running_tfrun, tfrun
 from tests.mesos.genuine.cluster import wait_until
 from tests.whole.entering import lasting_run
 from tests.whole.test_page import button, complaints, page, until, until_text  # noqa: F401
+from tfmesos.shared.process import exists
 
 # Worker 0 waits for data, all others wait for it.
 TRAIN = """
@@ -64,6 +66,54 @@ def test_a_task_without_python_says_so():
     with lasting_run(command=("sh", "-c", "echo begun; exec sleep 1000")):
         done = tfrun("stacks", "worker:0")
     assert (done.returncode, done.stdout) == (1, "worker:0: has no Python process\n")
+
+
+# Worker 0 can print its stacks, worker 1 has not provided for it, worker 2 is stopped.
+PRINTS = """
+import faulthandler, os, signal, threading
+def all_reduce():
+    threading.Event().wait()
+if "worker-1-" not in os.environ["TFMESOS_TASK_ID"]:
+    faulthandler.register(signal.SIGRTMAX)
+print(f"begun {os.environ['TFMESOS_TASK_ID']} {os.getpid()}", flush=True)
+threading.Thread(target=all_reduce, daemon=True).start()
+all_reduce()
+"""
+
+
+@pytest.fixture
+def no_py_spy(tmp_path, monkeypatch):
+    """A Python that has none beside it, and a PATH without one."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").symlink_to(os.path.realpath(sys.executable))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), *filter(os.path.isdir, sys.path)]))
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "bin" / "python"))
+
+
+def test_without_py_spy_a_process_prints_its_stacks_if_it_can_and_none_is_harmed(
+    no_py_spy, tmp_path
+):
+    program = tmp_path / "train.py"
+    program.write_text(PRINTS)
+    with running_tfrun("-w", 3, "--", sys.executable, str(program)) as launcher:
+        begun = [f"[worker:{number}] begun" for number in range(3)]
+        pids = dict(line.split()[2:] for line in read_until(launcher.stdout, *begun))
+        (stopped,) = (int(pid) for task, pid in pids.items() if "worker-2-" in task)
+        os.kill(stopped, signal.SIGSTOP)
+        place = "worker:0: all_reduce at train.py:4\n    wait at threading.py:"
+        wait_until("it waits", lambda: place in tfrun("stacks").stdout)
+        answers = json.loads(tfrun("stacks", "--json").stdout)
+        first, *others = sorted(answers, key=lambda answer: answer["task"])
+        (main, other) = sorted(first["threads"], key=lambda thread: not thread["is_main"])
+        assert main["frames"][-1] == ["<module>", "train.py", 9, True]
+        assert ["all_reduce", "train.py", 4, True] in other["frames"]
+        for answer, state in zip(others, ("S (sleeping)", "T (stopped)"), strict=True):
+            assert "pip install py-spy" in answer["problem"] and answer["state"] == state
+        assert all(exists(int(pid)) for pid in pids.values())
+        os.kill(stopped, signal.SIGCONT)
+        launcher.terminate()
+        assert launcher.wait(HANG) == 143
 
 
 def test_the_page_shows_them_at_the_press_of_a_button(page, browser, hung):  # noqa: F811

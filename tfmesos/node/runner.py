@@ -355,8 +355,15 @@ class Runner:
             self._link.beside = self._channels
         surroundings = None
         if self._place is not None:
+            env, cwd = self._place
             surroundings = Surroundings(
-                self._loop, self._settings, self._get_guard, *self._place, self._link.host
+                self._loop,
+                self._settings,
+                self._get_guard,
+                env,
+                cwd,
+                self._link.host,
+                self._output,
             )
         self._channels.receive(message, surroundings)
 

@@ -17,7 +17,7 @@ from . import json_reader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
 PIECE = 32 * 1024  # bytes
@@ -117,15 +117,19 @@ class Received:
     """Makes what comes at *place*, all or nothing: ``finish`` or ``abandon``.
 
     Without *lines* it is the content of one file. ``size`` bytes of content have come.
+    *warn_guard* learns under which path it comes before anything is there.
     Raises CannotCopy or OSError if nothing can be made there.
     """
 
-    def __init__(self, place: str, lines: bool = True) -> None:
+    def __init__(
+        self, place: str, lines: bool = True, warn_guard: Callable[[str], object] = str
+    ) -> None:
         directory, name = os.path.split(os.path.abspath(place))
         if os.path.exists(place) and not (os.path.isfile(place) or os.path.isdir(place)):
             raise CannotCopy(f"{place} is neither a file nor a directory")
         self._place = place
-        self._coming = os.path.join(directory, f".{name[:200]}.tfrun-{os.urandom(4).hex()}")
+        short = os.fsdecode(os.fsencode(name)[:200])
+        self._coming = os.path.join(directory, f".{short}.tfrun-{os.urandom(4).hex()}")
         self._line = bytearray()
         self._missing = 0  # bytes of the file that comes
         self._file = -1
@@ -137,6 +141,9 @@ class Received:
         self._is_begun = False
         self.size = 0
         self.left_out: list[str] = []  # what is neither, and links that lead out
+        if not lines:
+            self._refuse_if_in_its_way("file")
+        warn_guard(self._coming)
         if not lines:
             self._open("", 0o666 & ~_umask())
 
@@ -189,6 +196,8 @@ class Received:
             raise CannotCopy(DAMAGED)
         if path.count("/") >= DEEPEST:
             raise CannotCopy(f"it is more than {DEEPEST} directories deep")
+        if not path:
+            self._refuse_if_in_its_way(kind)
         self._is_begun = True
         self._about = {"mode": mode & 0o777, "time": time}
         if kind == "directory":
@@ -210,6 +219,11 @@ class Received:
         if not path or not self._is_begun:
             return not path and not self._is_begun
         return is_inside(path) and os.path.dirname(path) in self._directories
+
+    def _refuse_if_in_its_way(self, kind: str) -> None:
+        """Only a file replaces what is there, and only a file."""
+        if os.path.lexists(self._place) and (kind != "file" or os.path.isdir(self._place)):
+            raise CannotCopy(f"{self._place} exists")
 
     def _at(self, path: str) -> str:
         return os.path.join(self._coming, path) if path else self._coming
@@ -236,8 +250,7 @@ class Received:
         for path, mode, time in reversed(self._made):
             os.utime(path, ns=(time, time))
             os.chmod(path, mode)
-        if self._made and os.path.lexists(self._place):
-            raise CannotCopy(f"{self._place} exists")
+        self._refuse_if_in_its_way("directory" if self._made else "file")
         os.rename(self._coming, self._place)
 
     def abandon(self) -> None:

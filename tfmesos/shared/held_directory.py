@@ -86,10 +86,13 @@ def remove_unless_held(path: str, held: int | None = None) -> None:
 
 
 def remove(path: str) -> None:
-    """With all that is in it, if it is there."""
+    """With all that is in it, if it is there; a file, too."""
     import shutil  # is rarely needed, and not cheap
 
-    shutil.rmtree(path, ignore_errors=True)
+    try:
+        os.unlink(path)
+    except OSError:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def sweep(place: str, is_ours: Callable[[str], object]) -> None:

@@ -12,6 +12,7 @@ from functools import partial
 
 from ...errors import TFMesosError
 from ...node.loop import READ, Loop
+from ...node.process.remover import Remover
 from ...runs.directory import RunDirectory
 from ...runs.inside.channel_end import ChannelEnd, connect
 from ...shared import copy_stream
@@ -140,6 +141,9 @@ class _Out(_Copy):
         super().__init__(loop)
         self._task = task
         self._received: copy_stream.Received | None = None
+        self._remover: Remover | None = None
+        if local == "-" and sys.stdout is None:
+            raise CannotCopy("-: standard output is closed")
         if local != "-":
             name = os.path.basename(os.path.normpath(path or "."))
             if name in (".", "..", "/"):
@@ -158,9 +162,12 @@ class _Out(_Copy):
         if not os.path.isdir(os.path.dirname(os.path.abspath(place))):
             raise CannotCopy(f"there is no directory {os.path.dirname(place)}")
         try:
-            return copy_stream.Received(place)
+            return copy_stream.Received(place, warn_guard=self._warn)
         except copy_stream.CannotCopy as error:
             raise CannotCopy(str(error)) from None
+
+    def _warn(self, coming: str) -> None:
+        self._remover = Remover(coming)
 
     def _take(self, stream: int, data: bytes) -> None:
         self._count(len(data))
@@ -183,6 +190,9 @@ class _Out(_Copy):
     def _abandon(self) -> None:
         if self._received is not None:
             self._received.abandon()
+        if self._remover is not None:
+            self._remover.close()
+            self._remover = None
 
 
 class _In(_Copy):
@@ -193,6 +203,8 @@ class _In(_Copy):
         self._task = task
         self._from_input = local == "-"
         self._rest = b""
+        if self._from_input and sys.stdin is None:
+            raise CannotCopy("-: standard input is closed")
         name = "input" if self._from_input else os.path.basename(os.path.abspath(local))
         if not self._from_input and not os.path.exists(local):
             raise CannotCopy(f"there is no {local}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from contextlib import suppress
 from functools import partial
 
 from ...launcher.screen.standard_streams import NOBODY_READS
@@ -68,6 +69,8 @@ class _Exec:
                 self._loop.on_signal(number, partial(self._leave, 128 + number))
         if self._terminal is not None:
             self._loop.on_signal(signal.SIGWINCH, self._resize)
+            self._loop.on_signal(signal.SIGTSTP, self._stop)
+            self._loop.on_signal(signal.SIGCONT, self._continue)
             self._terminal.make_raw()
         try:
             self._loop.run_until(lambda: self._end.is_over)
@@ -83,6 +86,18 @@ class _Exec:
     def _leave(self, code: int) -> None:
         self._code = code
         self._end.close()
+
+    def _stop(self) -> None:
+        """For somebody else's SIGTSTP: Ctrl-Z is for the command inside."""
+        assert self._terminal is not None
+        self._terminal.restore()
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+    def _continue(self) -> None:
+        """The shell may have changed the modes of the terminal, and its window the size."""
+        assert self._terminal is not None
+        self._terminal.make_raw()
+        self._resize()
 
     def _resize(self) -> None:
         assert self._terminal is not None
@@ -122,7 +137,10 @@ class _Exec:
 
 
 class Terminal:
-    """Ours, which passes on every key while it is raw."""
+    """Ours, which passes on every key while it is raw.
+
+    Whoever changes it in the background is stopped, so that is not done.
+    """
 
     def __init__(self) -> None:
         import termios
@@ -137,8 +155,18 @@ class Terminal:
     def make_raw(self) -> None:
         import tty
 
-        tty.setraw(0)
+        if self._is_in_foreground:
+            tty.setraw(0)
 
     def restore(self) -> None:
         sys.stdout.flush()
-        self._termios.tcsetattr(0, self._termios.TCSADRAIN, self._before)
+        if self._is_in_foreground:
+            with suppress(self._termios.error):  # it has been hung up
+                self._termios.tcsetattr(0, self._termios.TCSADRAIN, self._before)
+
+    @property
+    def _is_in_foreground(self) -> bool:
+        try:
+            return os.tcgetpgrp(0) == os.getpgrp()
+        except OSError:  # it is not the one of our session
+            return True

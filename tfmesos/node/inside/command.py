@@ -59,12 +59,12 @@ class Command(Work):
         self._reap()
 
     def _start(self, argv: list[str], env: dict[str, str], cwd: str, request: Message) -> Spawned:
-        is_at_terminal = request.get("rows") is not None
-        theirs = self._open_terminal() if is_at_terminal else self._open_pipes()
+        size = _terminal_size(request)
+        theirs = self._open_pipes() if size is None else self._open_terminal()
         try:
-            if is_at_terminal:
-                self.resize(wire.count(request, "rows"), wire.count(request, "columns"))
-            return spawn(argv, env, cwd, theirs, self._guard, at_terminal=is_at_terminal)
+            if size is not None:
+                self.resize(*size)
+            return spawn(argv, env, cwd, theirs, self._guard, at_terminal=size is not None)
         except (OSError, ValueError) as error:
             for fd in {self._in, *self._open.values()}:
                 os.close(fd)
@@ -244,6 +244,13 @@ def words(request: Message, name: str) -> list[str]:
     if not all(isinstance(word, str) for word in found):
         raise FrameError(f"{name!r} that are no words")
     return found
+
+
+def _terminal_size(request: Message) -> tuple[int, int] | None:
+    """Rows and columns, if a terminal is wanted."""
+    if request.get("rows") is None:
+        return None
+    return wire.count(request, "rows"), wire.count(request, "columns")
 
 
 def _terminal_name(request: Message) -> dict[str, str]:

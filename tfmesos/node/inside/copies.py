@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from ...shared import copy_stream, wire
+from ..process.remover import Remover
 from .work import CannotBegin, Work, careful
 
 TYPE_CHECKING = False
@@ -83,10 +84,24 @@ class CopyIn(Work):
         if not copy_stream.is_inside(name) or "/" in name:
             raise CannotBegin(2, "a copy needs a name")
         place = copy_stream.destination(_path(surroundings, request), name)
+        self._remover: Remover | None = None
         try:
-            self._received = copy_stream.Received(place, lines=request.get("raw") is not True)
+            self._received = copy_stream.Received(
+                place,
+                lines=request.get("raw") is not True,
+                warn_guard=self._watch_over,
+            )
         except (OSError, copy_stream.CannotCopy) as error:
+            self._stop_watching()
             raise CannotBegin(FAILED, copy_stream.in_words(error)) from None
+
+    def _watch_over(self, coming: str) -> None:
+        self._remover = Remover(coming)
+
+    def _stop_watching(self) -> None:
+        if self._remover is not None:
+            self._remover.close()
+            self._remover = None
 
     def take(self, data: bytes) -> None:
         if not self.is_over:
@@ -95,6 +110,7 @@ class CopyIn(Work):
 
     def end_of_input(self) -> None:
         if not self.is_over and self._try(self._received.finish):
+            self._stop_watching()
             self.done()
 
     def _try(self, work: Callable[[], None]) -> bool:
@@ -102,6 +118,7 @@ class CopyIn(Work):
             work()
         except (OSError, copy_stream.CannotCopy) as error:
             self._received.abandon()
+            self._stop_watching()
             self.done(FAILED, copy_stream.in_words(error))
             return False
         return True
@@ -109,6 +126,7 @@ class CopyIn(Work):
     def leave(self) -> None:
         if not self.is_over:
             self._received.abandon()
+            self._stop_watching()
 
 
 def _path(surroundings: Surroundings, request: Message) -> str:

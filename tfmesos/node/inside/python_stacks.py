@@ -1,8 +1,9 @@
-"""What the Python processes of the task are doing, without stopping or signalling them.
+"""What the Python processes of the task are doing, without stopping them.
 
 py-spy reads their memory from outside, so it also sees a process that hangs in the kernel, that
 is stopped, or that ignores signals. It is the one of the node, or comes from the launcher's
-machine. Where it cannot be used, the kernel's word for what each process waits for has to do.
+machine. Where it cannot be used, a process whose program has provided for it prints its stacks
+itself (``printed_stacks``). Of all others the kernel says what they wait for.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from ...shared import held_directory, process
 from ..process.child import Child
 from ..task.workspace import TASK_DIR
 from .command import MARK
+from .printed_stacks import PrintedStacks, can_print, threads
 from .work import Work, careful
 
 TYPE_CHECKING = False
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from .surroundings import Surroundings
 
 TOOL = "py-spy"
+SIGNAL_NAME = "SIGRTMAX"
 NO_TOOL = "py-spy is neither on its node nor here: pip install py-spy"
 LARGEST_TOOL = 64 * 1024 * 1024  # bytes
 MOST_PROCESSES = 64
@@ -58,6 +61,8 @@ class Stacks(Work):
         self._received = 0
         self._tool = _find(surroundings.env)
         self._child: Child | None = None
+        self._printed: PrintedStacks | None = None
+        self._problem = ""  # with the process that is to print
         self._timer: Timer | None = None
         self._attempt = 0
         self._output = b""
@@ -105,7 +110,7 @@ class Stacks(Work):
             return self.has_room()
         if self._tool:
             return self._look()
-        self._tell(NO_TOOL)
+        self._do_without(NO_TOOL)
 
     def _look(self) -> None:
         self._attempt += 1
@@ -117,7 +122,7 @@ class Stacks(Work):
             guard = self._surroundings.get_guard()
             child = Child(self._loop, guard, argv, env, self._surroundings.cwd, self._read)
         except (OSError, ValueError) as error:
-            return self._tell(f"{TOOL}: {error}")
+            return self._do_without(f"{TOOL}: {error}")
         self._child = child
         self._timer = self._loop.after(TOOL_TIME, child.kill)
         child.on_end = self._looked
@@ -138,13 +143,29 @@ class Stacks(Work):
         self._child = None
         if self._timer is not None:
             self._timer.cancel()
-        threads = None if child.returncode else _threads(self._output)
+        threads = None if child.returncode else _threads(_read_json(self._output))
         if threads:
             return self._tell("", threads)
         if self._attempt < ATTEMPTS and child.returncode >= 0 and _exists(self._pids[0]):
             return self._look()
         killed = f"{TOOL} did not answer" if child.returncode < 0 else ""
-        self._tell(killed or _reason(self._error))
+        self._do_without(killed or _reason(self._error))
+
+    def _do_without(self, problem: str) -> None:
+        """py-spy cannot be used, for that *problem*: have the process print its stacks."""
+        if not can_print(self._pids[0]):
+            return self._tell(problem)
+        self._problem = f"{problem}; and it printed no stacks at {SIGNAL_NAME}"
+        output = self._surroundings.output
+        self._printed = PrintedStacks(self._loop, output, self._pids[0], self._printed_all)
+
+    @careful
+    def _printed_all(self) -> None:
+        if self._printed is None:
+            return
+        found = threads(self._printed.text)
+        self._printed = None
+        self._tell("", _threads(found)) if found else self._tell(self._problem)
 
     def _tell(self, problem: str, threads: list[Any] | None = None) -> None:
         """Of the process that was looked at, then go on."""
@@ -183,6 +204,9 @@ class Stacks(Work):
         self._child = None
         if child is not None:
             child.kill()
+        if self._printed is not None:
+            self._printed.cancel()
+            self._printed = None
         self._clean()
 
     def _clean(self) -> None:
@@ -244,7 +268,14 @@ def _of_proc(pid: int, name: str) -> bytes:
         return b""
 
 
-def _threads(output: bytes) -> list[Any] | None:
+def _read_json(output: bytes) -> Any:
+    try:
+        return json.loads(output)
+    except ValueError:
+        return None
+
+
+def _threads(found: Any) -> list[Any] | None:
     """Of what py-spy wrote: the name of each thread and its frames, the innermost first."""
     try:
         return [
@@ -253,7 +284,7 @@ def _threads(output: bytes) -> list[Any] | None:
                 "is_main": thread.get("os_thread_id") == thread.get("pid"),
                 "frames": [_frame(frame) for frame in thread["frames"][:MOST_FRAMES]],
             }
-            for thread in json.loads(output)[:MOST_THREADS]
+            for thread in found[:MOST_THREADS]
         ]
     except (ValueError, LookupError, TypeError, AttributeError):
         return None

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
 
     from ..loop import Loop
     from ..process.guard import Guard
+    from ..process.output import Output
     from ..runner_settings import Settings
 
 
@@ -20,6 +21,7 @@ class Surroundings:
         env: Mapping[str, str],
         cwd: str,
         host: str,
+        output: Output,
     ) -> None:
         """*host* is the address of this node, as the other tasks know it."""
         self.loop = loop
@@ -28,3 +30,4 @@ class Surroundings:
         self.env = env
         self.cwd = cwd
         self.host = host
+        self.output = output

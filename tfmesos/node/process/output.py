@@ -34,6 +34,7 @@ class Output:
         self.forward = True  # whether the launcher wants the lines
         self.copy: Copy | None = None  # of stdout
         self.progress: ProgressBarSender | None = None  # if somebody looks at it
+        self.listeners: list[Callable[[bytes], None]] = []  # to stderr
         self._last = 0.0  # when the command last wrote, or began
 
     def begin(self) -> None:
@@ -49,6 +50,9 @@ class Output:
         if self._last:
             self._last = time.monotonic()
         write(FILES[stream], data)
+        if stream == "stderr":
+            for listener in list(self.listeners):
+                listener(data)
         splitter = self._splitters[stream]
         text = splitter.feed(data) if data else splitter.close()
         if self.copy is not None and stream == "stdout":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
@@ -15,12 +14,14 @@ from ...errors import TFMesosError
 from ...json_types import Json
 from ...node.loop import Loop
 from ...sanitize import plain
+from ...shared import json_reader
 from ...shared.channel import PIECE
 from ..directory import RunDirectory
 from .channel_end import ChannelEnd, connect
 
 AT_ONCE = 16  # tasks
 WITHIN = 120.0  # seconds for all of them
+LONGEST = 64 * 1024 * 1024  # bytes that a task may answer
 
 Frame = tuple[str, str, int, bool]  # function, file, line, and whether it is the user's own code
 
@@ -31,7 +32,7 @@ class _Asked:
     def __init__(self, loop: Loop, run: RunDirectory, task: str, native: bool) -> None:
         self.task = task
         self.problem = ""
-        self._lines = b""
+        self._lines = bytearray()
         self._tool: Any = None
         self._end: ChannelEnd | None = None
         tool = find_tool()
@@ -48,7 +49,7 @@ class _Asked:
         return self._end is None or self._end.is_over
 
     def _take(self, stream: int, data: bytes) -> None:
-        self._lines += data
+        self._lines += data[: LONGEST - len(self._lines)]
         if self._tool is None and self._lines.startswith(b'{"needs_tool"') and b"\n" in data:
             self._lines = self._lines.partition(b"\n")[2]
             self._tool = open(self._path, "rb")
@@ -72,12 +73,37 @@ class _Asked:
             self.problem = "did not answer in time"
         elif self._end is not None and self._end.problem:
             self.problem = self._end.problem
-        found = [json.loads(line) for line in self._lines.split(b"\n")[:-1]]
-        if not found and not self.problem:
-            self.problem = "has no Python process"
-        return [{"task": self.task, **one} for one in found] or [
-            {"task": self.task, "problem": self.problem}
-        ]
+        return read_answers(self.task, bytes(self._lines), self.problem)
+
+
+def read_answers(task: str, lines: bytes, problem: str = "") -> list[Json]:
+    """What a runner has sent; it may have been anything."""
+    try:
+        found = [_answer(json_reader.read(line)) for line in lines.split(b"\n")[:-1]]
+    except (ValueError, LookupError, TypeError, AttributeError):
+        found, problem = [], "its runner sent a malformed answer"
+    if not found and not problem:
+        problem = "has no Python process"
+    return [{"task": task, **one} for one in found] or [{"task": task, "problem": problem}]
+
+
+def _answer(said: Any) -> Json:
+    """Of one process."""
+    about: Json = {"pid": int(said["pid"]), "command": str(said["command"])}
+    if "threads" not in said:
+        return {**about, **{name: str(said[name]) for name in ("problem", "state", "waits")}}
+    threads = [
+        {
+            "name": str(thread["name"]),
+            "is_main": thread["is_main"] is True,
+            "frames": [
+                [str(name), str(file), int(line), is_own is True]
+                for name, file, line, is_own in thread["frames"]
+            ],
+        }
+        for thread in said["threads"]
+    ]
+    return {**about, "threads": threads}
 
 
 def find_tool() -> str:
