@@ -6,12 +6,16 @@ import sys
 
 from tests.commands import tfrun
 from tests.whole.boards import check_board
-from tests.whole.entering import check_inside
+from tests.whole.entering import check_failure, check_inside
 
 
 def test_exec_cp_forward_and_stacks_reach_a_task_on_a_cluster(master, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     check_inside("-m", master, tmp_path=tmp_path, python=sys.executable)
+
+
+def test_a_task_that_fails_is_held_and_a_node_that_is_not_fit_fails_the_run(master, tmp_path):
+    check_failure("-m", master, tmp_path=tmp_path)
 
 
 def test_a_tensorboard_is_at_a_port_of_the_launcher_alone(master, tmp_path):
