@@ -33,7 +33,7 @@ ALLOWED = {
     "cli": {"cli", "runs", "inputs", "jobfiles", "launcher", *_BELOW_LAUNCHER},
 }
 # Modules that may import from a folder of a room above theirs, which imports no engine.
-_SETUPS = re.compile(r"engines/\w+/setup\.py")
+_SETUPS = re.compile(r"engines/\w+/(setup|preview)\.py")
 _OF_SETUPS = "tfmesos.launcher.links."
 # Room -> its folders -> what of the room these may import: folders, and modules at its top.
 FOLDERS = {
@@ -52,6 +52,7 @@ FOLDERS = {
     "engines/mesos": {"api": {"api"}},
     "engines/kubernetes": {
         "api": {"api"},
+        "permissions": {"permissions", "api"},
         "pods": {"pods", "pod_status", "quota"},
         "takeover": {"takeover", "api", "pods", "objects", "actions", "events"},
     },
@@ -188,14 +189,6 @@ def test_the_embedded_mesos_shares_no_decision_with_the_launcher():
         assert unshared == [], path.name
 
 
-def test_only_the_settings_and_one_table_ask_which_engine_a_run_has():
-    asking = re.compile(r"\.is_(local|kubernetes|slurm)\b")
-    rooms = ("launcher", "engines", "runs", "core")
-    found = {dotted(p) for room in rooms for p in modules(room) if asking.search(p.read_text())}
-    apart = {name for name in found if ".inputs." in name or name.startswith("tfmesos.core.")}
-    assert found - apart == {"tfmesos.engines.kinds"}
-
-
 def test_the_core_has_no_word_of_an_engine():
     for path in modules("core"):
         text = path.read_text().lower()
@@ -235,8 +228,19 @@ def test_no_file_of_tests_is_too_long_to_be_about_one_promise():
 def test_a_name_that_stands_twice_means_the_same_in_each_folder():
     """The parts of every engine have the same names, and a command that of what it commands."""
     same = {
-        *("actions", "answers", "driver", "engine", "events", "explain", "gang", "refusals"),
-        *("retries", "setup", "story", "client", "connection", "server", "export", "command"),
+        *("actions", "answers", "driver", "engine", "events", "explain", "gang", "plugin"),
+        *(
+            "preview",
+            "refusals",
+            "retries",
+            "setup",
+            "story",
+            "client",
+            "connection",
+            "server",
+            "export",
+            "command",
+        ),
         *("completion", "prune", "stacks", "status"),
     }
     stems = [path.stem for path in PACKAGE.rglob("*.py") if path.stem != "__init__"]

@@ -8,10 +8,19 @@ from pathlib import Path
 import pytest
 
 from tests.builders import workers
+from tfmesos.config.engine_kinds import ENGINES
 from tfmesos.config.job import Job
 from tfmesos.config.launch_config import LaunchConfig
 from tfmesos.config.setting import Setting
-from tfmesos.config.settings import DOCUMENT_KEYS, SETTINGS, deprecations, merge
+from tfmesos.config.settings import (
+    DEFAULTS,
+    DOCUMENT_KEYS,
+    SETTINGS,
+    check_engine,
+    deprecations,
+    merge,
+)
+from tfmesos.engines.plugins import plugin_of
 from tfmesos.errors import SpecError
 from tfmesos.inputs.merging import make_config
 
@@ -258,3 +267,35 @@ def test_a_run_with_a_deprecated_setting_warns_and_goes_on(monkeypatch):
     assert config.warnings == ("--stop-signal is deprecated since 1.1: use --other",)
     assert config.stop_signal == "INT"
     assert make_config(workers(1)).warnings == ()
+
+
+_OF_SOME = [one for one in SETTINGS if one.engines]
+
+
+@pytest.mark.parametrize("setting", _OF_SOME, ids=[one.field for one in _OF_SOME])
+def test_a_setting_is_refused_exactly_where_it_has_no_meaning(setting):
+    given = {**DEFAULTS, setting.field: OTHERS[setting.field]}
+    for name in setting.engines:
+        check_engine(given, ENGINES[name])
+    for name in ENGINES.keys() - setting.engines:
+        with pytest.raises(SpecError, match=r"has a meaning on .* only") as caught:
+            check_engine(given, ENGINES[name])
+        assert caught.value.field == setting.field
+        assert ENGINES[setting.engines[0]].title in caught.value.problem
+
+
+@pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES)
+def test_a_setting_at_its_default_is_refused_nowhere(engine):
+    check_engine(merge({}, {}), engine)
+    check_engine({**merge({}, {}), "claims": [], "namespace": "", "slurm_options": None}, engine)
+
+
+def test_an_engine_says_what_is_used_in_place_of_a_setting_of_others():
+    fields = {one.field for one in _OF_SOME}
+    for name, engine in ENGINES.items():
+        instead = plugin_of(name).instead
+        assert set(instead) <= fields
+        for field, reason in instead.items():
+            with pytest.raises(SpecError) as caught:
+                check_engine({**DEFAULTS, field: OTHERS[field]}, engine, instead)
+            assert caught.value.problem == f"has no meaning on {engine.title}: {reason}"

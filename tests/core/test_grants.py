@@ -90,7 +90,7 @@ def test_a_restart_is_for_what_another_attempt_may_mend():
     assert restarts.grant(an_end(code=1, is_lost=True), True)
     assert restarts.grant(an_end(is_hopeless=True), False) is None
     beside_us = an_end()
-    beside_us.member.is_local = True
+    beside_us.member.runs_here = True
     assert restarts.grant(beside_us, True) is None
     assert Restarts(RestartPolicy(9, "never")).grant(an_end(is_lost=True), True) is None
 

@@ -37,8 +37,8 @@ def test_a_task_beside_the_launcher_needs_no_place():
     members = Tasks(tasks, "run")
     members.add_local(tasks[1], "local-id", "127.0.0.1:1")
     first, second, _ = members
-    assert (second.task_id, second.is_local, second.hostname) == ("local-id", True, "this machine")
+    assert (second.task_id, second.runs_here, second.hostname) == ("local-id", True, "this machine")
     assert (second.address, second.stage) == ("127.0.0.1:1", Stage.REGISTERED)
-    assert members.live("local-id") is second and not first.is_local
+    assert members.live("local-id") is second and not first.runs_here
     assert [member.task.name for member in members.waiting()] == ["worker:0", "ps:0"]
     assert members.with_runner == 1 and members.live_count == 1

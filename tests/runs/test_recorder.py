@@ -7,11 +7,11 @@ import pytest
 
 from tests.core.run import Run
 from tests.sentences import names
+from tfmesos.config.engine_kinds import LOCAL
 from tfmesos.config.job import Job
 from tfmesos.core import events as happened
 from tfmesos.core.outcome import Outcome
 from tfmesos.core.rules import Rules
-from tfmesos.engines.kinds import LOCAL
 from tfmesos.engines.local import events as local
 from tfmesos.launcher.deciders import Beginning
 from tfmesos.runs import recorder as recording

@@ -14,6 +14,7 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from ..command_line import Answer, CommandLine
+from ..config.engine_kinds import PREVIEWS
 from ..config.setting import FAILURES, GROUPS, SCREEN, TASKS, OneOf, Setting
 from ..config.settings import SETTINGS
 from ..errors import SpecError
@@ -37,7 +38,7 @@ _FORMAT = Setting(
     SCREEN,
     "[=FORMAT]",
     implied="words",
-    check=OneOf("words", "yaml", "mesos", "kubernetes", *WRITTEN),
+    check=OneOf("words", "yaml", *PREVIEWS, *WRITTEN),
     field="dry_run",
 )
 

@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
+from ..config.engine_kinds import ENGINES
 from ..config.setting import OneOf, Setting
 from ..jobfiles import ENDINGS
 from .arguments import FLAGS
@@ -16,7 +17,6 @@ from .completion_scripts import SCRIPTS
 
 _OF_TFRUN = {one: flag for flag in FLAGS for one in flag.flags if "_" not in one}
 _WITHOUT_ROW = {"--help": "list every flag", "--version": "show the version"}
-_MASTERS = {"local": "this machine", "k8s://": "a Kubernetes cluster, by its context"}
 
 
 class Candidate(NamedTuple):
@@ -100,7 +100,7 @@ def _values(flag: Setting, known: Known) -> Iterable[Candidate]:
     if flag.field == "profile":
         return known.profiles()
     if flag.field == "master":
-        return (Candidate(text, words) for text, words in _MASTERS.items())
+        return (Candidate(one.master, one.words) for one in ENGINES.values() if one.master)
     return map(Candidate, flag.check.words) if isinstance(flag.check, OneOf) else ()
 
 

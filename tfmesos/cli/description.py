@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from ..config.job import Job
 from ..config.launch_config import LaunchConfig
 from ..config.secret import without_password
-from ..engines.kinds import kind_of
 from ..sanitize import plain_all
 from ..shared.task_variables import tf_config
 from ..text import count
@@ -22,10 +21,9 @@ def description(config: LaunchConfig) -> Iterator[str]:
 
 
 def _where(config: LaunchConfig) -> str:
-    kind = kind_of(config)
-    if kind.is_here:
+    if config.engine.is_here:
         return "on this machine"
-    return f"on {kind.name.title()} at {without_password(config.master)}"
+    return f"on {config.engine.title} at {without_password(config.master)}"
 
 
 def _of_job(config: LaunchConfig, job: Job) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The rows of the table of settings that have a meaning on Kubernetes only."""
+"""The rows of the table of settings that are about pods on Kubernetes."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -6,9 +6,9 @@ from typing import Annotated, Any, TypedDict
 
 from ..errors import SpecError
 from ..record import NOTHING, Record
-from .setting import KUBERNETES, File, Seconds, Setting, Size, Text, above_zero
+from .engine_kinds import KUBERNETES, SLURM
+from .setting import ON_KUBERNETES, File, Seconds, Setting, Size, Text, above_zero
 
-SCHEME = "k8s://"
 USUAL_GPU = "nvidia.com/gpu"
 USUAL_HOLD = 60.0  # seconds
 NO_LIMIT, LIMIT_OF_REQUEST = "none", "request"  # of the CPU that a task may use
@@ -50,23 +50,27 @@ class KubernetesSettings(TypedDict, total=False):
             "YAML or JSON file with a Pod that the pods of the tasks are based on: image pull "
             "secrets, tolerations, priority class, annotations and whatever else no flag covers",
             ("--pod-template",),
-            KUBERNETES,
+            ON_KUBERNETES,
             "FILE",
+            engines=(KUBERNETES,),
         ),
     ]
     namespace: Annotated[
         Text,
-        Setting("Kubernetes namespace of the run, unless the master names one"),
+        Setting(
+            "Kubernetes namespace of the run, unless the master names one", engines=(KUBERNETES,)
+        ),
     ]
     claims: Annotated[
         Iterable[str] | None,
         Setting(
             "mount this persistent volume claim in the tasks",
             ("--pvc",),
-            KUBERNETES,
+            ON_KUBERNETES,
             "NAME:PATH[:ro|rw]",
             default=(),
             is_repeatable=True,
+            engines=(KUBERNETES,),
         ),
     ]
     shm: Annotated[
@@ -74,10 +78,11 @@ class KubernetesSettings(TypedDict, total=False):
         Setting(
             "size of /dev/shm in each task: MiB, or as in 2G",
             ("--shm",),
-            KUBERNETES,
+            ON_KUBERNETES,
             "SIZE",
             default_words="64 MiB",
             check=above_zero,
+            engines=(KUBERNETES,),
         ),
     ]
     gpu_resource: Annotated[
@@ -85,10 +90,11 @@ class KubernetesSettings(TypedDict, total=False):
         Setting(
             "name of the GPU resource on the cluster; on Slurm gpu:TYPE",
             ("--gpu-resource",),
-            KUBERNETES,
+            ON_KUBERNETES,
             "NAME",
             default=USUAL_GPU,
             check=resource_name,
+            engines=(KUBERNETES, SLURM),
         ),
     ]
     gang_hold: Annotated[
@@ -97,10 +103,11 @@ class KubernetesSettings(TypedDict, total=False):
             "how long pods that have a node wait for the others before all are deleted and tried "
             "again (seconds, or as in 10m); increase it where nodes are added on demand",
             ("--gang-hold",),
-            KUBERNETES,
+            ON_KUBERNETES,
             "TIME",
             default=USUAL_HOLD,
             check=above_zero,
+            engines=(KUBERNETES,),
         ),
     ]
     queue: Annotated[
@@ -108,14 +115,17 @@ class KubernetesSettings(TypedDict, total=False):
         Setting(
             "Kueue queue that admits the pods of the run, all at once",
             ("--queue",),
-            KUBERNETES,
+            ON_KUBERNETES,
             "NAME",
             check=label_text,
+            engines=(KUBERNETES,),
         ),
     ]
     priority: Annotated[
         Text,
-        Setting("priority class of the pods on Kubernetes", check=label_text),
+        Setting(
+            "priority class of the pods on Kubernetes", check=label_text, engines=(KUBERNETES,)
+        ),
     ]
     cpu_limit: Annotated[
         str | int | float | None,
@@ -124,6 +134,7 @@ class KubernetesSettings(TypedDict, total=False):
             "more than the task asks for), or a number",
             default=NO_LIMIT,
             check=cpu_limit,
+            engines=(KUBERNETES,),
         ),
     ]
 
@@ -148,17 +159,6 @@ class PodSettings(Record):
     queue: str | None = None  # of Kueue
     priority: str | None = None  # the name of a class
     cpu_limit: str | float = NO_LIMIT
-
-    def check_unused(self, jobs: Iterable[Any], *, on_slurm: bool = False) -> None:
-        problem = f"has a meaning on Kubernetes only (master {SCHEME})"
-        for field, value in self._values().items():
-            if on_slurm and field == "gpu_resource":
-                continue
-            if value != type(self)._defaults[field]:
-                raise SpecError(None, field, problem)
-        for job in jobs:
-            if job.pod_template:
-                raise SpecError(job.name, "pod_template", problem)
 
 
 def parse_claims(given: Any) -> tuple[Claim, ...]:

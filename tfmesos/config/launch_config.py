@@ -11,17 +11,18 @@ from collections.abc import Iterator, Mapping
 
 from ..errors import SpecError
 from ..record import NOTHING, Record
+from .engine_kinds import EngineKind, engine_at
 from .exec_limits import large_environment, wrong_name
 from .failure_settings import DEFAULT_GRACE
 from .job import Job, Task
 from .jobs import tasks_of
-from .kubernetes_settings import SCHEME, PodSettings
+from .kubernetes_settings import PodSettings
 from .mounts import is_mounted
 from .restart_settings import USUAL_RESTARTS, RestartPolicy
 from .secret import Secret, TaskSecrets
 from .settings import DEFAULTS
 from .shipping import Ship
-from .slurm_settings import SLURM_SCHEME, SlurmRequest
+from .slurm_settings import SlurmRequest
 from .task_choice import EVERY_TASK, TaskChoice
 from .volumes import Volume
 
@@ -166,18 +167,16 @@ class LaunchConfig(Record):
                 raise SpecError(None, "env", problem)
         self._check_volumes()
         self._check_survival()
-        if self.is_local:
+        if self.engine.is_here:
             self._check_ports()
-        if not self.is_kubernetes:
-            self.pods.check_unused(self.jobs, on_slurm=self.is_slurm)
-        if not self.is_slurm:
-            self.slurm.check_unused()
+        if not self.engine.runs_pods:
+            self._check_templates()
 
     def _check_checkpoint(self) -> None:
         if self.checkpoint_before is None:
             return
-        if self.is_slurm and self.run_timeout is None:
-            return  # its jobs have time limits of their own
+        if self.engine.limits_time and self.run_timeout is None:
+            return
         if self.run_timeout is None or self.checkpoint_before >= self.run_timeout:
             problem = f"must be shorter than run_timeout, got {self.checkpoint_before:g}"
             raise SpecError(None, "checkpoint_before", problem)
@@ -190,14 +189,15 @@ class LaunchConfig(Record):
         if self.restarts.after_start != "all":
             problem = "needs restart_policy 'all': to grow is to start all tasks again"
             raise SpecError(None, "grow_every", problem)
-        if self.is_slurm:
-            problem = "is not supported on Slurm: use tfrun update when there is room"
+        if not self.engine.can_grow:
+            title = self.engine.title
+            problem = f"is not supported on {title}: use tfrun update when there is room"
             raise SpecError(None, "grow_every", problem)
 
     def _check_survival(self) -> None:
         if not self.survive:
             return
-        if self.is_local:
+        if not self.engine.survives:
             problem = "needs a cluster: on this machine tasks end with their launcher"
             raise SpecError(None, "survive", problem)
         for field, is_wrong in (("local_chief", self.local_chief), ("record", not self.record)):
@@ -215,6 +215,12 @@ class LaunchConfig(Record):
                     "without one a task sees the node's own files"
                 )
                 raise SpecError(None, "volumes", problem)
+
+    def _check_templates(self) -> None:
+        for job in self.jobs:
+            if job.pod_template:
+                problem = "has a meaning on Kubernetes only (master k8s://)"
+                raise SpecError(job.name, "pod_template", problem)
 
     def _check_ports(self) -> None:
         """One machine has each port once."""
@@ -251,7 +257,7 @@ class LaunchConfig(Record):
             raise SpecError(job, "cwd", f"must be in what is shipped, got {cwd!r}")
 
     def _check_user(self) -> None:
-        if self.task_user in (None, self.user) or self.all_in_images or not self.is_local:
+        if self.task_user in (None, self.user) or self.all_in_images or not self.engine.is_here:
             return
         problem = f"{self.task_user!r} needs an image or a Mesos master: here you are {self.user!r}"
         raise SpecError(None, "user", problem)
@@ -330,7 +336,7 @@ class LaunchConfig(Record):
     @property
     def elastic_hold(self) -> float:
         """Seconds for which a run waits for the last tasks of a range."""
-        return self.pods.gang_hold if self.is_kubernetes else ELASTIC_HOLD
+        return self.pods.gang_hold if self.engine.holds_places else ELASTIC_HOLD
 
     @property
     def keeps_output(self) -> bool:
@@ -342,16 +348,13 @@ class LaunchConfig(Record):
         return any(job.cmd is None for job in self.jobs)
 
     @property
-    def is_local(self) -> bool:
-        return self.master == "local"
+    def engine(self) -> EngineKind:
+        """What gives it its nodes: its master tells."""
+        return engine_at(self.master)
 
-    @property
-    def is_kubernetes(self) -> bool:
-        return self.master.startswith(SCHEME)
-
-    @property
-    def is_slurm(self) -> bool:
-        return self.master.startswith(SLURM_SCHEME)
+    def hides(self, task: Task) -> bool:
+        """Does it listen at the loopback of its node, where its runner leads us to it?"""
+        return self.engine.hides_boards and task.is_private and not self.tensorboard_public
 
 
 def _is_loopback(host: str) -> bool:

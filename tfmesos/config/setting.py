@@ -35,7 +35,7 @@ GROUPS = (
     "what you see",
     "from Python only",
 )
-TASKS, RESOURCES, PLACE, KUBERNETES, FAILURES, ACCESS, *_OTHERS = GROUPS
+TASKS, RESOURCES, PLACE, ON_KUBERNETES, FAILURES, ACCESS, *_OTHERS = GROUPS
 CONTAINER, FILES, SECRETS, SCREEN, PYTHON_ONLY = _OTHERS
 
 
@@ -62,6 +62,7 @@ class Setting:
         field: str = "",
         kind: Any = Text,
         job: str | None = None,  # whose field it is, if not the run's
+        engines: tuple[str, ...] = (),  # that it has a meaning for; none: all of them
         deprecated: str = "",  # since when, and the way out: "since 1.1: use --logs"
     ) -> None:
         self.help = f"{help} (deprecated {deprecated})" if deprecated else help
@@ -78,6 +79,7 @@ class Setting:
         self.field = field
         self.kind = kind
         self.job = job
+        self.engines = engines
         self.deprecated = deprecated
 
     @property

@@ -10,7 +10,10 @@ from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 from ..errors import SpecError
+from ..record import NOTHING
 from ..text import suggestion
+from .credential_settings import CredentialSettings
+from .engine_kinds import ENGINES, KUBERNETES, OF_MESOS, EngineKind
 from .entry_function import EntrySettings
 from .failure_settings import FailureSettings
 from .kubernetes_settings import KubernetesSettings
@@ -41,6 +44,7 @@ from .tensorboard import BoardSettings
 
 class Settings(
     BoardSettings,
+    CredentialSettings,
     EntrySettings,
     FailureSettings,
     KubernetesSettings,
@@ -84,7 +88,14 @@ class Settings(
     ]
     role: Annotated[
         Text,
-        Setting("Mesos role of the run", ("-r", "--role"), PLACE, default="*", check=role_name),
+        Setting(
+            "Mesos role of the run",
+            ("-r", "--role"),
+            PLACE,
+            default="*",
+            check=role_name,
+            engines=OF_MESOS,
+        ),
     ]
     advertise: Annotated[
         Text,
@@ -119,61 +130,6 @@ class Settings(
             check=above_zero,
         ),
     ]
-    principal: Annotated[
-        Text,
-        Setting(
-            "principal of the framework on the Mesos master",
-            ("--principal",),
-            ACCESS,
-            variable="MESOS_PRINCIPAL",
-        ),
-    ]
-    secret_file: Annotated[
-        File,
-        Setting(
-            "file with the secret of the principal",
-            ("--secret-file",),
-            ACCESS,
-            "FILE",
-            variable="MESOS_SECRET_FILE",
-        ),
-    ]
-    token_file: Annotated[
-        File,
-        Setting(
-            "file with a token for the Mesos master instead of a secret, as on DC/OS",
-            ("--token-file",),
-            ACCESS,
-            "FILE",
-        ),
-    ]
-    ca_file: Annotated[
-        File,
-        Setting(
-            "use TLS for the Mesos masters, and trust the certificates in this file",
-            ("--ca-file",),
-            ACCESS,
-            "FILE",
-        ),
-    ]
-    cert_file: Annotated[
-        File,
-        Setting(
-            "use TLS for the Mesos masters, with the client certificate in this file",
-            ("--cert-file",),
-            ACCESS,
-            "FILE",
-        ),
-    ]
-    key_file: Annotated[
-        File,
-        Setting(
-            "private key of the client certificate, if it is in another file",
-            ("--key-file",),
-            ACCESS,
-            "FILE",
-        ),
-    ]
     link_tls: Annotated[
         bool,
         Setting(
@@ -203,6 +159,7 @@ class Settings(
             "TYPE",
             default_words="MESOS",
             check=containerizer,
+            engines=OF_MESOS,
         ),
     ]
     force_pull_image: Annotated[
@@ -212,6 +169,7 @@ class Settings(
             ("-f", "--force-pull-image", "--force_pull_image"),
             CONTAINER,
             default=False,
+            engines=(*OF_MESOS, KUBERNETES),
         ),
     ]
     volumes: Annotated[
@@ -405,6 +363,27 @@ def deprecations(given: Mapping[str, Any], table: Iterable[Setting] = SETTINGS) 
     """A warning for each deprecated setting that is given."""
     used = (one for one in table if one.deprecated and given.get(one.field) is not None)
     return tuple(f"{one.name or one.field} is deprecated {one.deprecated}" for one in used)
+
+
+def check_engine(
+    given: Mapping[str, Any], engine: EngineKind, instead: Mapping[str, str] = NOTHING
+) -> None:
+    """SpecError for the first setting that has a value, and no meaning for this engine.
+
+    *instead* says why one is not needed there.
+    """
+    for one in SETTINGS:
+        is_of_others = one.engines and engine.name not in one.engines
+        if is_of_others and given[one.field] and given[one.field] != one.default:
+            raise SpecError(None, one.field, _of_others(one, engine, instead.get(one.field)))
+
+
+def _of_others(setting: Setting, engine: EngineKind, reason: str | None) -> str:
+    if reason:
+        return f"has no meaning on {engine.title}: {reason}"
+    theirs = [ENGINES[name] for name in setting.engines]
+    names = " and ".join(one.title for one in theirs)
+    return f"has a meaning on {names} only (master {' or '.join(one.master for one in theirs)})"
 
 
 def merge(given: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:

@@ -6,9 +6,8 @@ from typing import Annotated, Any, TypedDict
 
 from ..errors import SpecError
 from ..record import Record
+from .engine_kinds import SLURM, SLURM_SCHEME
 from .setting import PLACE, Setting
-
-SLURM_SCHEME = "slurm://"
 
 _OPTION = re.compile(r"--[a-z][a-z0-9-]*(=\S.*)?")
 _PARTITION = re.compile(r"[\w.-]*(,[\w.-]+)*", re.ASCII)
@@ -41,6 +40,7 @@ class SlurmSettings(TypedDict, total=False):
             "OPTION",
             default=(),
             is_repeatable=True,
+            engines=(SLURM,),
         ),
     ]
 
@@ -55,11 +55,6 @@ class SlurmRequest(Record):
     def time_limit(self) -> bool:
         """Do the options set one?"""
         return any(name_of(option) == "time" for option in self.options)
-
-    def check_unused(self) -> None:
-        if self.options:
-            problem = f"has a meaning on Slurm only (master {SLURM_SCHEME})"
-            raise SpecError(None, "slurm_options", problem)
 
 
 def name_of(option: str) -> str:

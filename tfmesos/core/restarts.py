@@ -116,7 +116,7 @@ class Restarts:
 
 
 def _is_worth_it(end: End, policy: RestartPolicy) -> bool:
-    if policy.after_start == "never" or end.member.is_local:
+    if policy.after_start == "never" or end.member.runs_here:
         return False
     if end.member.task.is_auxiliary and end.code in NO_SUCH_PROGRAM:
         return False  # it is not installed there, and will not be in a moment

@@ -37,7 +37,7 @@ class Member:
     attempt: int = 1
     node: str = ""  # the engine's name for it
     hostname: str = ""
-    is_local: bool = False  # does it run beside the launcher?
+    runs_here: bool = False  # does it run beside the launcher?
     address: str = ""
     port: int = 0
     shown_at: str = ""  # the address where people find it
@@ -119,7 +119,7 @@ class Tasks:
         """*task* runs beside the launcher: it needs no place, and is as good as registered."""
         member = next(member for member in self if member.task == task)
         member.task_id = task_id
-        member.is_local = True
+        member.runs_here = True
         member.hostname = "this machine"
         member.address = address
         self._by_id[task_id] = member
@@ -195,7 +195,7 @@ class Tasks:
         member = self.by_name(name)
         if member is None:
             return "", f"there is no task {name!r}"
-        if member.is_local:
+        if member.runs_here:
             return "", f"{name} runs beside the launcher, in its terminal"
         is_there = member.stage in (Stage.STARTED, Stage.READY)
         return member.task_id, "" if is_there else f"{name} is not running"
@@ -207,7 +207,7 @@ class Tasks:
             return "is not running"
         if member.is_to_restart:
             return "is being started again already"
-        return "runs beside the launcher, and is not started again" if member.is_local else ""
+        return "runs beside the launcher, and is not started again" if member.runs_here else ""
 
     def want_restart(self, task_id: str) -> Member:
         member = self._by_id[task_id]

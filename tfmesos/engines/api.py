@@ -1,7 +1,8 @@
 """The seam between a run and its engine: what gives it nodes.
 
-An engine has three parts. This module says what each must offer; ``engines/local`` is the
-smallest engine that is complete, and ``docs/design.rst`` walks through it.
+An engine has three parts, and a plugin by which they are found. This module says what each must
+offer; ``engines/local`` is the smallest engine that is complete, and ``docs/design.rst`` walks
+through it.
 
 **The decider** is pure: no I/O, no clock, and random numbers are an argument. It takes
 
@@ -34,7 +35,11 @@ it calls ``Expect``, which tells what the runner must be given: the settings of 
 
 **The setup** finds the engine before the run begins, and says where runners and launcher meet.
 
-**A take-over.** Where tasks outlive the launcher (``survives`` in ``engines/kinds``), another one
+**The plugin** is what the launcher asks by the name of the engine (``PLUGIN`` in the module
+``plugin`` of its folder): which settings it refuses, what its decider is told, and the three parts
+above. Plain facts are a row of ``config/engine_kinds`` instead.
+
+**A take-over.** Where tasks outlive the launcher (``survives`` of that row), another one
 may go on with the run: ``Context.keys`` has what the engine kept there with ``keep`` (its name for
 the run, the address of the listener). The decider is given all recorded events
 again; the driver is told of each, and of what the decider wanted done then, by ``recall``. A call
@@ -50,7 +55,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ..core.events import Event
 from ..core.outcome import Ending
-from ..record import Record
+from ..record import NOTHING, Record
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -58,6 +63,7 @@ if TYPE_CHECKING:
     from ..config.job import Task
     from ..config.launch_config import LaunchConfig
     from ..config.secret import Secret
+    from ..json_types import Json
 
 T = TypeVar("T")
 
@@ -234,3 +240,45 @@ class Setup(Protocol):
         """
 
     def driver(self, decider: Any, emit: Emit, expect: Expect) -> Driver: ...
+
+
+class Preview(Protocol):
+    """What an engine would be sent for a run: ``preview`` of the module of that name."""
+
+    def __call__(self, config: LaunchConfig, hostname: str) -> Json: ...
+
+
+class Plugin(Protocol):
+    """An engine by its name.
+
+    Every run imports that of its engine, and a dry run, too: the functions import what they need.
+    """
+
+    # Why a setting of other engines is not needed here, if there is more to say than that.
+    instead: Mapping[str, str] = NOTHING
+
+    def check_master(self, master: str) -> None:
+        """SpecError if it names this engine, but nothing that can be found there."""
+        return
+
+    def completed(self, config: LaunchConfig, environ: Mapping[str, str]) -> LaunchConfig:
+        """With what only this engine can read in the settings, or in our own environment."""
+        return config
+
+    def can_be_followed(self, config: LaunchConfig) -> bool:
+        """Can another launcher be where this one was?"""
+        return True
+
+    def check(self, config: LaunchConfig) -> None:
+        """SpecError if it cannot run these jobs."""
+        return
+
+    def rules(self, config: LaunchConfig) -> dict[str, Any]:
+        """What its decider is told besides the jobs; kept in the record of the run."""
+        return {}
+
+    def new_decider(
+        self, jitter: Callable[[], float], rules: Mapping[str, Any]
+    ) -> EngineDecider: ...
+
+    def new_setup(self, context: Context) -> Setup: ...

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from ..config.kubernetes_settings import SCHEME
+from ..config.engine_kinds import engine_at
 from ..config.volumes import parse_volumes
 from ..errors import CannotRead, SpecError
 from ..jobfiles.formats import rewritten_tfjob, translate
@@ -81,7 +81,7 @@ def said_beside(given: Mapping[str, Any], profile: Profile) -> Beside:
     said = profile.under({name: given.get(name) for name in ("master", "log_dir", "volumes")})
     master = said.get("master") or os.environ.get("MESOS_MASTER", "")
     return Beside(
-        is_kubernetes=str(master).startswith(SCHEME) or given.get("dry_run") == "tfjob",
+        runs_pods=engine_at(str(master)).runs_pods or given.get("dry_run") == "tfjob",
         log_dir=absolute(said.get("log_dir")),
         mounted=tuple(one.container for one in parse_volumes(said.get("volumes") or ())),
     )

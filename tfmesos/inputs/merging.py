@@ -9,25 +9,24 @@ import sys
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from ..config.engine_kinds import EngineKind, engine_at
 from ..config.entry_function import entry_environment, with_entry
-from ..config.failure_settings import parse_hang_timeout
+from ..config.failure_settings import DEFAULT_SURVIVAL, parse_hang_timeout
 from ..config.job import TENSORBOARD, Job
 from ..config.jobs import constrained, parse_jobs, tasks_of
-from ..config.kubernetes_settings import SCHEME, PodSettings, parse_claims
+from ..config.kubernetes_settings import PodSettings, parse_claims
 from ..config.launch_config import Access, LaunchConfig
 from ..config.parsing import parse_address, parse_extra_config
 from ..config.restart_settings import RestartPolicy, parse_codes, parse_limit
 from ..config.secret import without_password, without_values
-from ..config.settings import deprecations, merge
+from ..config.settings import check_engine, deprecations, merge
 from ..config.shipping import parse_bring
-from ..config.slurm_settings import SLURM_SCHEME, SlurmRequest, parse_options, partition_of
+from ..config.slurm_settings import SlurmRequest, parse_options
 from ..config.task_choice import TaskChoice
 from ..config.tensorboard import log_dir_of, with_board
 from ..config.volumes import parse_volumes
-from ..engines.kinds import survival
-from ..engines.mesos.api.masters import parse as parse_master
+from ..engines.plugins import plugin_of
 from ..errors import SpecError
-from ..launcher.engine_choice import can_be_followed, check, with_engine_values
 from ..launcher.links.messages import check_room
 from ..launcher.ship.paths import ship_of
 from ..shared.address import join_address
@@ -40,16 +39,12 @@ if TYPE_CHECKING:
 
     from ..config.jobs import Jobs
     from ..config.settings import Settings
+    from ..engines.api import Plugin
 
 Given = dict[str, Any]  # a value for every setting
 
 # What a plain process on another node needs of ours; Mesos itself gives it a fixed PATH.
 _SHARED_WITH_NODES = ("PATH", "PYTHONPATH")
-# What Slurm, or the login node, sets for its own processes.
-_OF_THIS_HOST = (
-    *("SLURM", "SBATCH_", "SALLOC_", "SRUN_", "CUDA_VISIBLE_DEVICES", "HOSTNAME", "TMPDIR", "SSH_"),
-    *("XDG_RUNTIME_DIR", "XDG_SESSION", "DISPLAY", "TMUX", "PWD", "OLDPWD"),
-)
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"  # as Mesos, if we have none
 
 # What TFMesosScheduler takes by position after the jobs, as TFMesos did.
@@ -75,25 +70,35 @@ def make_config(jobs: Jobs, *, resumes: bool = False, **settings: Unpack[Setting
     *resumes*: whoever starts this run starts it again if its launcher ends.
     """
     given = merge(settings, os.environ)
+    engine = engine_at(given["master"])
+    plugin = plugin_of(engine.name)
+    plugin.check_master(given["master"])
+    check_engine(given, engine, plugin.instead)
     parsed = tuple(constrained(parse_jobs(jobs), given["constraints"]))
     as_they_are = {field: given[field] for field in LaunchConfig.__match_args__ if field in given}
-    config = LaunchConfig(resumes=resumes, **{**as_they_are, **_translated(given, parsed)})
-    survive = survival(config, can_be_followed=can_be_followed(config))
-    warnings = (*config.warnings, *deprecations(settings))
-    config = config.replace(survive=survive, warnings=warnings)
+    translated = _translated(given, parsed, engine)
+    config = LaunchConfig(resumes=resumes, **{**as_they_are, **translated})
+    config = plugin.completed(config, os.environ)
+    config = config.replace(
+        survive=_survival(config, plugin),
+        warnings=(*config.warnings, *deprecations(settings)),
+    )
     check_room(config)
-    config = with_engine_values(config)
-    check(config)
+    plugin.check(config)
     return config
 
 
-def _translated(given: Given, jobs: tuple[Job, ...]) -> Given:
+def _survival(config: LaunchConfig, plugin: Plugin) -> float:
+    """Seconds that the tasks wait for another launcher; 0: they end with this one."""
+    if config.survive is not None:
+        return config.survive
+    has_successor = config.engine.survives and config.record and not config.local_chief
+    return DEFAULT_SURVIVAL if has_successor and plugin.can_be_followed(config) else 0.0
+
+
+def _translated(given: Given, jobs: tuple[Job, ...], engine: EngineKind) -> Given:
     """The fields of LaunchConfig that are more than the value of one setting."""
-    is_local = given["master"] == "local"
-    if not is_local and not given["master"].startswith((SCHEME, SLURM_SCHEME)):
-        parse_master(given["master"])
-    is_slurm = given["master"].startswith(SLURM_SCHEME)
-    image, remark = _image(given["image"] or None, is_local=is_local)
+    image, remark = _image(given["image"] or None, is_here=engine.is_here)
     ship = ship_of(given)
     cwd, python, advertise = given["cwd"], given["python"] or None, given["advertise"]
     jobs = tuple(with_board(with_entry(jobs, given), _board_dir(given)))
@@ -111,9 +116,9 @@ def _translated(given: Given, jobs: tuple[Job, ...]) -> Given:
         containerizer=given["containerizer_type"] and given["containerizer_type"].upper(),
         volumes=parse_volumes(given["volumes"]),
         pods=_pods(given),
-        slurm=_slurm(given) if is_slurm else SlurmRequest(parse_options(given["slurm_options"])),
+        slurm=SlurmRequest(parse_options(given["slurm_options"])),
         env=_variables(given),
-        inherited_env=_inherited(python, _names(is_local, is_slurm) - {*variables_of(given)}),
+        inherited_env=_inherited(python, _names(engine) - {*variables_of(given)}),
         secrets=secrets,
         warnings=warnings,
         ship=ship,
@@ -176,12 +181,6 @@ def _pods(given: Given) -> PodSettings:
     )
 
 
-def _slurm(given: Given) -> SlurmRequest:
-    """Within an allocation its nodes are used, unless a partition is named."""
-    around = "" if partition_of(given["master"]) else os.environ.get("SLURM_JOB_ID", "")
-    return SlurmRequest(parse_options(given["slurm_options"]), around)
-
-
 def _access(given: Given) -> Access:
     return Access(
         principal=given["principal"] or None,
@@ -223,14 +222,14 @@ def _success(given: str | None, jobs: Sequence[Job]) -> TaskChoice | None:
     return chosen
 
 
-def _image(given: str | None, *, is_local: bool) -> tuple[str | None, str]:
+def _image(given: str | None, *, is_here: bool) -> tuple[str | None, str]:
     """The image, and what is to be said if it is none although one was named.
 
     Inside a container of that very image a task without a container is in the right place.
     """
     own = os.environ.get("DOCKER_IMAGE") or None
     image = given or own
-    if not is_local or image is None or image != own or _has_docker() or not _is_in_container():
+    if not is_here or image is None or image != own or _has_docker() or not _is_in_container():
         return image, ""
     return None, f"no Docker in this container: the tasks run in it, too, and not each in {image}"
 
@@ -287,14 +286,11 @@ def _checked_env(env: Mapping[str, str]) -> dict[str, str]:
     return dict(env)
 
 
-def _names(is_local: bool, is_slurm: bool) -> set[str]:
-    """The variables that a task inherits: on this machine all of them, as from a shell.
-
-    On Slurm, too, as with sbatch, but for those of this host and of the allocation around us.
-    """
-    if is_slurm:
-        return {name for name in os.environ if not name.startswith(_OF_THIS_HOST)}
-    return {*os.environ} if is_local else {*_SHARED_WITH_NODES}
+def _names(engine: EngineKind) -> set[str]:
+    """The variables that a task inherits: on this machine all of them, as from a shell."""
+    if not engine.inherits:
+        return {*_SHARED_WITH_NODES}
+    return {name for name in os.environ if not name.startswith(engine.kept_back)}
 
 
 def _inherited(python: str | None, names: Collection[str]) -> dict[str, str]:

@@ -51,7 +51,7 @@ def translate(tree: Tree, beside: Beside = NOTHING_BESIDE) -> Translation:
     """The document in our format; JobFileError with file and line if it is wrong."""
     foreign = next((one for one in FOREIGN if one.is_mine(tree.value)), None)
     reader: Reader | None = foreign
-    if foreign is tfjob and beside.is_kubernetes:
+    if foreign is tfjob and beside.runs_pods:
         reader = tfjob_on_kubernetes
     try:
         if reader is None:

@@ -33,7 +33,7 @@ class Translation(Record):
 class Beside(Record):
     """What is said beside a file, by flags or keywords, and matters to what the file means."""
 
-    is_kubernetes: bool = False  # where the tasks are to run
+    runs_pods: bool = False  # does the engine, so that what is said of pods has a meaning?
     log_dir: str | None = None
     mounted: tuple[str, ...] = ()  # paths in containers that have a volume
 

@@ -11,9 +11,9 @@ from ..config.job import Task
 from ..config.launch_config import LaunchConfig
 from ..config.secret import Secret
 from ..engines.api import Context
+from ..engines.plugins import plugin_of
 from ..errors import TFMesosError
 from .deciders import Beginning
-from .engine_choice import new_setup
 from .keys import Keys
 
 T = TypeVar("T")
@@ -31,7 +31,7 @@ def end_tasks(config: LaunchConfig, run_id: str, keys: Keys) -> None:
 async def _end(config: LaunchConfig, run_id: str, keys: Keys) -> None:
     events: list[Any] = []
     context = Context(config, run_id, lambda *_: None, str, _wait, keys)
-    setup = new_setup(context)
+    setup = plugin_of(config.engine.name).new_setup(context)
     engine = Beginning.of(config, run_id, 0.0, None, 0).engine()
     async with AsyncExitStack() as stack:
         await setup.open(stack, asyncio.get_running_loop().time(), lambda: False)

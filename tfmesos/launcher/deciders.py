@@ -13,9 +13,8 @@ from ..core.events import Event, Ticked
 from ..core.lifecycle import Lifecycle
 from ..core.rules import Rules
 from ..engines.api import Decider, EngineDecider
-from ..engines.kinds import MESOS, kind_of
+from ..engines.plugins import plugin_of
 from ..record import Record
-from .engine_choice import new_decider, rules_of
 
 if TYPE_CHECKING:
     from .local_chief import LocalChief
@@ -29,7 +28,7 @@ class Beginning(Record):
     jobs: tuple[Job, ...]
     rules: Rules
     seed: int  # of all random numbers
-    kind: str = MESOS  # of the engine
+    kind: str  # of the engine
     engine_rules: tuple[tuple[str, Any], ...] = ()  # the options of its decider
 
     @classmethod
@@ -50,18 +49,20 @@ class Beginning(Record):
             tensorboard_stays=config.tensorboard_stays,
             stop_grace=config.kill_grace,
             has_finalizer=config.finalizer is not None,
-            nodes_alike=kind_of(config).is_here or config.all_in_images,
+            nodes_alike=config.engine.is_here or config.all_in_images,
             local=None if chief is None else (chief.task, chief.task_id, chief.address),
         )
-        engine = kind_of(config).name, tuple(rules_of(config).items())
-        return cls(run_id, now, config.jobs, rules, seed, *engine)
+        kind = config.engine.name
+        engine_rules = tuple(plugin_of(kind).rules(config).items())
+        return cls(run_id, now, config.jobs, rules, seed, kind, engine_rules)
 
     def lifecycle(self) -> Lifecycle:
         tasks = tuple(task for job in self.jobs for task in job.tasks)
         return Lifecycle(tasks, self.run_id, self.at, self.rules)
 
     def engine(self) -> EngineDecider:
-        return new_decider(self.kind, random.Random(self.seed).random, dict(self.engine_rules))
+        jitter = random.Random(self.seed).random
+        return plugin_of(self.kind).new_decider(jitter, dict(self.engine_rules))
 
 
 class Deciders:

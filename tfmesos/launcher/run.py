@@ -25,11 +25,11 @@ from ..core.lifecycle import Lifecycle
 from ..core.outcome import Outcome
 from ..core.phases import Phase
 from ..engines.api import Context, Decider, Driver, Setup
+from ..engines.plugins import plugin_of
 from ..errors import Interrupted, SpecError, TFMesosError
 from ..json_types import Json
 from ..shared.address import split_address
 from .deciders import Beginning, Deciders
-from .engine_choice import new_setup
 from .inside import Inside
 from .interrupt import StopRequests
 from .keys import Keys
@@ -243,7 +243,7 @@ class Run:
         stops = self.stop_requests
         await self._shipment.open(stack, stops.unless_requested, again=self._past is not None)
         console = self._console
-        setup = new_setup(
+        setup = plugin_of(self.config.engine.name).new_setup(
             Context(
                 self.config,
                 self.id,

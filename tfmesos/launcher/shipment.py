@@ -11,7 +11,6 @@ from ..config.launch_config import LaunchConfig
 from ..config.secret import without_password
 from ..config.shipping import Ship
 from ..engines.api import UnlessStopped
-from ..engines.kinds import kind_of
 from ..errors import CannotRead, CannotWrite, SpecError
 from ..json_types import Json
 from ..node.task.files import SHIP
@@ -63,7 +62,7 @@ class Shipment:
         if ship is None:
             return
         fetched = await self._fetch(ship, unless_stopped)
-        packing = Packing(ship, fetched, is_deflated=not kind_of(self._config).is_here)
+        packing = Packing(ship, fetched, is_deflated=not self._config.engine.is_here)
         say = self._console.say
         soon = asyncio.get_running_loop().call_later(SAID_AFTER, say, "packing the files to ship")
         try:

@@ -10,7 +10,6 @@ from ..config.job import Task
 from ..config.launch_config import LaunchConfig
 from ..core.actions import Start
 from ..core.events import Event
-from ..engines.kinds import kind_of
 from .links.listener import Listener
 from .links.messages import start_frames, start_message
 
@@ -54,7 +53,7 @@ class Starts:
     async def _start_rest(self, start: Start) -> None:
         """A thousand that begin at the same moment would leave us no time on their machine."""
         for at in range(STARTS, len(start.tasks), STARTS):
-            await asyncio.sleep(BETWEEN_STARTS if kind_of(self._config).is_here else 0)
+            await asyncio.sleep(BETWEEN_STARTS if self._config.engine.is_here else 0)
             if not self._is_running():
                 return
             self._start(start.replace(tasks=start.tasks[at : at + STARTS]))

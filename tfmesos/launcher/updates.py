@@ -9,8 +9,8 @@ from ..config.job import Job
 from ..config.launch_config import LaunchConfig
 from ..core.events import UpdateRequested
 from ..core.success import deciding
+from ..engines.plugins import plugin_of
 from ..errors import SpecError, TFMesosError
-from .engine_choice import check
 from .links.messages import check_room
 
 
@@ -32,7 +32,7 @@ def updated(config: LaunchConfig, changes: Changes, previous: tuple[Job, ...] = 
     if not deciding(new.tasks, new.success):
         raise SpecError(None, "jobs", "leave no task whose end is the end of the run")
     check_room(new)
-    check(new)
+    plugin_of(new.engine.name).check(new)
     return new
 
 

@@ -256,7 +256,6 @@ def test_every_task_needs_an_image(monkeypatch):
     [
         {"claims": ["data:/data"]},
         {"shm": "1G"},
-        {"gpu_resource": "amd.com/gpu"},
         {"gang_hold": "5m"},
         {"queue": "training"},
         {"priority": "high"},

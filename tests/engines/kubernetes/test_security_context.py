@@ -5,7 +5,7 @@ import pytest
 from tests.builders import workers
 from tests.engines.kubernetes.test_objects import config, container, pod, template
 from tfmesos.engines.kubernetes.api.error import ApiError, Question, refusal
-from tfmesos.engines.kubernetes.pod_security import explained
+from tfmesos.engines.kubernetes.permissions.pod_security import explained
 from tfmesos.errors import SpecError
 
 RESTRICTED = {

@@ -9,11 +9,11 @@ import pytest
 
 from tests.builders import servers, workers
 from tests.engines.mesos.offers import an_offer
-from tfmesos.cli.dry_run import preview
 from tfmesos.config.launch_config import LaunchConfig
 from tfmesos.config.volumes import parse_volumes
 from tfmesos.engines.mesos.containers import choice, doubtful_gpus
 from tfmesos.engines.mesos.placement import place
+from tfmesos.engines.mesos.preview import preview
 from tfmesos.engines.mesos.task_info import framework_info, task_info
 from tfmesos.inputs.merging import make_config
 from tfmesos.launcher.links.messages import prepare_message, runner_command, stub_settings

@@ -91,12 +91,12 @@ def test_a_policy_to_restart_single_tasks_restarts_all_and_says_so():
 def test_its_namespace_is_that_of_the_run():
     tree = whole()
     tree["metadata"]["namespace"] = "training"
-    found = translate(Tree("a.yaml", tree, {}), Beside(is_kubernetes=True))
+    found = translate(Tree("a.yaml", tree, {}), Beside(runs_pods=True))
     assert found.document["namespace"] == "training" and found.remarks == ()
 
 
 def test_only_a_run_on_a_kubernetes_reads_them_so():
     tree = Tree("a.yaml", whole(), {})
-    assert translate(tree, Beside(is_kubernetes=True)).document["jobs"]["worker"]["pod_template"]
+    assert translate(tree, Beside(runs_pods=True)).document["jobs"]["worker"]["pod_template"]
     with pytest.raises(JobFileError):
         translate(tree)

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from tests.mesos.genuine.cluster import wait_until
-from tfmesos.engines.kubernetes.rights import rules_review
+from tfmesos.engines.kubernetes.permissions.rights import rules_review
 
 from .api import Api, Refused
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.commands import finish, read_until, running_tfrun, tfrun, without_waits
 from tests.mesos.genuine.cluster import wait_until
-from tfmesos.engines.kubernetes.rights import access_review, is_granted
+from tfmesos.engines.kubernetes.permissions.rights import access_review, is_granted
 from tfmesos.engines.own_address import local_address_towards
 
 from .conftest import IMAGE

@@ -29,8 +29,9 @@ from .events import KubernetesEvent
 from .explain import too_large
 from .node_room import node_room
 from .objects import Owner
+from .permissions.pod_security import explained
+from .permissions.review import check_rights
 from .pod_ports import LocalPorts
-from .pod_security import explained
 from .pod_status import PodSeen
 from .pod_watch import PodWatch
 from .pods.groups import PodGroup
@@ -38,7 +39,6 @@ from .pods.resources import demands_cpu_limit, with_cpu_limit
 from .preemptions import Preemptions
 from .quota import is_hopeless
 from .retries import NEVER, Retries
-from .review import check_rights
 from .takeover.batch import Batch
 from .takeover.ownership import Ownership
 from .takeover.past_pods import Bodies, PastPods

@@ -1,4 +1,4 @@
-"""Settings that have no meaning on Kubernetes, or another one: refused by name, before all."""
+"""What settings may not say on Kubernetes: refused by name, before all."""
 
 from __future__ import annotations
 
@@ -10,13 +10,10 @@ from typing import Any
 from ...config.job import TENSORBOARD
 from ...config.kubernetes_settings import SLURM_GPU
 from ...config.launch_config import LaunchConfig
-from ...config.settings import DEFAULTS
 from ...errors import SpecError
 from .pods import affinity
 
 MAX_ID = 2**31 - 1  # of users and groups, to Kubernetes
-_OF_MESOS = "has no meaning on Kubernetes"
-_BY_KUBECONFIG = f"{_OF_MESOS}: the kubeconfig says who you are"
 _OWN_ADDRESS = (
     "'task' is not supported on Kubernetes: a pod that is started again has another address, where "
     "the others do not look for it; use 'all'"
@@ -61,16 +58,6 @@ def _shares_ports(template: Mapping[str, Any]) -> bool | None:
 
 
 def _wrong(config: LaunchConfig) -> Iterator[tuple[str, str]]:
-    if config.containerizer is not None:
-        yield "containerizer_type", f"{_OF_MESOS}: its nodes run images in their own way"
-    if config.role != DEFAULTS["role"]:
-        yield "role", f"{_OF_MESOS}: name a namespace, as in k8s:///NAMESPACE"
-    access = config.access
-    for field in ("principal", "ca_file", "cert_file", "key_file"):
-        if getattr(access, field):
-            yield field, _BY_KUBECONFIG
-    if access.token:
-        yield "token_file", _BY_KUBECONFIG
     if SLURM_GPU.fullmatch(config.pods.gpu_resource):
         problem = f"{config.pods.gpu_resource!r} is a resource of Slurm, not of Kubernetes"
         yield "gpu_resource", problem

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...config.job import Job
 from ...errors import SpecError
+from ...launcher.links import payload
 from ...shared.address import join_address
 from ..api import Context, Emit, EngineStory, Expect, Listens
 from ..listening import link_tls, listen_for_all
@@ -27,13 +28,10 @@ EXIT_GRACE = 1.0  # seconds between SIGTERM and SIGKILL of tasks that are left a
 
 
 class LocalSetup:
-    """*command_of* tells the shell command that becomes the runner of a job's tasks."""
-
-    def __init__(self, context: Context, command_of: Callable[[Job], str]) -> None:
+    def __init__(self, context: Context) -> None:
         self._context = context
         self._config = context.config
         self._say = context.say
-        self._command_of = command_of
         self._directory = ScratchDirectory()
         self._tasks: LocalTasks
         self._gpu_ids: tuple[str, ...] = ()
@@ -98,6 +96,10 @@ class LocalSetup:
         if not config.images:
             await self._context.unless_stopped(_check_host(host))
         return await listen_for_all(listener, host, port, tls)
+
+    def _command_of(self, job: Job) -> str:
+        """The shell command that becomes the runner of its tasks."""
+        return payload.command(self._config.python_of(job))
 
     def driver(self, decider: object, emit: Emit, expect: Expect) -> LocalDriver:
         return LocalDriver(

@@ -12,6 +12,7 @@ from ...core import events as tell
 from ...core.actions import Anticipate, Kill, Place, Request, Say, StopPlacing, Wanted
 from ...core.events import Event, Ticked
 from ...errors import EVICTED
+from ...shared.exit_status import KILLED
 from ...text import count
 from . import actions as do
 from . import ends, reports
@@ -42,8 +43,6 @@ from .job_states import (
 from .looks import Looks
 from .spare import Spare
 from .time_limits import TimeLimits
-
-KILLED = 137
 
 Output = SlurmAction | Event | Say
 

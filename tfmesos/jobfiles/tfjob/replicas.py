@@ -118,7 +118,7 @@ def settings_of(part: Part, beside: Beside) -> Document:
     name, prefix = metadata.text("name"), metadata.text("generateName")
     nothing = "is about the Kubernetes cluster and has no meaning here"
     settings: Document = {}
-    if beside.is_kubernetes and (namespace := metadata.text("namespace")):
+    if beside.runs_pods and (namespace := metadata.text("namespace")):
         settings["namespace"] = namespace
     metadata.warn(namespace=nothing, labels=nothing, annotations=nothing, finalizers=nothing)
     metadata.drop(

@@ -11,7 +11,6 @@ from ...config.job import TENSORBOARD, Job, Task
 from ...config.launch_config import LaunchConfig
 from ...config.secret import Secret
 from ...core.actions import ClusterSpec, StopRunner
-from ...engines.kinds import is_private, kind_of
 from ...engines.mesos.task_info import command_info
 from ...errors import SpecError
 from ...json_types import Json
@@ -28,7 +27,7 @@ LONGEST_RUN, LONGEST_ADDRESS = "tfmesos-ffffffff", 45
 
 def runner_grace(config: LaunchConfig) -> float:
     """Seconds that runner and launcher look for each other when they have lost touch."""
-    return kind_of(config).reconnect_within
+    return config.engine.reconnect_within
 
 
 def silent_after(config: LaunchConfig) -> float:
@@ -73,15 +72,15 @@ def runner_settings(
         "port": port or task.job.wanted_port,
         "port_is_wish": bool(task.job.port) and not task.job.insists_on_port,
         "is_ready_when_it_listens": task.is_auxiliary,
-        "is_private": is_private(config, task),
+        "is_private": config.hides(task),
         "env": gpus_of_seat(gpu_ids),
         "grace": max(runner_grace(config), config.survive or 0.0),
         "spills": bool(config.survive),
         # A pod has this time also if others have it ended, a task of Mesos may have three seconds.
-        "stop_grace": config.kill_grace if kind_of(config).leaves_grace else config.stop_grace,
+        "stop_grace": config.kill_grace if config.engine.leaves_grace else config.stop_grace,
         "stop_signal": config.stop_signal,
-        "same_machine": kind_of(config).is_here,
-        "has_directory": kind_of(config).gives_directory,
+        "same_machine": config.engine.is_here,
+        "has_directory": config.engine.gives_directory,
         "secrets": config.secrets,
         "bring": [] if task.is_auxiliary else list(config.bring),
         "bring_limit": config.bring_limit,
@@ -130,7 +129,7 @@ def _without_gpu(config: LaunchConfig, job: Job) -> str:
     """What the runner says if it sees no GPU although its task was given one."""
     if config.image_of(job) is None:
         return "no GPU is visible in this task: its node lacks the NVIDIA driver, or forbids it"
-    if known := kind_of(config).gpus_in_images:
+    if known := config.engine.gpus_in_images:
         way_out = known
     elif config.containerizer == "DOCKER":
         way_out = "its node needs the NVIDIA Container Toolkit"

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from ....config.engine_kinds import KUBERNETES_SCHEME
 from ....config.secret import Secret
 from ....errors import UnreadableFile
 from ....json_types import Json
@@ -20,7 +21,6 @@ from .credentials import unreadable
 from .kubeconfig_files import MAX_FILE, Entry, Kubeconfig, read_kubeconfig, wrong
 from .proxies import route
 
-SCHEME = "k8s://"
 SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 _VERSIONS = {f"client.authentication.k8s.io/{name}" for name in ("v1", "v1beta1")}
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z")
@@ -36,7 +36,7 @@ def access(
 
     *usual_namespace* is that of the run unless the master names one.
     """
-    wanted = master.removeprefix(SCHEME)
+    wanted = master.removeprefix(KUBERNETES_SCHEME)
     config = read_kubeconfig(environ)
     if config is None:
         return _inside_cluster(wanted, usual_namespace, environ, service_account)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 
+from ..api.client import Client
+from ..api.error import ApiError
 from . import rights
-from .api.client import Client
-from .api.error import ApiError
 
 log = logging.getLogger(__name__)
 

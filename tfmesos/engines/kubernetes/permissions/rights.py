@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ...json_types import Json
-from .api.error import MissingRights
+from ....json_types import Json
+from ..api.error import MissingRights
 
 Right = tuple[str, str]  # a resource, and what is to be done with it
 

@@ -1,26 +1,26 @@
-"""What a Kubernetes would be sent, for ``tfrun --dry-run=kubernetes``."""
+"""What an API server would be sent, for ``tfrun --dry-run=kubernetes``."""
 
 from __future__ import annotations
 
-from ..config.launch_config import LaunchConfig
-from ..config.secret import Secret
-from ..engines.kubernetes import objects
-from ..engines.kubernetes.api.kubeconfig import access
-from ..engines.kubernetes.attempts import Attempts
-from ..engines.kubernetes.objects import Owner
-from ..engines.kubernetes.pods.groups import PodGroup
-from ..engines.kubernetes.to_runners import LINK_PORT
-from ..errors import TFMesosError
-from ..json_types import Json
-from ..launcher.links import payload
-from ..launcher.links.messages import stub_settings
-from ..shared.address import join_address
+from ...config.launch_config import LaunchConfig
+from ...config.secret import Secret
+from ...errors import TFMesosError
+from ...json_types import Json
+from ...launcher.links import payload
+from ...launcher.links.messages import stub_settings
+from ...shared.address import join_address
+from . import objects
+from .api.kubeconfig import access
+from .attempts import Attempts
+from .objects import Owner
+from .pods.groups import PodGroup
+from .to_runners import LINK_PORT
 
 RUN = "tfmesos-run"  # in place of the id
 SECRET = "(256 random bits)"
 
 
-def pods(config: LaunchConfig, hostname: str) -> Json:
+def preview(config: LaunchConfig, hostname: str) -> Json:
     """The objects of a run as a List; ids and secrets are made up."""
     owner, attempts = Owner(RUN, "(of the owner)"), Attempts()
     new = [attempts.add(f"{RUN}-{t.job.name}-{t.index}-1", t) for t in config.tasks]

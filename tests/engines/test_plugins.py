@@ -1,14 +1,14 @@
-"""What the decider of an engine is told besides the jobs."""
+"""What an engine makes of the settings, and what its decider is told besides the jobs."""
 
 from __future__ import annotations
 
 import pytest
 
 from tests.builders import workers
-from tfmesos.engines.kinds import KINDS
+from tfmesos.config.engine_kinds import ENGINES, engine_at
 from tfmesos.engines.kubernetes.api import kubeconfig
+from tfmesos.engines.plugins import plugin_of
 from tfmesos.inputs.merging import make_config
-from tfmesos.launcher.engine_choice import new_decider, rules_of
 
 
 @pytest.mark.parametrize(
@@ -23,18 +23,18 @@ def test_on_slurm_a_notice_leaves_the_tasks_the_time_that_they_have(
     monkeypatch, settings, before, grace
 ):
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
-    rules = rules_of(make_config(workers(1), master="slurm://", **settings))
+    rules = plugin_of("slurm").rules(make_config(workers(1), master="slurm://", **settings))
     assert (rules["notice_before"], rules["notice_grace"]) == (before, grace)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ENGINES)
 def test_every_kind_of_engine_has_a_decider_that_says_what_it_hears(kind):
-    assert isinstance(new_decider(kind, lambda: 0.5, {}).hears, tuple)
+    assert isinstance(plugin_of(kind).new_decider(lambda: 0.5, {}).hears, tuple)
 
 
 def test_an_engine_that_nobody_knows_is_named():
     with pytest.raises(ValueError, match="no engine is called 'pbs'"):
-        new_decider("pbs", lambda: 0.5, {})
+        plugin_of("pbs")
 
 
 @pytest.mark.parametrize(
@@ -57,3 +57,18 @@ def test_tasks_wait_for_no_other_launcher_if_theirs_is_in_a_pod_that_nobody_resu
 
 def test_tasks_on_kubernetes_wait_ten_minutes_for_another_launcher_outside_of_it():
     assert make_config(workers(1), master="k8s://", image="i").survive == 600.0
+
+
+@pytest.mark.parametrize(
+    ("master", "name"),
+    [
+        ("local", "local"),
+        ("localhost:5050", "mesos"),
+        ("zk://a,b/mesos", "mesos"),
+        ("k8s://prod/team", "kubernetes"),
+        ("slurm://", "slurm"),
+        ("", "mesos"),
+    ],
+)
+def test_the_master_names_the_engine(master, name):
+    assert engine_at(master).name == name

@@ -6,9 +6,9 @@ import pytest
 import yaml
 
 from tests.kubernetes.genuine.namespace import RIGHTS
-from tfmesos.engines.kubernetes.rights import forbidden, lacking, needed
+from tfmesos.engines.kubernetes.permissions.rights import forbidden, lacking, needed
 
-PAGE = Path(__file__).parents[3] / "docs" / "kubernetes.rst"
+PAGE = Path(__file__).parents[4] / "docs" / "kubernetes.rst"
 
 
 def documented():

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from ...config.launch_config import LaunchConfig
-from ...errors import TFMesosError
-from .api.error import ApiError
+from ....config.launch_config import LaunchConfig
+from ....errors import TFMesosError
+from ..api.error import ApiError
 
 # Those of Pod Security, of PodSecurityPolicy (before 1.25) and of OpenShift.
 _STANDARD = re.compile(r'violates PodSecurity "(\w+):[^"]*": (.+)', re.S)

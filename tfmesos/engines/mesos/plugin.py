@@ -1,0 +1,28 @@
+"""Mesos, as the launcher finds it among the engines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..api import Context, EngineDecider, Plugin, Setup
+
+
+class MesosPlugin(Plugin):
+    def check_master(self, master: str) -> None:
+        from .api.masters import parse
+
+        parse(master)
+
+    def new_decider(self, jitter: Callable[[], float], rules: Mapping[str, Any]) -> EngineDecider:
+        from .engine import MesosEngine
+
+        return MesosEngine(jitter, **rules)
+
+    def new_setup(self, context: Context) -> Setup:
+        from .setup import MesosSetup
+
+        return MesosSetup(context)
+
+
+PLUGIN = MesosPlugin()
