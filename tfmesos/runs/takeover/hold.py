@@ -13,6 +13,7 @@ from ..directory import RunDirectory
 BEAT_EVERY = 5.0  # seconds between two signs of life
 BEAT_SOON = 0.2  # seconds until the first, while the run is being set up
 LONGEST_BEAT = 64  # bytes
+DYING = 2.0  # seconds for the threads of a killed launcher, which keep its files open, to end
 STALE = 30.0  # seconds without one after which the launcher of another machine counts as dead
 
 
@@ -27,11 +28,19 @@ class Hold:
 
     def __init__(self, run: RunDirectory) -> None:
         self._file = os.open(run.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        end = time.monotonic() + DYING
+        while not self._is_locked():
+            if run.launcher.is_alive is not False or time.monotonic() > end:
+                os.close(self._file)
+                raise Held(f"run {run.id} is held by {holder_of(run)}")
+            time.sleep(0.02)
+
+    def _is_locked(self) -> bool:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            os.close(self._file)
-            raise Held(f"run {run.id} is held by {holder_of(run)}") from None
+            return False
+        return True
 
     def beat(self, at: float) -> None:
         """Give a sign of life, with the time *at* on the clock of the run."""
