@@ -64,6 +64,12 @@ LEFTOVERS = (
         "their lock is free, so the next process of this user that makes one removes them",
     ),
     Leftover(
+        "half a copy of tfrun cp",
+        ("node/process/remover",),
+        ("node/process/remover",),
+        "a small process beside the one that copies removes it when the pipe between them breaks",
+    ),
+    Leftover(
         "containers",
         ("engines/local/docker",),
         ("engines/local/docker",),
