@@ -199,6 +199,13 @@ def test_an_empty_text_is_as_good_as_none(setting):
     assert merge({setting.field: ""}, {})[setting.field] == setting.default
 
 
+@pytest.mark.parametrize("field", ["output_dir", "metrics_file", "check", "logs"])
+def test_an_empty_text_is_refused_where_something_would_be_lost_without_a_word(field):
+    """As with ``--output-dir "$OUT"`` of a script in which nobody set OUT."""
+    with pytest.raises(SpecError, match=rf"^{field} must name .*, got ''$"):
+        merge({field: ""}, {})
+
+
 @pytest.mark.parametrize(
     "field, value, problem",
     [

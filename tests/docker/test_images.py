@@ -122,7 +122,7 @@ def test_a_parameter_that_docker_does_not_know_is_told_in_its_words(base, docker
 def test_no_engine_is_said_at_once(env, reason):
     done = tfrun("-w", 1, "--image", "some/image", "--", "true", env=env)
     assert done.returncode == 75 and without_waits(done.stderr).count("\n") == 1
-    assert "the image some/image needs Docker on this machine, or a Mesos master:" in done.stderr
+    assert "the image some/image needs Docker on this machine, or a cluster (-m):" in done.stderr
     assert reason in done.stderr
 
 

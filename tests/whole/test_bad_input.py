@@ -81,7 +81,10 @@ def test_an_extra_config_that_is_no_object_is_refused(tmp_path, text, problem):
             ["-w", "1", "-m", "h", "--image=-v/:/host", "--", "x"],
             "--image must be the name of an image, got '-v/:/host'",
         ),
-        (["-w", "1", "--user", "nobody", "--", "x"], "--user 'nobody' needs an image or a Mesos"),
+        (
+            ["-w", "1", "--user", "nobody", "--", "x"],
+            "--user 'nobody' needs an image or a cluster (-m)",
+        ),
         (["-w", "1", "--cwd", "here", "--", "x"], "--cwd must be an absolute path, got 'here'"),
         (["-w", "1", "-V", "/a:b", "--", "x"], "-V/--volume must name absolute paths, got 'b' in"),
         (

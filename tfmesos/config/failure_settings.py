@@ -7,6 +7,7 @@ from ..errors import SpecError
 from .setting import (
     FAILURES,
     UNLIMITED,
+    Naming,
     OneOf,
     Seconds,
     Setting,
@@ -194,6 +195,7 @@ class FailureSettings(TypedDict, total=False):
             ("--check",),
             FAILURES,
             "COMMAND",
+            check=Naming("a command"),
         ),
     ]
     evaluator_grace: Annotated[

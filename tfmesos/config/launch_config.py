@@ -259,7 +259,7 @@ class LaunchConfig(Record):
     def _check_user(self) -> None:
         if self.task_user in (None, self.user) or self.all_in_images or not self.engine.is_here:
             return
-        problem = f"{self.task_user!r} needs an image or a Mesos master: here you are {self.user!r}"
+        problem = f"{self.task_user!r} needs an image or a cluster (-m): here you are {self.user!r}"
         raise SpecError(None, "user", problem)
 
     def asks_for_link_tls(self, host: str) -> str:

@@ -205,6 +205,16 @@ def role_name(value: str) -> str:
     return f"must be a name without spaces, got {value!r}" if is_bad else ""
 
 
+class Naming:
+    """A check that refuses an empty text: without what it names, something would get lost."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+
+    def __call__(self, value: Any) -> str:
+        return "" if value != "" else f"must name {self._what}, got ''"
+
+
 def master_name(value: str) -> str:
     return "" if value else "must name a master, or be local, got ''"
 

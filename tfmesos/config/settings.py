@@ -25,6 +25,7 @@ from .setting import (
     SCREEN,
     TASKS,
     File,
+    Naming,
     OneOf,
     Seconds,
     Setting,
@@ -273,6 +274,7 @@ class Settings(
             SCREEN,
             "TASKS",
             default_words="all that run a command",
+            check=Naming("tasks, all or none"),
         ),
     ]
     profile: Annotated[
@@ -293,6 +295,7 @@ class Settings(
             ("--output-dir",),
             SCREEN,
             "DIR",
+            check=Naming("a directory"),
         ),
     ]
     metrics_file: Annotated[
@@ -302,6 +305,7 @@ class Settings(
             ("--metrics-file",),
             SCREEN,
             "FILE",
+            check=Naming("a file"),
         ),
     ]
     on_end: Annotated[

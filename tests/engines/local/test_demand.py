@@ -36,4 +36,4 @@ def test_a_machine_is_not_asked_for_more_runners_than_its_memory_holds():
     with pytest.raises(ResourcesError) as caught:
         check_number(100_000, 24_103.4)
     said = str(caught.value)
-    assert names(said, "100,000 tasks", "600,000 MiB", "24,103", "ask for fewer", "a Mesos master")
+    assert names(said, "100,000 tasks", "600,000 MiB", "24,103", "ask for fewer", "with -m")

@@ -8,7 +8,7 @@ from ...config.job import Job
 from ...errors import ResourcesError
 
 RUNNER_MEMORY = 6  # MiB that runner and guard of a task take, without what all of them share
-_WAY_OUT = "ask for fewer, or name a Mesos master that has them"
+_WAY_OUT = "ask for fewer, or name a cluster that has them with -m"
 
 
 def total(jobs: Iterable[Job], kind: str) -> float:

@@ -22,7 +22,7 @@ async def provide_images(config: LaunchConfig, say: Callable[[str], None]) -> No
         docker = Docker()
         await docker.check()
     except NoEngine as reason:
-        needed = f"the image {config.images[0]} needs Docker on this machine, or a Mesos master"
+        needed = f"the image {config.images[0]} needs Docker on this machine, or a cluster (-m)"
         raise ResourcesError(f"{needed}: {reason}") from reason
     for image in config.images:
         if config.force_pull_image or not await docker.has(image):

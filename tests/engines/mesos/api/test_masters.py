@@ -220,7 +220,13 @@ def test_a_host_that_cannot_be_reached_has_no_local_address():
         local_address_towards("255.255.255.255", 5050)
 
 
-@pytest.mark.parametrize("master", ["kubernetes://", "k8s:/"])
-def test_who_means_a_kubernetes_is_told_how_to_name_it(master):
-    with pytest.raises(SpecError, match="k8s://CONTEXT/NAMESPACE"):
+@pytest.mark.parametrize("master", ["kubernetes://", "k8s:/", "local://", "slurmm://"])
+@pytest.mark.parametrize("way", ["local", "k8s://CONTEXT/NAMESPACE", "slurm://PARTITION"])
+def test_a_wrong_master_is_answered_with_the_ways_to_name_other_engines(master, way):
+    with pytest.raises(SpecError, match=f"give .*{way}"):
         parse(master)
+
+
+def test_a_mistyped_scheme_is_answered_with_the_one_that_was_meant():
+    with pytest.raises(SpecError, match=r"unknown scheme 'slrum': did you mean slurm://\?"):
+        parse("slrum://gpu")

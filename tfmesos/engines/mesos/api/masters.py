@@ -8,15 +8,17 @@ from typing import Protocol
 from ....config.secret import Secret
 from ....errors import SpecError
 from ....record import Record
+from ....text import suggestion
 from .addresses import MASTER_PORT, host_and_port
 from .zookeeper import ZooKeeperMasters
 
 ZOOKEEPER_PORT = 2181
 
+_SCHEMES = ("http", "https", "zk", "k8s", "slurm")
 _ACCEPTED = (
-    "HOST, HOST:PORT, http://HOST:PORT, https://HOST:PORT, several of these with commas between, "
-    "zk://HOST:PORT,HOST:PORT/PATH (an IPv6 address in brackets), "
-    "or for a Kubernetes k8s://CONTEXT/NAMESPACE"
+    "local, k8s://CONTEXT/NAMESPACE, slurm://PARTITION, or a Mesos master: HOST, HOST:PORT, "
+    "http://HOST:PORT, https://HOST:PORT, several of these with commas between, or "
+    "zk://HOST:PORT,HOST:PORT/PATH (an IPv6 address in brackets)"
 )
 
 
@@ -80,7 +82,8 @@ def _parse_url(entry: str, usual: str) -> str:
     if not separator:
         scheme, rest = usual, entry
     if scheme not in ("http", "https"):
-        raise ValueError(f"unknown scheme {scheme!r}")
+        meant = suggestion(scheme, _SCHEMES, "{}://".format)
+        raise ValueError(f"unknown scheme {scheme!r}{meant}")
     return f"{scheme}://{host_and_port(rest.removesuffix('/'), MASTER_PORT)}"
 
 
