@@ -223,6 +223,7 @@ def test_of_two_who_adopt_at_once_one_has_the_run(lost):
 def test_a_run_that_is_to_end_with_its_launcher_cannot_be_adopted(recorded_runs):
     with running_tfrun("-w", 1, "--", "echo up; exec sleep 600") as launcher:
         read_until(launcher.stdout, "up")
+        assert "is alive: see tfrun attach" in refusal(only_run())
         launcher.kill()
         launcher.wait()
     assert "ended with its launcher" in refusal(only_run())

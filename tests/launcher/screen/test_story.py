@@ -3,6 +3,7 @@
 from tests.bounds import HANG
 from tests.builders import servers, workers
 from tests.core.run import Run
+from tfmesos.config.launch_config import LaunchConfig
 from tfmesos.core import events as happened
 from tfmesos.engines.local import events as local
 from tfmesos.engines.local.engine import LocalStory
@@ -51,6 +52,17 @@ def test_an_end_is_told_once_whoever_reports_it():
     run.gone("worker:1", reason="vanished")
     told = [line for line in run.lines if " of 2)" in line][2:]
     assert told == ["worker:0 exited with 0 (1 of 2)", "worker:1 vanished (2 of 2)"]
+
+
+def test_the_ends_of_the_last_generation_are_not_counted_in_the_next_one():
+    run = Told(workers(2)).up()
+    run.exit("worker:0")
+    run.exit("worker:1")
+    run.story.change(LaunchConfig(jobs=(workers(1),)))
+    del run.lines[:]
+    run.gone("worker:0", 0)
+    run.gone("worker:1", 0)
+    assert run.lines == []
 
 
 def test_of_many_tasks_every_tenth_part_is_told_and_every_failure():

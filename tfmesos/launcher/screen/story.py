@@ -31,6 +31,10 @@ class Tally:
         self._names.add(name)
         return is_news
 
+    def begin_again(self) -> None:
+        """Count from 0, but what was news once is so no more."""
+        self._names.clear()
+
     def __len__(self) -> int:
         return len(self._names)
 
@@ -46,8 +50,8 @@ class Story:
     def change(self, config: LaunchConfig) -> None:
         """The next generation has these tasks."""
         self._tasks = config.size
-        self._registered = Tally()
-        self._ended = Tally()
+        self._registered.begin_again()
+        self._ended.begin_again()
 
     def tell(self, event: Any, actions: Sequence[Any]) -> list[str]:
         """What is worth a line of *event* and of *actions*, which are the answer to it."""

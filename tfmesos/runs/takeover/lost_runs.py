@@ -48,12 +48,13 @@ def check_lost(run: RunDirectory) -> None:
 def _why_not(run: RunDirectory) -> str:
     if run.outcome is not None:
         return "is over"
-    if not run.about.get("survive"):
-        return "ended with its launcher: its tasks were not to wait for another one"
-    if run.launcher.is_alive and not run.launcher.is_stopped:
+    survives = bool(run.about.get("survive"))
+    if run.launcher.is_alive and not (survives and run.launcher.is_stopped):
         return f"is held by {holder_of(run)}, which is alive: see tfrun attach {run.id}"
     if run.launcher.is_alive is None and not is_gone(run):
         return f"is held by {holder_of(run)}, which gave a sign of life just now"
+    if not survives:
+        return "ended with its launcher: its tasks were not to wait for another one"
     if run.incomplete_file.exists():
         return f"cannot be taken over: {run.missing}"
     if not _has_begun(run):
