@@ -14,6 +14,20 @@ class Answer(Exception):
 
 
 class CommandLine(argparse.ArgumentParser):
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        found, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            self.error(self._problem_of(unknown[0].partition("=")[0]))
+        return found
+
+    def _problem_of(self, word: str) -> str:
+        from .text import suggestion
+
+        if not word.startswith("-"):
+            return f"there is one argument too many: {word}"
+        near = suggestion(word, self._option_string_actions)
+        return f"{word} is not a flag of {self.prog}{near}"
+
     def error(self, message: str) -> NoReturn:
         from .sanitize import plain_all
 

@@ -38,7 +38,7 @@ def updated(config: LaunchConfig, changes: Changes, previous: tuple[Job, ...] = 
 
 def _undone(changes: Changes, previous: tuple[Job, ...]) -> tuple[Job, ...]:
     if any(value for key, value in changes.items() if key != "back"):
-        raise NotUpdated("--back (back=True) undoes the last update: give no other changes with it")
+        raise NotUpdated("--back undoes the last update: give no other changes with it")
     if not previous:
         raise NotUpdated("there is nothing to go back to: it has not been updated")
     return previous

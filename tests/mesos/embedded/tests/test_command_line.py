@@ -86,7 +86,8 @@ def test_the_credential_of_the_file_is_asked_for(tmp_path):
         (["--port", "x"], "argument --port: invalid int value: 'x'"),
         (
             ["--nonsense"],
-            "unrecognized arguments: --nonsense (see python -m tests.mesos.embedded --help)",
+            "--nonsense is not a flag of python -m tests.mesos.embedded "
+            "(see python -m tests.mesos.embedded --help)",
         ),
     ],
 )
