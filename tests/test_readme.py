@@ -11,10 +11,10 @@ import pytest
 
 import tfmesos
 from tests.builders import workers
-from tfmesos import errors
 from tfmesos.cli.arguments import build_parser
 from tfmesos.cli.commands.names import NAMES, OTHER_NAMES, TAKING_FLAGS
 from tfmesos.config.settings import SETTINGS
+from tfmesos.inputs import secret_values
 from tfmesos.inputs.resolve import config_of_call
 from tfmesos.launcher.links.task_environment import task_environment
 from tfmesos.node.task.secret_files import DIRECTORY
@@ -77,6 +77,18 @@ def test_the_reference_has_the_variables_that_tfrun_reads(reference):
     }
 
 
+def test_every_other_variable_that_tfrun_reads_is_in_its_table():
+    told = _left_column("docs/commandline.rst", "They also read these:")
+    folders = ("cli", "config", "engines", "inputs", "launcher", "runs")
+    code = "\n".join(path.read_text() for it in folders for path in (PACKAGE / it).rglob("*.py"))
+    reading = r'environ(?:\.get\(|\[)"([A-Z_]+)"|_variable\(environ, "([A-Z_]+)"|"([A-Z_]+)" in os'
+    found = {name for names in re.findall(reading, code) for name in names if name}
+    assert {"KUBECONFIG", "NO_PROXY", "NO_COLOR"} <= found
+    of_settings = {it.variable for it in SETTINGS if it.variable}
+    assert found - told - of_settings == {"PATH"}
+    assert told - found == {"BROWSER", "DISPLAY", "WAYLAND_DISPLAY"}  # which are read in a loop
+
+
 def test_every_variable_that_a_task_finds_is_in_its_table():
     told = _left_column("docs/commandline.rst", "A task finds these:")
     cluster = {"worker": ["here:1", "there:2"], "ps": ["here:3"]}
@@ -85,17 +97,23 @@ def test_every_variable_that_a_task_finds_is_in_its_table():
         *environment(cluster, "worker", 0),
         *task_environment(config, config.tasks[0]),
         *(TASK_DIR, SHIP_DIR, DIRECTORY, MARK),
+        *(variable for _, variable, _ in secret_values._PATHS),
     }
     keras = "KERAS_DISTRIBUTION_"
     assert found - told == {name for name in found if name.startswith(keras)}
     assert f"{keras}..." in told
 
 
-def test_every_exit_code_of_an_error_is_in_its_table():
+def test_every_exit_code_in_the_code_is_in_its_table():
     text = (ROOT / "docs" / "commandline.rst").read_text().partition("\nExit codes\n")[2]
-    told = set(map(int, re.findall(r"^(\d+) ", text, re.M)))
-    kinds = [it for it in vars(errors).values() if isinstance(it, type)]
-    assert {it.exit_code for it in kinds if issubclass(it, errors.TFMesosError)} - {1} <= told
+    told = set(map(int, re.findall(r"\b\d+\b", text.partition("The runner on the node")[0])))
+    code = "\n".join(path.read_text() for path in PACKAGE.rglob("*.py"))
+    of_classes = re.findall(r"^ +exit_code = (\d+)", code, re.M)
+    constants = re.findall(r"EX_\w+ = (\d+)|= (\d+)  # EX_", code)
+    returned = re.findall(r"return (12[67])\b", code)
+    found = {int(it) for it in (*of_classes, *(a or b for a, b in constants), *returned)}
+    assert {66, 69, 70, 71, 74, 75, 77, 124, 126} <= found
+    assert found - told == set()
 
 
 def test_every_key_of_a_job_is_in_the_table_of_job_files():
