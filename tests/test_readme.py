@@ -159,6 +159,12 @@ def test_the_lines_of_a_document_fit_on_a_screen(name):
     assert [line for line in lines if len(line) > MAX_COLUMNS] == []
 
 
+def test_the_table_of_contents_describes_every_page():
+    text = (ROOT / "docs" / "index.rst").read_text().partition(".. toctree::")[0]
+    told = set(re.findall(":doc:`([a-z-]+)`", text))
+    assert told == {Path(name).stem for name in PAGES} - {"index"}
+
+
 def test_the_readme_is_short():
     assert len(README.splitlines()) <= MAX_LINES
 
