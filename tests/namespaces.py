@@ -42,9 +42,24 @@ class Cable:
     here: str
     there: str
     device: str
+    far_device: str
 
     def inside(self, end: str) -> list[str]:
         return ["ip", "netns", "exec", end]
+
+    def machine(self, end: str, hostname: str) -> list[str]:
+        """As ``inside``, on a machine of that name."""
+        script = 'hostname "$0" && exec "$@"'
+        return [*self.inside(end), "unshare", "--uts", "sh", "-c", script, hostname]
+
+    def move(self, address: str, *, back: bool = False) -> None:
+        """Have an *address* at the far end; *back*: at the near one."""
+        ends = [(self.here, self.device), (self.there, self.far_device)]
+        (old, its_device), (new, device) = reversed(ends) if back else ends
+        gone = ["ip", "-n", old, "address", "del", f"{address}/24", "dev", its_device]
+        subprocess.run(gone, capture_output=True)  # it may not have been there
+        ip("-n", new, "address", "add", f"{address}/24", "dev", device)
+        ip("-n", old, "neigh", "flush", "dev", its_device)
 
 
 @contextmanager
@@ -52,8 +67,8 @@ def cable() -> Iterator[Cable]:
     if os.geteuid() != 0 or not shutil.which("ip"):
         unavailable("no network namespaces can be made here: that needs root and iproute2")
     number = os.getpid()
-    made = Cable(f"tfmesos-{number}-a", f"tfmesos-{number}-b", f"tfm{number}a")
     other = f"tfm{number}b"
+    made = Cable(f"tfmesos-{number}-a", f"tfmesos-{number}-b", f"tfm{number}a", other)
     try:
         for end in (made.here, made.there):
             ip("netns", "add", end)

@@ -92,6 +92,9 @@ class Keys(Protocol):
 
     def keep(self, name: str, value: str) -> None: ...
 
+    async def other_holder(self, run_id: str) -> str:
+        """The launcher that answers where the tasks look for theirs; empty if no other one does."""
+
 
 class NoKeys:
     """Of a run that ends with its launcher."""
@@ -104,6 +107,9 @@ class NoKeys:
 
     def keep(self, name: str, value: str) -> None:
         pass
+
+    async def other_holder(self, run_id: str) -> str:
+        return ""
 
 
 class Context(Record):

@@ -42,6 +42,8 @@ async def listen_as_before(
     """
     config = context.config
     if known := context.keys.get(LAUNCHER):
+        if other := await context.keys.other_holder(context.run_id):
+            raise EngineError(f"it is held by {other}")
         host, port = split_address(known)
     else:
         host, port = config.advertise or (await own_host(), 0)

@@ -15,6 +15,7 @@ from ..engines.plugins import plugin_of
 from ..errors import TFMesosError
 from .deciders import Beginning
 from .keys import Keys
+from .past import CannotTakeOver
 
 T = TypeVar("T")
 
@@ -30,6 +31,8 @@ def end_tasks(config: LaunchConfig, run_id: str, keys: Keys) -> None:
 
 async def _end(config: LaunchConfig, run_id: str, keys: Keys) -> None:
     events: list[Any] = []
+    if other := await keys.other_holder(run_id):
+        raise CannotTakeOver(f"the run is held by {other}")
     context = Context(config, run_id, lambda *_: None, str, _wait, keys)
     setup = plugin_of(config.engine.name).new_setup(context)
     engine = Beginning.of(config, run_id, 0.0, None, 0).engine()

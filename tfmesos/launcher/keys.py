@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Callable, Collection, Mapping
 
+from ..engines.listening import CERTIFICATE, LAUNCHER
 from ..shared.stdlib import hmac_sha256
+from .links.exchange import Holder
+from .links.present_holder import ASKING, present_holder
 
 SECRET_BYTES = 32
 GONE = "gone"
@@ -55,7 +59,26 @@ class Keys:
             self._values[name] = value
             self._on_change(self._values)
 
+    @property
+    def holder(self) -> Holder:
+        """This process, as a launcher of the run."""
+        return Holder(self.epoch, this_launcher(), self.secret_of(ASKING))
+
+    async def other_holder(self, run_id: str) -> str:
+        """The launcher that answers where the tasks look for theirs; empty if no other one does."""
+        if (address := self.get(LAUNCHER)) is None:
+            return ""
+        secret, has_tls = self.secret_of(ASKING), self.get(CERTIFICATE) is not None
+        found = await present_holder(address, run_id, secret, has_tls=has_tls)
+        return (
+            "" if not found or found == this_launcher() else f"{found}, which answers at {address}"
+        )
+
     def secret_of(self, *words: str) -> bytes:
         """A secret of its own for whatever *words* name: none of them tells another."""
         key = bytes.fromhex(self._values["secret"])
         return bytes.fromhex(hmac_sha256(key, "\0".join(words).encode()))
+
+
+def this_launcher() -> str:
+    return f"{socket.gethostname()} (pid {os.getpid()})"

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -34,7 +33,6 @@ from .inside import Inside
 from .interrupt import StopRequests
 from .keys import Keys
 from .links.collected_files import Brought
-from .links.exchange import Holder
 from .links.listener import Listener
 from .links.messages import limits_of, prepare_message, stop_message
 from .missing_output import MissingOutput, completed, explained
@@ -298,7 +296,7 @@ class Run:
             self._shipment.supplies(),
             limits_of(self.config, self._observer.confirms),
             dismisses=self._on_failure is None,
-            holder=Holder(self._keys.epoch, f"{socket.gethostname()} (pid {os.getpid()})"),
+            holder=self._keys.holder,
         )
         self._observer.confirm_to(listener.recorded)
         return listener

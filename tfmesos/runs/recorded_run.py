@@ -30,7 +30,7 @@ from .output_files import OutputFiles
 from .prune import prune_when_due
 from .recorder import Recorder
 from .store import Store, Unsafe, expects_records, runs_root
-from .takeover.hold import BEAT_EVERY, BEAT_SOON, Hold
+from .takeover.hold import Hold
 from .takeover.keys_file import keep, leave
 
 _ID_CHARACTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # 32, none that looks like another
@@ -160,7 +160,8 @@ class Recording:
         if self._recorder is None:
             return nullcontext()
         if self._hold is not None:
-            self._beats = asyncio.get_running_loop().create_task(_beat(self._hold, run))
+            beating = self._hold.keep_beating(lambda: run.now, partial(self._woke_up, run))
+            self._beats = asyncio.get_running_loop().create_task(beating)
         commands: dict[str, Command] = {
             "stop": partial(_stop, run),
             "restart": partial(_restart, run),
@@ -171,6 +172,11 @@ class Recording:
         }
         conversations = {"inside": run.serve_inside}
         return Control(self._recorder.directory, commands, self._warn, conversations)
+
+    async def _woke_up(self, run: Run) -> None:
+        """This process was stopped: another launcher may have taken the run meanwhile."""
+        if self.keys is not None and (other := await self.keys.other_holder(run.id)):
+            run.give_away(f"another launcher holds the run now: {other}")
 
     @property
     def _is_given_away(self) -> bool:
@@ -228,13 +234,6 @@ class Recording:
         seconds = time.monotonic() - self._began
         facts = facts_of(self.id, self._config.name, outcome, seconds)
         do_on_end(wanted, facts, self._complain)
-
-
-async def _beat(hold: Hold, run: Run) -> None:
-    while True:
-        if (now := run.now) is not None:
-            hold.beat(now)
-        await asyncio.sleep(BEAT_SOON if now is None else BEAT_EVERY)
 
 
 def _stop(run: Run, request: Json) -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import json
 import os
 import socket
+import time
 
 import pytest
 
+from tests.bounds import HANG
 from tfmesos.runs.event_json import to_json
 from tfmesos.runs.launcher_process import LauncherProcess, this_process
 from tfmesos.runs.store import Store
@@ -52,3 +55,42 @@ def test_a_lock_that_nobody_lets_go_of_is_given_up(tmp_path, monkeypatch):
     with pytest.raises(Held, match="run abcd is held"):
         Hold(run)
     os.close(file)
+
+
+def test_a_launcher_that_was_stopped_looks_whether_the_run_is_still_its_own(tmp_path, monkeypatch):
+    monkeypatch.setattr(hold, "BEAT_EVERY", 0.01)
+    monkeypatch.setattr(hold, "LATE", 0.2)
+    held = Hold(run_of(tmp_path, this_process()))
+
+    async def main():
+        woke = asyncio.Event()
+
+        async def on_wake():
+            woke.set()
+
+        beating = asyncio.ensure_future(held.keep_beating(lambda: 5.0, on_wake))
+        await asyncio.sleep(0)
+        assert not woke.is_set()
+        # As if it had been stopped: nothing of it runs.
+        asyncio.get_running_loop().call_soon(time.sleep, 0.3)
+        await asyncio.wait_for(woke.wait(), HANG)
+        beating.cancel()
+
+    asyncio.run(main())
+    held.release()
+
+
+def test_a_launcher_that_is_only_busy_asks_nobody(tmp_path, monkeypatch):
+    monkeypatch.setattr(hold, "BEAT_EVERY", 0.0)
+    held, beats = Hold(run_of(tmp_path, this_process())), asyncio.Queue()
+
+    async def main():
+        beating = asyncio.ensure_future(
+            held.keep_beating(lambda: beats.put_nowait(1) or 5.0, lambda: pytest.fail("it asked"))
+        )
+        for _ in range(5):
+            await asyncio.wait_for(beats.get(), HANG)
+        beating.cancel()
+
+    asyncio.run(main())
+    held.release()

@@ -109,7 +109,8 @@ class MesosDriver:
         try:
             await self._client.run()
         except FailedOver:
-            self._give_away("another launcher holds the run now, as the master says")
+            other = await self._keys.other_holder(self._run_id)
+            self._give_away(f"another launcher holds the run now: {other or 'the master says so'}")
         except TFMesosError as error:
             self._emit(happened.MasterGaveUp(error))
 

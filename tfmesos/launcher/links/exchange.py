@@ -39,6 +39,7 @@ class Holder(Record):
 
     epoch: int = 1  # how many launchers the run has had; runners obey the latest
     name: str = ""  # where it is
+    secret: bytes | None = None  # by which other launchers of the run may ask for it
 
 
 class Supplies(Record):

@@ -36,6 +36,7 @@ from .channel_relay import Channels
 from .draining import LOOK_EVERY, drain
 from .exchange import Holder, Limits, Sinks, Supplies
 from .pack_sender import PackSender
+from .present_holder import ASKING
 from .runner_link import SECRET_BYTES, RunnerLink
 from .runner_reports import RunnerReports
 from .streams import hang_up, hear, streams_of
@@ -223,6 +224,8 @@ class Listener:
                 link.recorded(number)
 
     def _secret_of(self, task_id: str, again: bool) -> bytes | None:
+        if task_id == ASKING:
+            return self._holder.secret
         link = self._links.get(task_id)
         if link is None:
             return None
@@ -335,6 +338,9 @@ class Listener:
     ) -> RunnerLink | None:
         try:
             handshake, arrived = await self._prove(reader, writer, decoder)
+            if handshake.task == ASKING:
+                writer.write(wire.encode({"type": "holder", "name": self._holder.name}))
+                return None
             if handshake.python is not None:
                 await self._authentication.send_runner(
                     writer, handshake.python, self._limits.silence

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import os
 import time
+from collections.abc import Awaitable, Callable
 
 from ...errors import TFMesosError
 from ...record import Record
@@ -12,6 +14,7 @@ from ..directory import RunDirectory
 
 BEAT_EVERY = 5.0  # seconds between two signs of life
 BEAT_SOON = 0.2  # seconds until the first, while the run is being set up
+LATE = 10.0  # seconds by which a process that was not stopped is late at most
 LONGEST_BEAT = 64  # bytes
 DYING = 2.0  # seconds for the threads of a killed launcher, which keep its files open, to end
 STALE = 30.0  # seconds without one after which the launcher of another machine counts as dead
@@ -45,6 +48,19 @@ class Hold:
     def beat(self, at: float) -> None:
         """Give a sign of life, with the time *at* on the clock of the run."""
         os.pwrite(self._file, f"{at!r} {time.time()!r}\n".ljust(LONGEST_BEAT).encode(), 0)
+
+    async def keep_beating(
+        self, now: Callable[[], float | None], on_wake: Callable[[], Awaitable[object]]
+    ) -> None:
+        """Until cancelled. *on_wake*: this process was stopped for a while (SIGSTOP, Ctrl-Z)."""
+        clock = asyncio.get_running_loop().time
+        while True:
+            if (at := now()) is not None:
+                self.beat(at)
+            due = clock() + (BEAT_SOON if at is None else BEAT_EVERY)
+            await asyncio.sleep(due - clock())
+            if clock() - due > LATE:
+                await on_wake()
 
     def release(self) -> None:
         os.close(self._file)
