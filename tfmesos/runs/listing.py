@@ -173,6 +173,7 @@ def as_row_json(run: RunDirectory, now: float) -> Json:
     return {
         "id": run.id,
         "state": state_of(run),
+        "adoptable_until": adoptable_until(run),
         "began": run.began,
         "seconds": end_of(run, now) - run.began,
         "exit_code": (run.outcome or {}).get("exit_code"),
@@ -189,6 +190,7 @@ def as_json(run: RunDirectory, now: float) -> Json:
         "id": run.id,
         "phase": phase_of(run, status.phase),
         "state": state_of(run),
+        "adoptable_until": adoptable_until(run),
         "why": why_of(run, status),
         "began": run.began,
         "seconds": end_of(run, now) - run.began,

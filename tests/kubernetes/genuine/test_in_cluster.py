@@ -56,14 +56,21 @@ def lend(spec, script):
         "own": (HERE / "tfmesos", "/own/tfmesos"),
         "script": (script, "/usr/local/bin/tfrun"),
     }
-    spec["volumes"] = [
-        {"name": name, "hostPath": {"path": str(path)}} for name, (path, _) in places.items()
-    ]
     (container,) = spec["containers"]
-    container["env"] = [{"name": "PYTHONPATH", "value": "/own:/packages"}]
-    container["volumeMounts"] = [
-        {"name": name, "mountPath": place, "readOnly": True} for name, (_, place) in places.items()
-    ]
+    for where, name, more in (
+        (spec, "volumes", [host_path(name, path) for name, (path, _) in places.items()]),
+        (container, "env", [{"name": "PYTHONPATH", "value": "/own:/packages"}]),
+        (container, "volumeMounts", [mount(name, place) for name, (_, place) in places.items()]),
+    ):
+        where[name] = [*where.get(name, []), *more]
+
+
+def host_path(name, path):
+    return {"name": name, "hostPath": {"path": str(path)}}
+
+
+def mount(name, place):
+    return {"name": name, "mountPath": place, "readOnly": True}
 
 
 def keep_state(spec):
