@@ -26,6 +26,10 @@ def test_a_command_runs_in_the_container_of_its_task(base):
         assert done.returncode == 0
 
 
+def test_a_container_whose_command_fails_is_held(base, tmp_path):
+    check_failure("-C", "docker", "--image", base, tmp_path=tmp_path)
+
+
 def test_exec_cp_forward_and_stacks_reach_into_a_container_on_mesos(on_mesos, tmp_path):
     check_inside(*on_mesos, tmp_path=tmp_path)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import socket
 import subprocess
 import sys
@@ -12,6 +13,8 @@ from contextlib import contextmanager
 
 from tests.bounds import HANG
 from tests.commands import environment, read_until, running_tfrun, tfrun
+from tests.mesos.genuine.conftest import unavailable
+from tests.terminal import PROMPT, TFRUN, is_available, terminal
 
 BEGUN = "begun"
 LASTING = ("sh", "-c", f"echo {BEGUN}; exec sleep 1000")
@@ -43,9 +46,18 @@ def inside(*args, stdin=b"", **options) -> subprocess.CompletedProcess:
     )
 
 
-# Listens, says where in the directory of its task, and waits for ever.
-SERVING = """
-import os, socket, time
+# Where a process is: its directory, user, file system, network and task.
+WHERE = """
+import os
+spaces = [os.readlink("/proc/self/ns/" + name) for name in ("mnt", "net", "pid")]
+print(os.getcwd(), os.getuid(), os.getgid(), *spaces, os.environ["TFMESOS_TASK_ID"])
+"""
+
+# Writes where it is and where it listens into the directory of its task, and waits for ever.
+SERVING = f"""
+import contextlib, os, socket
+with open("where", "w") as file, contextlib.redirect_stdout(file):
+    exec({WHERE!r})
 listener = socket.create_server(("127.0.0.1", 0))
 with open("port.new", "w") as file:
     file.write(str(listener.getsockname()[1]))
@@ -71,6 +83,9 @@ def check_inside(*flags, tmp_path, python="python3") -> None:
         (tmp_path / "data").write_bytes(data)
         assert inside("cp", tmp_path / "data", "worker:0:copied").returncode == 0
         assert inside("cp", "worker:0:copied", "-").stdout == data
+        there = inside("exec", "worker:0", python, "-c", WHERE)
+        assert there.stdout == inside("cp", "worker:0:where", "-").stdout != b"", there.stderr
+        check_terminal(python)
         port = int(inside("cp", "worker:0:port", "-").stdout)
         with running_tfrun("forward", f"worker:0:{port}") as forward:
             while "leads to" not in (line := forward.stderr.readline()):
@@ -82,6 +97,20 @@ def check_inside(*flags, tmp_path, python="python3") -> None:
         found = b"answer_for_ever" in stacks.stdout
         is_forbidden = b"worker:0: py-spy: " in stacks.stdout  # to read another process there
         assert found or is_forbidden, (stacks.stdout, stacks.stderr)
+
+
+def check_terminal(python) -> None:
+    """exec -t has a terminal of the right size, and ends with the code of its command."""
+    if not is_available():
+        unavailable("tmux or bash is missing: apt-get install tmux bash")
+    look = "import os; print(*os.get_terminal_size()); input(); exit(7)"
+    with terminal(columns=93, rows=21) as tty:
+        tty.type(f"clear; {TFRUN} exec -t worker:0 {python} -c {shlex.quote(look)}")
+        tty.until(lambda screen: "93 21" in screen)
+        tty.press("Enter")
+        tty.until(lambda screen: screen.endswith(PROMPT))
+        tty.type("echo left=$?")
+        tty.until(lambda screen: "left=7" in screen)
 
 
 def check_failure(*flags, tmp_path) -> None:

@@ -127,6 +127,12 @@ def test_a_port_that_nobody_listens_at_is_said_and_the_connection_ends(port):
     assert tfrun("forward", "worker:0:nonsense").returncode == 2
 
 
+@pytest.mark.parametrize("number", [0, 65536, 100_000_000])
+def test_a_port_that_cannot_be_is_refused_before_anybody_listens(number):
+    done = tfrun("forward", f"worker:0:{number}")
+    assert (done.returncode, f"worker:0:{number} " in done.stderr) == (2, True), done.stderr
+
+
 def echoed_or_reset(port):
     with socket.create_connection(("127.0.0.1", port), HANG) as connection:
         try:

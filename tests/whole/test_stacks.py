@@ -116,6 +116,27 @@ def test_without_py_spy_a_process_prints_its_stacks_if_it_can_and_none_is_harmed
         assert launcher.wait(HANG) == 143
 
 
+def test_without_py_spy_the_function_of_an_entry_prints_its_stacks_but_no_c_frames(
+    no_py_spy, tmp_path
+):
+    (tmp_path / "train.py").write_text(PRINTS.replace("faulthandler.register", "print"))
+    with running_tfrun("-w", 1, "--entry", "train:main", cwd=tmp_path) as launcher:
+        read_until(launcher.stdout, "[worker:0] begun")
+        place = "worker:0: all_reduce at train.py:4\n"
+        wait_until("it waits", lambda: place in tfrun("stacks").stdout)
+        native = tfrun("stacks", "--native")
+        (refusal,) = native.stdout.splitlines()
+        assert native.returncode == 1 and "worker:0: --native needs py-spy" in refusal
+        assert launcher.poll() is None
+
+
+def test_a_task_that_has_ended_is_named_once():
+    command = ("sh", "-c", "echo begun; [ {task_index} = 0 ] || exec sleep 1000")
+    with lasting_run(command=command, tasks=2):
+        said = "worker:0: is not running\n"
+        wait_until("its end is known", lambda: tfrun("stacks", "worker:0").stdout == said)
+
+
 def test_the_page_shows_them_at_the_press_of_a_button(page, browser, hung):  # noqa: F811
     browser.get(page)
     until(browser, lambda: browser.find_element(By.CSS_SELECTOR, ".runs tbody a")).click()

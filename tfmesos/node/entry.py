@@ -9,7 +9,13 @@ import json
 import os
 import sys
 
-from .tf_server import CannotServe, device_counts, import_tensorflow, start
+from .tf_server import (
+    CannotServe,
+    device_counts,
+    import_tensorflow,
+    print_stacks_if_asked,
+    start,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +33,7 @@ class WrongEntry(Exception):
 
 def main(entry: str) -> None:
     """Call *entry*, ``[DIR/]MODULE:FUNCTION``; what it raises is the end of the task."""
+    print_stacks_if_asked()
     _make_absolute("HADOOP_CONF_DIR")  # what was shipped has no place that is known before
     try:
         function = load(entry)

@@ -6,8 +6,10 @@ or what went wrong, and ends when the runner closes the socket.
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
+import signal
 import socket
 import sys
 
@@ -21,6 +23,7 @@ class CannotServe(Exception):
 
 
 def main() -> None:
+    print_stacks_if_asked()
     channel = socket.socket(fileno=os.dup(0))
     lines = channel.makefile("rb")
     try:
@@ -34,6 +37,12 @@ def main() -> None:
     lines.read()  # until the runner ends, or closes the socket
     del server
     os._exit(0)  # TensorFlow's threads do not end by themselves
+
+
+def print_stacks_if_asked() -> None:
+    """By ``tfrun stacks``, where py-spy is missing."""
+    if hasattr(signal, "SIGRTMAX"):
+        faulthandler.register(signal.SIGRTMAX)
 
 
 def import_tensorflow() -> Any:

@@ -125,6 +125,8 @@ class Received:
         self, place: str, lines: bool = True, warn_guard: Callable[[str], object] = str
     ) -> None:
         directory, name = os.path.split(os.path.abspath(place))
+        if not os.path.isdir(directory):
+            raise CannotCopy(f"there is no directory {directory}")
         if os.path.exists(place) and not (os.path.isfile(place) or os.path.isdir(place)):
             raise CannotCopy(f"{place} is neither a file nor a directory")
         self._place = place
@@ -170,8 +172,8 @@ class Received:
     def _write_some(self, data: memoryview) -> int:
         try:
             return os.write(self._file, data)
-        except OSError as error:  # which names no file by itself
-            raise OSError(error.errno, error.strerror, self._place) from None
+        except OSError as error:
+            raise self._named(error) from None
 
     def _read_line(self, view: memoryview) -> memoryview:
         part, end, _ = bytes(view).partition(b"\n")
@@ -201,7 +203,7 @@ class Received:
         self._is_begun = True
         self._about = {"mode": mode & 0o777, "time": time}
         if kind == "directory":
-            os.mkdir(self._at(path), 0o700)
+            self._make_directory(path)
             self._made.append((self._at(path), mode & 0o777, time))
             self._directories.add(path)
         elif kind == "file":
@@ -230,7 +232,21 @@ class Received:
 
     def _open(self, path: str, mode: int) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        self._file = os.open(self._at(path), flags, mode)
+        try:
+            self._file = os.open(self._at(path), flags, mode)
+        except OSError as error:
+            raise self._named(error, path) from None
+
+    def _make_directory(self, path: str) -> None:
+        try:
+            os.mkdir(self._at(path), 0o700)
+        except OSError as error:
+            raise self._named(error, path) from None
+
+    def _named(self, error: OSError, path: str = "") -> OSError:
+        """With the name that it will have, not that under which it comes."""
+        place = os.path.join(self._place, path) if path else self._place
+        return OSError(error.errno, error.strerror, place)
 
     def _close(self) -> None:
         if self._about:

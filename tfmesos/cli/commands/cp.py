@@ -61,7 +61,10 @@ def run(args: argparse.Namespace) -> int:
     source, target = _OF_TASK.fullmatch(args.source), _OF_TASK.fullmatch(args.target)
     there = source or target
     if there is None or (source and target):
-        raise WrongArguments("one of both is a path of a task, such as worker:0:model.keras")
+        raise WrongArguments(
+            f"one of {args.source!r} and {args.target!r} must be a path in a task, and the other a "
+            "path on this machine: tfrun cp worker:0:model.keras ."
+        )
     found = living_run(there["id"])
     task = task_of(found, there["task"])
     with Loop() as loop:
@@ -159,8 +162,6 @@ class _Out(_Copy):
     def _at(self, place: str) -> copy_stream.Received:
         if os.path.isdir(place):
             raise CannotCopy(f"{place} exists")
-        if not os.path.isdir(os.path.dirname(os.path.abspath(place))):
-            raise CannotCopy(f"there is no directory {os.path.dirname(place)}")
         try:
             return copy_stream.Received(place, warn_guard=self._warn)
         except copy_stream.CannotCopy as error:

@@ -40,7 +40,7 @@ ARGUMENTS: tuple[Argument, ...] = (
         },
     ),
 )
-_TASK = re.compile(r"(?P<task>[^:]+:[^:]+)(:(?P<port>[0-9]{1,5}))?")
+_TASK = re.compile(r"(?P<task>[^:]+:[^:]+)(:(?P<port>[0-9]+))?")
 
 
 class PortTaken(TFMesosError):
@@ -51,11 +51,15 @@ def run(args: argparse.Namespace) -> int:
     prefix, words, more = task_and_rest(args.words)
     match = _TASK.fullmatch(words)
     if match is None or more:
-        raise NoSuchTask(f"{' '.join(args.words)!r} is no TASK[:PORT], such as worker:0:5678")
+        given = " ".join(args.words)
+        raise NoSuchTask(f"{given!r} is not TASK[:PORT], such as worker:0:5678")
+    port = int(match["port"] or 0)
+    if match["port"] and not 0 < port < 65536:
+        raise NoSuchTask(f"the port of {words} must be from 1 to 65535")
     found = living_run(prefix)
     task = task_of(found, match["task"])
     try:
-        return asyncio.run(_forward(found, task, int(match["port"] or 0), args.to))
+        return asyncio.run(_forward(found, task, port, args.to))
     except KeyboardInterrupt:
         return 0
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 TOOL = "py-spy"
 SIGNAL_NAME = "SIGRTMAX"
 NO_TOOL = "py-spy is neither on its node nor here: pip install py-spy"
+NO_NATIVE = f"--native needs py-spy: {NO_TOOL}"
 LARGEST_TOOL = 64 * 1024 * 1024  # bytes
 MOST_PROCESSES = 64
 MOST_THREADS = 64
@@ -110,6 +111,8 @@ class Stacks(Work):
             return self.has_room()
         if self._tool:
             return self._look()
+        if self._is_native:
+            return self._fail(NO_NATIVE)
         self._do_without(NO_TOOL)
 
     def _look(self) -> None:
@@ -153,7 +156,7 @@ class Stacks(Work):
 
     def _do_without(self, problem: str) -> None:
         """py-spy cannot be used, for that *problem*: have the process print its stacks."""
-        if not can_print(self._pids[0]):
+        if self._is_native or not can_print(self._pids[0]):
             return self._tell(problem)
         self._problem = f"{problem}; and it printed no stacks at {SIGNAL_NAME}"
         output = self._surroundings.output

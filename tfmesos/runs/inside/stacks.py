@@ -40,7 +40,7 @@ class _Asked:
         try:
             connection = connect(run, task, do="stacks", native=native, has_tool=bool(tool))
         except TFMesosError as error:
-            self.problem = str(error)
+            self.problem = str(error).removeprefix(f"{run.id}: ").removeprefix(f"{task} ")
             return
         self._end = ChannelEnd(loop, connection, self._take, self._send)
 
