@@ -29,6 +29,7 @@ from .launcher.caller.release import Caller, is_of_tensorflow
 from .launcher.run import Run
 from .launcher.screen.console import STALLED, Console
 from .launcher.screen.standard_streams import Screen
+from .launcher.updates import NotUpdated
 from .runs.about import program
 from .runs.recorded_run import Recording
 from .shared.task_variables import by_index, members
@@ -91,6 +92,8 @@ class TFMesosScheduler(OldNames):
         self._quiet = bool(given.get("quiet"))
         self._ready: Future[ClusterSpec] = Future()
         self._ended: Future[Outcome] = Future()
+        self._rolled: Future[str] = Future()  # what has stopped a rolling update
+        self._rolled.set_result("")
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._run: Run | None = None
@@ -209,7 +212,8 @@ class TFMesosScheduler(OldNames):
         *jobs* says what changes: ``{"worker": 4}`` or ``{"worker": {"mem": "4G"}}``. Returns what
         changes, in words, when every task runs. Raises an error if the change is refused, and the
         run goes on as it was; and if the run ends before. With *dry_run* nothing changes, and
-        ``back=True`` undoes the last update.
+        ``back=True`` undoes the last update. With ``rolling=True`` one task is started again after
+        the other, each at its address.
         """
         loop, run = self._loop, self._run
         if loop is None or run is None or self._ended.done():
@@ -217,14 +221,25 @@ class TFMesosScheduler(OldNames):
         changes = {"jobs": dict(jobs or {}), **settings}
         asked = asyncio.run_coroutine_threadsafe(self._update(run, changes, dry_run), loop)
         found = asked.result()
+        with self._caller.main_thread.listening():
+            problem = self._rolled.result()
+        if problem:
+            raise NotUpdated(problem)
         self._cluster()
         return found
 
     async def _update(self, run: Run, changes: Changes, dry_run: bool) -> tuple[str, ...]:
         found = await run.update(changes, dry_run=dry_run)
         if found and not dry_run:
-            self._ready = Future()  # nobody uses the addresses of the last generation
+            if changes.get("rolling"):
+                self._rolled = Future()
+            else:
+                self._ready = Future()  # nobody uses the addresses of the last generation
         return found
+
+    def _end_rolling(self, problem: str) -> None:
+        if not self._rolled.done():
+            self._rolled.set_result(problem)
 
     def _leave_servers(self) -> None:
         """Dead ones answer until we ask for the stop, so that TensorFlow can come off them."""
@@ -312,6 +327,7 @@ class TFMesosScheduler(OldNames):
             observer=recording.observer,
             bring_to=recording.brought,
         )
+        run.on_rolled = self._end_rolling
         with self._lock:
             self._loop = asyncio.get_running_loop()
             self._run = run
@@ -326,6 +342,7 @@ class TFMesosScheduler(OldNames):
         if self._ready.done():
             self._ready = Future()
         self._ready.set_result(cluster)
+        self._end_rolling("")
         self._caller.may_use(self.targets.values())
 
     async def _break_news(self, console: Console, outcome: Outcome) -> None:
@@ -345,11 +362,13 @@ class TFMesosScheduler(OldNames):
             early = TFMesosError("the run ended before all its tasks had begun")
             self._ready.set_exception(outcome.error or early)
         self._ended.set_result(outcome)
+        self._end_rolling("")
 
     def _fail(self, error: BaseException) -> None:
         for future in (self._ready, self._ended):
             if not future.done():
                 future.set_exception(error)
+        self._end_rolling("")
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tfmesos.config.changes import changed_jobs, difference
+from tfmesos.config.changes import changed_jobs, difference, readdressed
 from tfmesos.config.job import Job
 from tfmesos.config.launch_config import LaunchConfig
 from tfmesos.errors import SpecError
@@ -80,3 +80,22 @@ def test_a_wrong_change_names_its_field(changes, field):
     with pytest.raises(SpecError) as caught:
         changed(config(), **changes)
     assert caught.value.field == field
+
+
+@pytest.mark.parametrize(
+    "changes, word",
+    [
+        ({"jobs": {"worker": 4}}, "worker: 2 -> 4"),
+        ({"jobs": {"worker": "1:2"}}, "worker: 2 -> 1:2"),
+        ({"jobs": {"ps": 0}}, "ps: 1 -> 0"),
+        ({"jobs": {"chief": 1}}, "chief: 0 -> 1"),
+        ({"jobs": {"worker": {"port": 2222}}}, "worker.port: none -> 2222"),
+        ({"jobs": {"worker": {"task_type": "boss"}}}, "worker.task_type"),
+        ({"jobs": {"worker": {"mem": "4G", "cpus": 2, "gpus": 1, "cwd": "/tmp"}}}, ""),
+        ({"cmd": "other", "env": {"A": "2"}, "image": "new", "constraints": ["rack:IS:b"]}, ""),
+    ],
+)
+def test_what_gives_tasks_other_addresses_is_told(changes, word):
+    old = config()
+    found = readdressed(old, changed(old, **changes))
+    assert word in found and bool(word) == bool(found)

@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from tests.builders import workers
+from tests.builders import servers, workers
 from tfmesos.core import events as happened
 from tfmesos.engines.local import events as local
 
@@ -34,6 +34,13 @@ of_any_engine = st.one_of(
     st.builds(happened.TasksLeftOut, st.lists(ids, max_size=2).map(tuple), st.just("no room")),
     st.sampled_from([1, 3, "1:2"]).map(
         lambda n: happened.UpdateRequested((workers(n),), ("so",))
+    ),
+    st.builds(
+        lambda **settings: happened.UpdateRequested(
+            (workers(2, **settings), servers(2)), ("so",), is_rolling=True
+        ),
+        mem=st.sampled_from([512.0, 2048.0]),
+        gpus=st.sampled_from([0, 1]),
     ),
     st.just(happened.Ticked()),
 )  # fmt: skip

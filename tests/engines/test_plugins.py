@@ -72,3 +72,29 @@ def test_tasks_on_kubernetes_wait_ten_minutes_for_another_launcher_outside_of_it
 )
 def test_the_master_names_the_engine(master, name):
     assert engine_at(master).name == name
+
+
+def test_no_pod_that_is_started_again_has_its_address():
+    config = make_config(workers(1), master="k8s://", image="i")
+    assert "another address" in plugin_of("kubernetes").why_readdressed(config, config)
+
+
+@pytest.mark.parametrize(
+    "change, problem",
+    [({"cmd": "other"}, ""), ({"env": {"A": "1"}}, ""), ({"mem": 2048.0}, "worker tasks")],
+)
+def test_on_slurm_a_task_that_needs_something_else_has_another_job(monkeypatch, change, problem):
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    config = make_config(workers(2), master="slurm://")
+    (job,) = config.jobs
+    new = config.in_generation(0, (job.replace(**change),))
+    found = plugin_of("slurm").why_readdressed(config, new)
+    assert problem in found and bool(problem) == bool(found)
+    within = config.replace(slurm=config.slurm.replace(allocation="9"))
+    assert plugin_of("slurm").why_readdressed(within, new) == ""
+
+
+@pytest.mark.parametrize("kind", ["local", "mesos"])
+def test_elsewhere_a_task_that_is_started_again_has_its_address(kind):
+    config = make_config(workers(1))
+    assert plugin_of(kind).why_readdressed(config, config) == ""

@@ -72,7 +72,7 @@ def test_the_page_has_a_mark_where_each_generation_begins(recorder, directory):
     run.change(3)
     recorder.end(Outcome(), [])
     (mark,) = whole(LiveStatus(directory), 2000.0)["generations"]
-    assert (mark["number"], mark["at"]) == (1, 10.0)
+    assert (mark["name"], mark["at"]) == ("Generation 1", 10.0)
     assert "3 worker" in mark["words"] and "to 3" in mark["words"]
 
 
@@ -106,3 +106,48 @@ def test_what_is_told_late_of_the_last_generation_is_not_told_of_the_next(record
     recorder.end(Outcome(), [])
     states = {task.state for task in Reader().read(directory.entries()).tasks.values()}
     assert states == {"running"}
+
+
+def rolling(run, number, change):
+    """Have these workers updated, one after the other."""
+    run(happened.UpdateRequested((workers(number, mem=2048.0),), (change,), is_rolling=True))
+    for n in range(number):
+        run(happened.TaskExited(run.id(f"worker:{n}"), 143, "stopped", was_stopped=True))
+        run.back()
+        run.wait(10)
+
+
+def test_a_rolling_update_is_part_of_the_history_of_its_generation(recorder, directory):
+    run = Updated(recorder, workers(2)).up()
+    run.now = 10.0
+    rolling(run, 2, "other mem")
+    recorder.end(Outcome(), [])
+    status = Reader().read(directory.entries())
+    ((update,),) = [one.updates for one in status.generations]
+    assert (update.at, update.why, update.tasks) == (10.0, "other mem", ("worker:0", "worker:1"))
+    assert (update.is_going_on, update.problem) == (False, "") and "complete" in update.words
+    (mark,) = whole(LiveStatus(directory), 2000.0)["generations"]
+    assert mark["at"] == 10.0 and "other mem" in mark["words"]
+    decided = [action for _, _, actions in replay(directory) for action in actions]
+    assert [repr(action) for action in decided] == [repr(action) for action in run.log]
+
+
+def test_the_history_tells_why_a_rolling_update_has_stopped(recorder, directory):
+    run = Updated(recorder, workers(1)).up()
+    run(happened.UpdateRequested((workers(1, mem=2048.0),), ("so",), is_rolling=True))
+    for code in (143, 3, 3):
+        run(happened.TaskExited(run.id("worker:0"), code, f"exited with {code}"))
+        run.wait(1)
+        run.back("worker:0")
+    recorder.end(Outcome(), [])
+    (update,) = Reader().read(directory.entries()).updates
+    assert not update.is_going_on and "worker:0 failed twice (exited with 3)" in update.problem
+
+
+def test_a_rolling_update_ends_where_the_next_generation_begins(recorder, directory):
+    run = Updated(recorder, workers(2)).up()
+    run(happened.UpdateRequested((workers(2, mem=2048.0),), ("so",), is_rolling=True))
+    run.change(2)
+    recorder.end(Outcome(), [])
+    (update,) = Reader().read(directory.entries()).updates
+    assert not update.is_going_on and "generation 1" in update.problem

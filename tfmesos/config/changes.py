@@ -1,7 +1,8 @@
 """What an update changes of a run: its jobs, the command and the surroundings of their tasks.
 
 Changes are a document: ``{"jobs": {"worker": {"num": 4}}, "env": {...}, "image": ..., ...}``. With
-``"whole": True`` it names all jobs there are to be. ``{"back": True}`` undoes the last update.
+``"whole": True`` it names all jobs there are to be. ``{"back": True}`` undoes the last update. With
+``"rolling": True`` one task is changed after the other.
 """
 
 from __future__ import annotations
@@ -29,12 +30,14 @@ class Around(TypedDict, total=False):
     image: str
     constraints: Sequence[str]
     back: bool  # undo the last update instead
+    rolling: bool  # one task after the other
 
 
-KEYS = ("jobs", "cmd", "env", "image", "constraints", "whole", "back")
+KEYS = ("jobs", "cmd", "env", "image", "constraints", "whole", "back", "rolling")
 NO_CONSTRAINTS = "none"  # in the place of a constraint: those that there are go
 _JOB_FIELDS = tuple(field for field in FIELDS if field != "name")
-_SHOWN = ("cpus", "mem", "gpus", "disk", "start", "task_type", "port")
+_OF_ADDRESS = ("start", "task_type", "port")
+_SHOWN = ("cpus", "mem", "gpus", "disk", *_OF_ADDRESS)
 
 
 def changed_jobs(config: LaunchConfig, changes: Changes) -> tuple[Job, ...]:
@@ -143,6 +146,22 @@ def _difference(
     env = before.env_of(old), after.env_of(new)
     if changed := sorted(key for key in {**env[0], **env[1]} if env[0].get(key) != env[1].get(key)):
         yield f"{name}.env: {', '.join(changed)}"
+
+
+def readdressed(old: LaunchConfig, new: LaunchConfig) -> str:
+    """What gives tasks other addresses in *new*, in words; empty if nothing does."""
+    before = {job.name: job for job in old.jobs}
+    after = {job.name: job for job in new.jobs}
+    for name in dict.fromkeys([*before, *after]):
+        was, becomes = before.get(name), after.get(name)
+        sizes = _size_text(was), _size_text(becomes)
+        if sizes[0] != sizes[1]:
+            return f"{name}: {sizes[0]} -> {sizes[1]} makes another cluster"
+        for field in _OF_ADDRESS if was and becomes else ():
+            one, other = getattr(was, field), getattr(becomes, field)
+            if one != other:
+                return f"{name}.{field}: {_text(one)} -> {_text(other)} makes another cluster"
+    return ""
 
 
 def _size_text(job: Job | None) -> str:

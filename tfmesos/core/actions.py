@@ -113,13 +113,32 @@ class Refuse(Record):
     task_id: str
 
 
-class BeginGeneration(Record):
+class Mark(Record):
+    """Is noted in the record of the run, for those who read that."""
+
+
+class BeginGeneration(Mark):
     """The tasks of the last generation have ended, and these jobs are started now."""
 
     number: int
     jobs: tuple[Job, ...]
     why: str
     is_restart: bool = False  # after a failure: it counts as a restart of each task
+
+
+class BeginRolling(Mark):
+    """Tasks are changed one after the other, in this generation."""
+
+    jobs: tuple[Job, ...]  # what they are changed to
+    why: str
+    tasks: tuple[str, ...]  # the names of those that are changed
+
+
+class EndRolling(Mark):
+    """The run has these jobs now; there is a problem if not all tasks were changed."""
+
+    jobs: tuple[Job, ...]
+    problem: str = ""
 
 
 class AnnounceReady(Record):
@@ -144,7 +163,7 @@ Action = (
     | StopRunner
     | ContinueRunner
     | Refuse
-    | BeginGeneration
+    | Mark
     | AnnounceReady
     | Say
     | Finish

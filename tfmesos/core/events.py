@@ -224,6 +224,7 @@ class UpdateRequested(Event):
 
     jobs: tuple[Job, ...]
     difference: tuple[str, ...]  # from those that it has, in words
+    is_rolling: bool = False  # one task after the other
 
 
 class ContinueRequested(Event):

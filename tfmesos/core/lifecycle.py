@@ -24,12 +24,14 @@ from .endings import End, Endings, Heard
 from .finished_peers import FinishedPeers
 from .generations.growth import Growth
 from .generations.notices import Notices, error_of
+from .generations.rolling import Rolling
 from .generations.sequence import Generations
 from .hangs import Hangs
 from .node_warning import node_warning
 from .outcome import Ending, Outcome
 from .phases import Phase
 from .placing import Placing
+from .requested_restarts import RequestedRestarts
 from .restarts import Restart, Restarts
 from .rules import USUAL_RULES, Rules
 from .stopping import Stopping
@@ -67,8 +69,13 @@ class Lifecycle:
         self._placing = Placing(
             self.members, self._avoided_nodes, self._stopwatch, rules.elastic_hold
         )
+        self._requested = RequestedRestarts(self.members, self._restarts, self._stopping)
+        self._rolling = Rolling(
+            self.members, self.generations, self._requested, self._placing, self._wait
+        )
         self._clocks: Clocks[Action] = Clocks(
             (lambda: self._restarts.deadline, self._launch_again),
+            (lambda: self._rolling.deadline_in(self.phase), self._rolling.tick),
             (self._wait_deadline, self._tick_wait),
             (lambda: self._endings.deadline, self._tick_endings),
             (lambda: self._success.deadline_in(self.phase), self._succeed),
@@ -88,6 +95,7 @@ class Lifecycle:
         """Take in what happened; return what is to be done, in this order."""
         if self.phase is Phase.FINISHED:
             return []
+        is_running = self.phase is Phase.RUNNING
         match event:
             case happened.EngineReady():
                 return self._engine_ready(now)
@@ -106,7 +114,9 @@ class Lifecycle:
             case happened.Waiting(placed, reason):
                 return self._wait.explain(placed, reason)
             case happened.Impossible(reason) if self._placing.is_waited_for(self.phase):
-                return self._fail(ResourcesError(f"this cannot be placed: {reason}"), now)
+                problem = f"this cannot be placed: {reason}"
+                given_up = self._rolling.give_up(problem, now)
+                return given_up or self._fail(ResourcesError(problem), now)
             case happened.Impossible():
                 return []
             case happened.NodeLost() | happened.NodeWanted():
@@ -120,14 +130,13 @@ class Lifecycle:
                     self._hangs.heard(member, seconds, now)
                 return []
             case happened.TaskHeld(task_id, reason):
-                is_running = self.phase is Phase.RUNNING
                 return held_tasks.hold(self.members, task_id, reason) if is_running else []
             case happened.ContinueRequested():
                 return held_tasks.let_go(self.members)
             case happened.RestartRequested(task_id, elsewhere):
-                return self._restart_requested(task_id, elsewhere)
+                return [*self._requested.of_owner(task_id, elsewhere)] if is_running else []
             case happened.RoomSeen(tasks):
-                grown = self._growth.seen(tasks) if self.phase is Phase.RUNNING else None
+                grown = self._growth.seen(tasks) if is_running else None
                 return self._notice(grown, now) if grown else []
             case happened.NoticeGiven():
                 return self._notice(event, now)
@@ -204,14 +213,15 @@ class Lifecycle:
             self._growth.begin(now)
         if self.phase not in (Phase.RUNNING, Phase.STAYING):
             return []
-        return [*auxiliary.announce(member), *announced]
+        return [*auxiliary.announce(member), *announced, *self._rolling.go_on(now)]
 
     def _wait_deadline(self) -> float | None:
         return self._wait.deadline if self._placing.is_waited_for(self.phase) else None
 
     def _tick_wait(self, now: float) -> Sequence[Action]:
         if self._wait.is_over(now):
-            return self._fail(self._wait.error(), now)
+            error = self._wait.error()
+            return self._rolling.give_up(str(error), now) or self._fail(error, now)
         return self._wait.notice(now)
 
     # Ends of tasks
@@ -245,7 +255,9 @@ class Lifecycle:
             return self._go_on_when_stopped(now)
         if had_started and end.is_good and not self._restarts.is_requested(member.task_id):
             said = self._success.ended_well(member.task, self.members, now)
-            return self._succeed(now) if self._success.is_sure(now) else [*said]
+            if self._success.is_sure(now):
+                return self._succeed(now)
+            return [*said, *self._rolling.go_on(now)]
         return self._end_badly(end, had_started, now)
 
     def _go_on_when_stopped(self, now: float) -> list[Action]:
@@ -262,19 +274,22 @@ class Lifecycle:
             todo += self._end(earlier, now)
         if self.phase not in (Phase.STARTING, Phase.RUNNING):
             return todo
-        restart = self._restarts.grant(end, had_started)
+        again = self._rolling.after_failure(end, had_started)
+        restart, more = again or (self._restarts.grant(end, had_started), ())
         if restart is None and end.member.task.is_auxiliary:
             return [*todo, auxiliary.give_up(end, had_started), *self._start_when_complete()]
         if restart is None:
             assert end.member.ending is not None
             return [*todo, *self._stop(Outcome.of_failure(end.member.ending), now)]
-        return [*todo, *self._restart(end, restart, had_started, now)]
+        return [*todo, *self._restart(end, restart, had_started, now), *more]
 
     # Generations
 
     def _update_requested(self, update: happened.UpdateRequested, now: float) -> list[Action]:
-        if self.generations.why_not_update(self.phase):
+        if self.generations.why_not_take(update, self.phase):
             return []  # it has changed meanwhile
+        if update.is_rolling:
+            return self._rolling.begin(update, now)
         change = "; ".join(update.difference)
         self.generations.update(update.jobs, f"update: {change}")
         said = do.Say(f"{change}: stopping all tasks, to start them so", "notice")
@@ -338,13 +353,6 @@ class Lifecycle:
 
     # Restarts
 
-    def _restart_requested(self, task_id: str, elsewhere: bool) -> list[Action]:
-        if self.phase is not Phase.RUNNING or self.members.why_not_restart(task_id):
-            return []  # it has ended meanwhile
-        self._restarts.request(task_id, elsewhere)
-        member = self.members.want_restart(task_id)
-        return [self._stopping.end_one(member, "it is started again")]
-
     def _restart(self, end: End, restart: Restart, had_started: bool, now: float) -> list[Action]:
         member = end.member
         assert member.ending is not None
@@ -355,7 +363,8 @@ class Lifecycle:
         if restart.of_all:
             self.generations.restart(words)
             return [said, *self._restart_all("all tasks are started again", restart.pause, now)]
-        if restart.elsewhere or ((not had_started or end.is_lost) and not end.is_transient):
+        has_failed_node = (not had_started or end.is_lost) and not end.is_transient
+        if restart.elsewhere or (has_failed_node and not restart.keeps_place):
             at_once = restart.elsewhere or end.code == NODE_UNFIT
             self._avoided_nodes.failed(member.node, now, at_once=at_once)
         member.previous_place = restart.previous_place(end, had_started, now)

@@ -26,8 +26,12 @@ class Restart(Record):
     pause: float  # seconds to wait before it
     is_requested: bool = False  # by the owner of the run
     elsewhere: bool = False  # on another node, then
+    keeps_place: float = 0.0  # seconds for which only its previous place will do, in any case
+    words: str = ""  # what is said of it, if that is not as usual
 
     def __str__(self) -> str:
+        if self.words:
+            return self.words
         if self.is_requested:
             where = "on another node" if self.elsewhere else "there"
             return f"starting it again {where}, as its owner wants"
@@ -40,10 +44,10 @@ class Restart(Record):
 
     def previous_place(self, end: End, had_started: bool, now: float) -> PreviousPlace | None:
         """Its previous place, where the others look for it; not if that is what failed."""
-        if not had_started or end.is_lost or self.elsewhere:
+        if not self.keeps_place and (not had_started or end.is_lost or self.elsewhere):
             return None
-        member = end.member
-        return PreviousPlace(member.node, member.port, now + self.pause + PREVIOUS_PLACE_ONLY)
+        until = now + self.pause + (self.keeps_place or PREVIOUS_PLACE_ONLY)
+        return PreviousPlace(end.member.node, end.member.port, until)
 
 
 class Restarts:
@@ -51,16 +55,16 @@ class Restarts:
         self._policy = policy
         self._spent: Counter[str] = Counter()  # by task; under "" those of all tasks
         self._due: dict[Member, float] = {}
-        self._requested: dict[str, bool] = {}  # by the id of the attempt: elsewhere?
+        self._requested: dict[str, Restart] = {}  # by the id of the attempt
         self._passing: dict[str, list[float]] = {}  # by task: when it met what should pass
 
     @property
     def deadline(self) -> float | None:
         return min(self._due.values(), default=None)
 
-    def request(self, task_id: str, elsewhere: bool) -> None:
+    def request(self, task_id: str, restart: Restart) -> None:
         """The next end of this attempt is followed by a restart, whatever the policy says."""
-        self._requested[task_id] = elsewhere
+        self._requested[task_id] = restart
 
     def is_requested(self, task_id: str) -> bool:
         return task_id in self._requested
@@ -68,8 +72,7 @@ class Restarts:
     def grant(self, end: End, had_started: bool) -> Restart | None:
         """A restart after this end of a task, or None if it is the end of the run."""
         if self.is_requested(end.member.task_id):
-            elsewhere = self._requested.pop(end.member.task_id)
-            return Restart(False, 0, self._policy.limit, 0.0, True, elsewhere)
+            return self._requested.pop(end.member.task_id)
         if end.is_transient and not had_started:
             return self._wait_out(end)
         policy = self._policy_of(end)

@@ -32,16 +32,16 @@ class Success:
 
     def begin(self, tasks: Sequence[Task]) -> None:
         """Nobody has ended yet, or no longer counts as ended."""
-        self._undecided = deciding(tasks, self._chosen)
+        self._undecided = {task.name for task in deciding(tasks, self._chosen)}
         self.deadline: float | None = None  # when the run has succeeded
         self._decided_at: float | None = None
 
     def needs(self, task: Task) -> bool:
         """Is the end of *task* waited for?"""
-        return task in self._undecided
+        return task.name in self._undecided
 
     def ended_well(self, task: Task, members: Iterable[Member], now: float) -> list[Say]:
-        self._undecided.discard(task)
+        self._undecided.discard(task.name)
         if self._undecided:
             return []
         # A ps that has hardly begun may be about to say something: let it live a moment.

@@ -209,11 +209,6 @@ class Tasks:
             return "is being started again already"
         return "runs beside the launcher, and is not started again" if member.runs_here else ""
 
-    def want_restart(self, task_id: str) -> Member:
-        member = self._by_id[task_id]
-        member.is_to_restart = True
-        return member
-
     def held(self) -> list[Member]:
         """Those whose command has failed, and which wait for the owner of the run."""
         return [member for member in self if member.is_held and member.is_live]

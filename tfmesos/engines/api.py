@@ -279,6 +279,10 @@ class Plugin(Protocol):
         """SpecError if it cannot run these jobs."""
         return
 
+    def why_readdressed(self, old: LaunchConfig, new: LaunchConfig) -> str:
+        """Why a task has another address when it is started again as in *new*; empty if not."""
+        return ""
+
     def rules(self, config: LaunchConfig) -> dict[str, Any]:
         """What its decider is told besides the jobs; kept in the record of the run."""
         return {}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..config.job import Job
 from ..config.launch_config import LaunchConfig
-from ..core.actions import BeginGeneration, Request
+from ..core.actions import Mark, Request
 from ..core.events import Event, Ticked
 from ..core.lifecycle import Lifecycle
 from ..core.rules import Rules
@@ -68,14 +68,14 @@ class Beginning(Record):
 class Deciders:
     """Itself a decider: what is left to be done is for the shell.
 
-    *overhear* gets what the engine tells the lifecycle, and which generations begin.
+    *overhear* gets what the engine tells the lifecycle, and the marks of the lifecycle.
     """
 
     def __init__(
         self,
         lifecycle: Decider,
         engine: EngineDecider,
-        overhear: Callable[[Event | BeginGeneration, float], object] = lambda event, now: None,
+        overhear: Callable[[Event | Mark, float], object] = lambda event, now: None,
     ) -> None:
         self._lifecycle = lifecycle
         self._engine = engine
@@ -102,7 +102,7 @@ class Deciders:
     def _pass_on(self, outputs: Iterable[Any], now: float) -> Iterable[Any]:
         """What one tells the other goes there; the rest is to be done."""
         for output in outputs:
-            if isinstance(output, Event | BeginGeneration):
+            if isinstance(output, Event | Mark):
                 self.overhear(output, now)
             if isinstance(output, Event | Request):
                 yield from self.handle(output, now)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..core.actions import BeginGeneration
+from ..core.actions import Mark
 from ..core.events import Event
 from ..record import Record
 from .deciders import Beginning
@@ -38,8 +38,8 @@ class Observer:
     def happened(self, event: Any, now: float) -> None:
         """What they are told, as it comes in."""
 
-    def told(self, event: Event | BeginGeneration, now: float) -> None:
-        """What the engine tells the lifecycle, and which generations begin."""
+    def told(self, event: Event | Mark, now: float) -> None:
+        """What the engine tells the lifecycle, and the marks of the lifecycle."""
 
     def written(
         self, task: str, stream: str, text: str, dropped: int, counted: Counted | None = None
@@ -79,7 +79,7 @@ class Observers(Observer):
         for one in self._observers:
             one.happened(event, now)
 
-    def told(self, event: Event | BeginGeneration, now: float) -> None:
+    def told(self, event: Event | Mark, now: float) -> None:
         for one in self._observers:
             one.told(event, now)
 

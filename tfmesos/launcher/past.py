@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..core.actions import BeginGeneration
+from ..core.actions import Mark
 from ..core.events import Event
 from ..errors import TFMesosError
 from ..record import Record
 from .deciders import Beginning, Deciders
 from .keys import Keys
 
-Told = Event | BeginGeneration
+Told = Event | Mark
 
 
 class CannotTakeOver(TFMesosError):

@@ -45,7 +45,7 @@ class Recall:
         """A launcher before this one took in *event*, and was to do this."""
         self._story.tell(event, todo)
         for action in todo:
-            if isinstance(action, do.BeginGeneration):  # before anything of it is launched
+            if isinstance(action, do.Mark):  # before anything after it is launched
                 self._carry_out(action)
         self._driver.recall(event, todo)
         for action in todo:

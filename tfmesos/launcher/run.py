@@ -47,7 +47,7 @@ from .screen.standard_streams import unwritten
 from .screen.story import Story
 from .shipment import Shipment
 from .starts import Starts
-from .updates import NotUpdated, request, updated
+from .updates import NotUpdated, resolved
 from .view import View, progress_every
 
 if TYPE_CHECKING:
@@ -80,6 +80,7 @@ class Run:
         self._now = Clock()
         self._given_away: GivenAway | None = None
         self.on_open: Callable[[], object] = lambda: None  # nothing can be refused any more
+        self.on_rolled: Callable[[str], object] = lambda problem: None  # a rolling update is over
         self._observer = observer or Observer()
         every = progress_every(config, console, self._observer)
         self.config = config.replace(progress_every=every)
@@ -159,23 +160,16 @@ class Run:
 
         Raises SpecError, ResourcesError or NotUpdated: then the run goes on as it was.
         """
-        lifecycle = self._check_update()
-        new = updated(self.config, changes, lifecycle.generations.previous)
-        wanted = request(self.config, new, lifecycle.members.by_job())
+        if self._lifecycle is None:
+            raise NotUpdated("it is being set up")
+        new, wanted = resolved(self.config, changes, self._lifecycle)
         if wanted is None:
             return ()
         await self._driver.look(new)
-        self._check_update()  # it may have changed while we looked
+        resolved(self.config, changes, self._lifecycle)  # it may have changed while we looked
         if not dry_run:
             self._events.put(wanted)
         return wanted.difference
-
-    def _check_update(self) -> Lifecycle:
-        if self._lifecycle is None:
-            raise NotUpdated("it is being set up")
-        if problem := self._lifecycle.generations.why_not_update(self._lifecycle.phase):
-            raise NotUpdated(problem)
-        return self._lifecycle
 
     def continue_held(self) -> str:
         """Let the tasks end that are held; returns what is wrong with that, if anything is."""
@@ -431,6 +425,11 @@ class Run:
             case do.BeginGeneration(number, jobs, why):
                 self._console.say(f"generation {number}: {why}", "info")
                 self._change(self.config.in_generation(number, jobs))
+            case do.EndRolling(jobs, problem):
+                self._change(self.config.in_generation(self.config.generation, jobs))
+                self.on_rolled(problem)
+            case do.Mark():
+                pass  # for the record
             case do.AnnounceReady(cluster):
                 self._on_ready(cluster)
             case do.Say(text, level):

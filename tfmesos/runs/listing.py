@@ -92,10 +92,13 @@ def status_of(
 def _generation_lines(run: RunDirectory, status: RunStatus) -> list[str]:
     """Each but the first, with what it was like before; the latest at the end."""
     pairs = pairwise(status.generations)
-    return [
-        f"  generation {new.number} after {duration(new.at)}: {_change(old, new)}{new.why}"
-        for old, new in list(pairs)[-MOST_GENERATIONS:]
+    marks = [
+        (new.at, f"generation {new.number} after {duration(new.at)}: {_change(old, new)}{new.why}")
+        for old, new in pairs
     ]
+    for one in status.updates:
+        marks.append((one.at, f"update after {duration(one.at)}: {one.why}; {one.words}"))
+    return [f"  {words}" for _, words in sorted(marks)[-MOST_GENERATIONS:]]
 
 
 def _change(old: Generation, new: Generation) -> str:

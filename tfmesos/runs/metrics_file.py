@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
-from ..core.actions import BeginGeneration
+from ..core.actions import Mark
 from ..core.events import Event
 from ..launcher.deciders import Beginning
 from ..launcher.links.usage import Usage
@@ -117,7 +117,7 @@ class MetricsFile(Observer):
     def happened(self, event: Any, now: float) -> None:
         self._take(event, now)
 
-    def told(self, event: Event | BeginGeneration, now: float) -> None:
+    def told(self, event: Event | Mark, now: float) -> None:
         self._take(event, now)
 
     def _take(self, event: Any, now: float) -> None:

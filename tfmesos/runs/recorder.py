@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..core.actions import BeginGeneration
+from ..core.actions import Mark
 from ..core.events import Event
 from ..core.outcome import Outcome
 from ..errors import Interrupted
@@ -151,9 +151,9 @@ class Recorder(Observer):
         if self._git is not None and self._git.poll() is not None:
             self._git = None  # which would stay a zombie as long as the run
 
-    def told(self, event: Event | BeginGeneration, now: float) -> None:
+    def told(self, event: Event | Mark, now: float) -> None:
         # A generation and the lines of its tasks are told apart by the same clock.
-        is_mark = isinstance(event, BeginGeneration)
+        is_mark = isinstance(event, Mark)
         self._note(now, "told", event, **({"wall": self._wall()} if is_mark else {}))
 
     def _note(self, now: float, kind: str, value: Any, **more: Any) -> None:

@@ -11,9 +11,10 @@ from typing import Any
 
 from ..config.job import TENSORBOARD, Job
 from ..core import events as happened
-from ..core.actions import BeginGeneration
+from ..core.actions import BeginGeneration, BeginRolling, EndRolling
 from ..json_types import Json
 from ..launcher.deciders import Beginning
+from ..text import count
 from .directory import RunDirectory
 from .event_json import from_json
 from .takeover.lost_runs import is_final
@@ -40,12 +41,29 @@ class TaskStatus:
 
 
 @dataclass(slots=True)
+class RollingUpdate:
+    """Tasks that were, or are, changed one after the other within a generation."""
+
+    at: float  # seconds after the beginning of the run
+    why: str  # what changes, in words
+    tasks: tuple[str, ...]  # that are changed
+    is_going_on: bool = True
+    problem: str = ""  # why it has stopped
+
+    @property
+    def words(self) -> str:
+        end = self.problem or ("not complete" if self.is_going_on else "complete")
+        return f"rolling update of {count(len(self.tasks), 'task')}: {end}"
+
+
+@dataclass(slots=True)
 class Generation:
     number: int
     at: float  # seconds after the beginning of the run
     why: str
     shape: dict[str, int]  # how many tasks of each job
     wall: float = 0.0  # when it began, in seconds since 1970
+    updates: list[RollingUpdate] = field(default_factory=list)
 
     @property
     def words(self) -> str:
@@ -68,6 +86,11 @@ class RunStatus:
         if generation not in times:
             return None
         return times[generation] if generation else 0.0, times.get(generation + 1, inf)
+
+    @property
+    def updates(self) -> list[RollingUpdate]:
+        """The rolling ones."""
+        return [update for one in self.generations for update in one.updates]
 
     @property
     def generation(self) -> int:
@@ -163,6 +186,7 @@ class Reader:
         self._attempts: dict[str, int] = {}  # the last one of each task
         self._no_restarts: Counter[str] = Counter()  # attempts by task that an update made
         self._wall = 0.0  # when the present entry was written, if it says so
+        self._rolling_to: tuple[Job, ...] = ()
         self._run_id = ""
         self._board_stays = False
 
@@ -197,6 +221,10 @@ class Reader:
                 self._begin(event)
             case BeginGeneration():
                 self._begin_generation(event, now - self._began)
+            case BeginRolling():
+                self._begin_rolling(event, now - self._began)
+            case EndRolling(_, problem):
+                self._end_rolling(problem)
             case happened.TasksPlaced(places):
                 for place in places:
                     self._placed(place, now - self._began)
@@ -242,6 +270,8 @@ class Reader:
             self.status.tasks[name].restarts = old[name].restarts
 
     def _begin_generation(self, begun: BeginGeneration, at: float) -> None:
+        is_so = begun.jobs == self._rolling_to  # all tasks are started as the update says
+        self._end_rolling("" if is_so else f"generation {begun.number} began")
         shape = _shape(begun.jobs)
         self.status.generations.append(Generation(begun.number, at, begun.why, shape, self._wall))
         self._take_jobs(begun.jobs)
@@ -252,6 +282,18 @@ class Reader:
             self._enter(task, "waiting", at)
         self.status.phase = "starting"
         self.status.why = begun.why
+
+    def _begin_rolling(self, begun: BeginRolling, at: float) -> None:
+        self._end_rolling("undone before it was complete")
+        self._rolling_to = begun.jobs
+        self.status.generations[-1].updates.append(RollingUpdate(at, begun.why, begun.tasks))
+
+    def _end_rolling(self, problem: str) -> None:
+        """The last one, if it goes on."""
+        for one in self.status.updates[-1:]:
+            if one.is_going_on:
+                one.is_going_on = False
+                one.problem = problem
 
     def _left_out(self, name: str) -> None:
         """The run begins without this task."""

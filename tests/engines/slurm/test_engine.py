@@ -351,6 +351,16 @@ def test_within_an_allocation_tasks_become_steps_of_it():
     assert start.job_id == "9" and len(start.step.seats) == 2
 
 
+def test_within_an_allocation_a_task_that_is_started_again_has_a_step_on_its_node():
+    case = Case(allocation="9")
+    case.place()
+    case.registered("worker:0-1", "worker:1-1", node="n2")
+    case(tell.TaskExited("worker:1-1", 3, "exited with 3"))
+    (again,) = wanted(Job("worker", 1), attempt=2, previous_place=PreviousPlace("n2", 1, 60.0))
+    (start,) = of_type(case(Place((again,), others_run=True)), do.StartStep)
+    assert (start.step.node, start.step.group, start.job_id) == ("n2", 0, "9")
+
+
 def test_what_does_not_fit_into_the_allocation_is_refused_with_numbers():
     (told,) = Case(Job("worker", 3, cpus=1.5), allocation="9").place()
     assert isinstance(told, tell.Impossible)

@@ -10,7 +10,7 @@ from ...config.launch_config import LaunchConfig
 from ...errors import SpecError
 from ...runs.control import ask
 from ...runs.directory import RunDirectory
-from ...runs.status import status_now
+from ...runs.status import RollingUpdate, status_now
 from ..arguments import FLAGS, argument_of, variables
 from ..job_flags import JOB_FLAGS, job_changes, role_names
 from .answer import say
@@ -32,6 +32,11 @@ ARGUMENTS: tuple[Argument, ...] = (
     ),
     *(argument_of(flag) for flag in _FLAGS),
     switch("--back", help="undo the last update: go back to the jobs that there were before it"),
+    switch(
+        "--rolling",
+        help="start the tasks again one after the other, each at its address; without a change of "
+        "their numbers",
+    ),
     switch("--dry-run", help="show what would change, but change nothing"),
     NO_WAIT,
 )
@@ -41,7 +46,7 @@ LOOK_WITHIN = 3600.0  # seconds: an image may have to be pulled first
 def run(args: argparse.Namespace) -> int:
     found = the_run(args.id)
     changes = changes_of(args)
-    number = status_now(found).generation
+    before = status_now(found)
     answer = ask(found, "update", within=LOOK_WITHIN, changes=changes, dry_run=args.dry_run)
     for line in answer["difference"] or ["nothing to change: the run is like that already"]:
         say(f"{found.id}: {line}")
@@ -49,7 +54,23 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if args.dry_run or args.no_wait:
         return 0
-    return wait_for_generation(found, number + 1)
+    if args.rolling:
+        return _wait_for_rolling(found, len(before.updates))
+    return wait_for_generation(found, before.generation + 1)
+
+
+def _wait_for_rolling(run: RunDirectory, number: int) -> int:
+    """Until it is over."""
+
+    def found() -> list[RollingUpdate]:
+        return [one for one in status_now(run).updates[number:] if not one.is_going_on]
+
+    until(lambda: run.is_over or bool(found()))
+    for one in found():
+        say(f"{run.id}: {one.words}")
+        return 1 if one.problem else 0
+    say(f"{run.id} ended before all tasks were updated")
+    return end_of(run) or 1
 
 
 def wait_for_generation(run: RunDirectory, number: int) -> int:
@@ -80,10 +101,11 @@ def changes_of(args: argparse.Namespace) -> Changes:
         "image": args.image,
         "cmd": args.cmd[0] if len(args.cmd) == 1 else args.cmd,
         "back": args.back,
+        "rolling": args.rolling,
     }
     of_file = changes_in(args.file) if args.file else {}
     changes = {key: value for key, value in given.items() if value}
-    if not changes and not of_file:
+    if not changes.keys() - {"rolling"} and not of_file:
         raise SpecError(None, "update", "needs what is to change, such as -w 4, or --back")
     for name, fields in changes.pop("jobs", {}).items():
         of_file.setdefault("jobs", {})[name] = {**of_file.get("jobs", {}).get(name, {}), **fields}

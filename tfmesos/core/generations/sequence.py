@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from ...config.job import Job, Task
 from ...record import Record
 from ..actions import BeginGeneration
+from ..events import UpdateRequested
 from ..phases import Phase
 
 
@@ -25,26 +26,62 @@ class Generations:
         self.jobs = tuple(dict.fromkeys(task.job for task in tasks))
         self.previous: tuple[Job, ...] = ()  # before the last update; nothing if there was none
         self._next: _Next | None = None
-        self.is_updating = False  # has its owner asked for the next one?
+        self.is_updating = False  # has its owner asked for the next one, or for other jobs?
+        # Those of a rolling update that is not complete:
+        self.attempted: tuple[Job, ...] = ()
 
     @property
     def next_jobs(self) -> tuple[Job, ...]:
         """Those of the next one, as far as it is known now."""
         return self._next.jobs if self._next else self.jobs
 
-    def why_not_update(self, phase: Phase) -> str:
-        """What keeps the owner of the run from changing it; empty if nothing does."""
+    @property
+    def is_rolling(self) -> bool:
+        """Are tasks being changed one after the other?"""
+        return self.is_updating and bool(self.attempted)
+
+    @property
+    def latest(self) -> tuple[Job, ...]:
+        """What the owner of the run asked for last, if only some tasks are like that."""
+        return self.attempted or self.jobs
+
+    @property
+    def earlier(self) -> tuple[Job, ...]:
+        """What there was before that; nothing if there has been no update."""
+        return self.jobs if self.attempted else self.previous
+
+    def why_not_update(
+        self, phase: Phase, *, is_back: bool = False, is_rolling: bool = False
+    ) -> str:
+        """What keeps the owner of the run from changing it; empty if nothing does.
+
+        He may go *back* while tasks are changed one after the other.
+        """
         if phase > Phase.RESTARTING:
             return "it is ending"
-        return "it is being updated already" if self.is_updating else ""
+        if self.is_rolling and not is_back:
+            return "it is being updated already, task by task; --back undoes that"
+        if self.is_updating and not self.is_rolling:
+            return "it is being updated already"
+        if is_rolling and phase is not Phase.RUNNING:
+            return "its tasks do not run yet; without --rolling it can be updated"
+        return ""
+
+    def why_not_take(self, update: UpdateRequested, phase: Phase) -> str:
+        is_back = update.jobs == self.earlier
+        return self.why_not_update(phase, is_back=is_back, is_rolling=update.is_rolling)
 
     def restart(self, why: str) -> None:
-        """The next one is like this one."""
-        self._next = _Next(self.jobs, why, True)
+        """The next one is like this one, or like what all tasks are being changed to."""
+        self._next = _Next(self._goal, why, True)
 
     def go_on(self, why: str) -> None:
-        """The next one is like this one, and nobody has failed."""
-        self._next = _Next(self.jobs, why, False)
+        """The same, and nobody has failed."""
+        self._next = _Next(self._goal, why, False)
+
+    @property
+    def _goal(self) -> tuple[Job, ...]:
+        return self.latest if self.is_rolling else self.jobs
 
     def explain(self, why: str) -> None:
         """More is known about why the next one begins."""
@@ -54,15 +91,35 @@ class Generations:
     def update(self, jobs: tuple[Job, ...], why: str) -> None:
         self._next = _Next(jobs, why, False)
         self.is_updating = True
+        self.attempted = ()
+
+    def roll(self, jobs: tuple[Job, ...]) -> None:
+        """Tasks are changed one after the other, until all are those of these jobs."""
+        self.attempted = jobs
+        self.is_updating = True
+
+    def end_rolling(self) -> None:
+        """All are."""
+        self._take(self.attempted)
+
+    def stop_rolling(self, is_undone: bool) -> None:
+        """Some are, or none if it *is undone*."""
+        self.is_updating = False
+        if is_undone or self.attempted == self.jobs:
+            self.attempted = ()
+
+    def _take(self, jobs: tuple[Job, ...]) -> None:
+        if jobs != self.jobs:
+            self.previous = self.jobs
+        self.jobs = jobs
+        self.attempted = ()
+        self.is_updating = False
 
     def begin(self) -> BeginGeneration:
         """Nothing is left of the present one."""
         assert self._next is not None
         self.number += 1
-        if self._next.jobs != self.jobs:
-            self.previous = self.jobs
-        self.jobs = self._next.jobs
         begun = BeginGeneration(self.number, *self._next._values().values())
+        self._take(begun.jobs)
         self._next = None
-        self.is_updating = False
         return begun

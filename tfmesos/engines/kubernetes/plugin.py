@@ -42,6 +42,9 @@ class KubernetesPlugin(Plugin):
 
         check(config)
 
+    def why_readdressed(self, old: LaunchConfig, new: LaunchConfig) -> str:
+        return "a pod that is started again has another address"
+
     def rules(self, config: LaunchConfig) -> dict[str, Any]:
         images = tuple((job.name, config.image_of(job) or "") for job in config.jobs)
         has_queue = config.pods.queue is not None

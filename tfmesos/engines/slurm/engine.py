@@ -174,10 +174,13 @@ class SlurmEngine:
         if self._cpus and needed + used > self._cpus:
             has = f"job {self._given}, in which tfmesos runs, has {self._cpus}"
             return [tell.Impossible(f"the tasks need {count(needed + used, 'CPU')}, Slurm {has}")]
-        todo: list[Output] = []
-        for step in steps_of(map(seat_for, fresh)):
-            todo += self._start(given, step.replace(group=0))
-        return todo
+        again = [one for one in fresh if one.previous_place and one.previous_place.node]
+        first = [seat_for(one) for one in fresh if one not in again]
+        steps = [step.replace(group=0) for step in steps_of(first)]
+        for one in again:
+            assert one.previous_place is not None
+            steps.append(Step((seat_for(one),), 0, one.previous_place.node))
+        return [told for step in steps for told in self._start(given, step)]
 
     def _seat_in_running(self, wanted: Wanted, avoid: Sequence[str]) -> list[Output]:
         """A step of its own in a job that runs and has room for it; nothing if there is none."""

@@ -44,6 +44,18 @@ class SlurmPlugin(Plugin):
 
         check(config)
 
+    def why_readdressed(self, old: LaunchConfig, new: LaunchConfig) -> str:
+        """A step in the same job keeps its node; what the job was not submitted for is another."""
+        if old.slurm.allocation:
+            return ""
+        from .allocation import shape
+
+        after = {job.name: job for job in new.jobs}
+        for job in old.jobs:
+            if shape(job) != shape(after[job.name]):
+                return f"{job.name} tasks that need something else get another Slurm job"
+        return ""
+
     def rules(self, config: LaunchConfig) -> dict[str, Any]:
         return {
             "allocation": config.slurm.allocation,

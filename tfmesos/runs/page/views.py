@@ -58,12 +58,17 @@ def whole(progress: LiveStatus, now: float) -> Json:
 
 
 def _marks(status: RunStatus) -> list[Json]:
-    """When each generation began but the first, and why."""
-    later = status.generations[1:][-MOST_GENERATIONS:]
-    return [
-        {"number": one.number, "at": one.at, "words": plain(f"{one.words}; {one.why}")}
-        for one in later
+    """When each generation began but the first, and each rolling update; and why."""
+    marks: list[Json] = [
+        {"name": f"Generation {one.number}", "at": one.at, "words": f"{one.words}; {one.why}"}
+        for one in status.generations[1:]
     ]
+    marks += [
+        {"name": "Update", "at": one.at, "words": f"{one.why}; {one.words}"}
+        for one in status.updates
+    ]
+    last = sorted(marks, key=lambda one: one["at"])[-MOST_GENERATIONS:]
+    return [{**one, "words": plain(one["words"])} for one in last]
 
 
 def _outcome(run: RunDirectory, status: RunStatus) -> Json:

@@ -65,8 +65,8 @@ function axis(total, x, height, most) {
     svg("text", { x: x(at), y: height - 6, "text-anchor": at ? "middle" : "start" }, short(at, total))));
 }
 
-function generation({ number, at, words }, x, height) {
-  const label = `Generation ${number} at ${duration(at)}: ${words}`;
+function generation({ name, at, words }, x, height) {
+  const label = `${name} at ${duration(at)}: ${words}`;
   return svg("g", { class: "generation" }, svg("title", {}, label),
     svg("line", { x1: x(at), x2: x(at), y1: 0, y2: height - AXIS + 4 }));
 }
