@@ -13,7 +13,7 @@ from .life import Life, exited, said
 from .restart_policies import ALL, KILLED
 from .test_generations import stopped, up_again
 
-NOTICE = happened.NoticeGiven("its owner wants a checkpoint")
+NOTICE = happened.NoticeGiven("its owner requested a checkpoint")
 
 
 def leaving(task_id, reason="is leaving", is_notice=True):

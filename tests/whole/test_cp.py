@@ -112,8 +112,17 @@ def test_a_full_disk_at_the_end_of_a_pipe_is_said(task):
     (task / "data").write_bytes(bytes(1_000_000))
     with open("/dev/full", "wb") as full:
         with running_tfrun("cp", "worker:0:data", "-", stdout=full) as copying:
-            assert copying.wait(HANG) == 1
+            assert copying.wait(HANG) == 74
             assert "No space left" in copying.stderr.read()
+
+
+def test_a_reader_who_has_enough_ends_a_copy_as_any_pipe_without_a_word(task):
+    (task / "data").write_bytes(bytes(1_000_000))
+    with running_tfrun("cp", "worker:0:data", "-") as copying:
+        assert copying.stdout.read(10) == "\0" * 10
+        copying.stdout.close()
+        assert copying.wait(HANG) == 141
+        assert copying.stderr.read().count("\n") == 1  # the run that was chosen
 
 
 def test_a_full_disk_at_either_end_is_one_line_and_has_nothing_of_the_copy(task, tmp_path):

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from tests.commands import tfrun, wait_for_output
+from tests.sentences import names
 from tests.whole.test_records import detached as detached
 from tests.whole.test_records import directory
 from tfmesos import Job, cluster
@@ -110,7 +111,10 @@ def test_a_checkpoint_is_written_by_all_and_the_run_goes_on():
 
 def test_a_checkpoint_of_a_run_that_restarts_nothing_is_its_end_for_now(detached):
     done = tfrun("checkpoint", detached)
-    assert done.returncode == 75 and "its owner wants a checkpoint" in done.stderr
+    assert done.returncode == 75
+    ended, why = done.stderr.splitlines()[1:]
+    assert names(ended, detached, "ended", "--restart-policy all")
+    assert "requested a checkpoint" in why
     assert tfrun("logs", detached, "worker:1").stdout == "begun\nstopped\n"
     late = tfrun("checkpoint", detached)
     assert late.returncode == 69 and f"{detached} is over" in late.stderr

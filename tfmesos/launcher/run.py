@@ -152,7 +152,7 @@ class Run:
             return "it is being set up"
         problem = why_not_checkpoint(self._lifecycle.phase)
         if not problem:
-            self._events.put(happened.NoticeGiven("its owner wants a checkpoint"))
+            self._events.put(happened.NoticeGiven("its owner requested a checkpoint"))
         return problem
 
     async def update(self, changes: Changes, *, dry_run: bool = False) -> tuple[str, ...]:

@@ -23,4 +23,5 @@ def run(args: argparse.Namespace) -> int:
     number = status_now(found).generation
     ask(found, "checkpoint")
     say(f"{found.id}: stopping all tasks")
-    return 0 if args.no_wait else wait_for_generation(found, number + 1)
+    hint = "; with --restart-policy all it would continue"
+    return 0 if args.no_wait else wait_for_generation(found, number + 1, hint)

@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from ...errors import TFMesosError
+from ...launcher.screen.standard_streams import EX_IOERR, NOBODY_READS
 from ...node.loop import READ, Loop
 from ...node.process.remover import Remover
 from ...runs.directory import RunDirectory
 from ...runs.inside.channel_end import ChannelEnd, connect
+from ...sanitize import plain
 from ...shared import copy_stream
 from ...shared.channel import PIECE
 from ...shared.stdlib import signal
@@ -177,15 +179,18 @@ class _Out(_Copy):
         try:
             while data:
                 data = data[os.write(1, data) :]
+        except BrokenPipeError:
+            self._interrupt(NOBODY_READS)
         except OSError as error:
-            self._fail(f"cannot write to standard output: {error.strerror}")
+            say(f"cannot write to standard output: {error.strerror}")
+            self._interrupt(EX_IOERR)
 
     def _finish(self) -> None:
         if self._received is None:
             return
         self._received.finish()
         for path in self._received.left_out:
-            say(f"left out, for it is a link that leads out or no file: {path}")
+            say(f"left out, for it is a link that leads out or no file: {plain(path)}")
         self._received = None
 
     def _abandon(self) -> None:

@@ -73,11 +73,11 @@ def _wait_for_rolling(run: RunDirectory, number: int) -> int:
     return end_of(run) or 1
 
 
-def wait_for_generation(run: RunDirectory, number: int) -> int:
-    """Until all its tasks run."""
+def wait_for_generation(run: RunDirectory, number: int, hint: str = "") -> int:
+    """Until all its tasks run; *hint* says why it may never come."""
     until(lambda: run.is_over or _has_begun(run, number))
     if not _has_begun(run, number):
-        say(f"{run.id} ended before generation {number} ran")
+        say(f"{run.id} ended without another generation{hint}")
         return end_of(run) or 1
     say(f"{run.id}: generation {number} runs: {status_now(run).generations[number].words}")
     return 0
