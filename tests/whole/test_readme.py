@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands import environment
+from tests.documents import NAMES
 
 ROOT = Path(__file__).parents[2]
 BLOCK = r"\.\. code:: {}\n\n((?: {{4}}.*\n|\n)+)"
@@ -20,7 +21,9 @@ def blocks(name, pattern):
     return [re.sub("^ {4}", "", block, flags=re.M) for block in found]
 
 
-RUNNABLE = blocks("README.rst", r"^\.\. runnable\n" + BLOCK.format("bash"))
+RUNNABLE = [
+    block for name in NAMES for block in blocks(name, r"^\.\. runnable\n" + BLOCK.format("bash"))
+]
 PROGRAMS = [  # those that compute something
     program
     for name in ("README.rst", "docs/api.rst")
@@ -61,7 +64,7 @@ def test_every_program_that_a_document_shows_prints_42():
 
 
 def test_there_is_something_to_run():
-    assert RUNNABLE
+    assert len(RUNNABLE) == 2
     assert len(PROGRAMS) == 2
 
 
