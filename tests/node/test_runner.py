@@ -168,7 +168,7 @@ def test_initializer_command_and_finalizer_run_in_that_order(tmp_path):
 def test_a_failing_initializer_fails_the_task_and_the_finalizer_still_runs(tmp_path):
     ours, code, _ = run(tmp_path, "echo no", initializer="exit 5", finalizer="echo last")
     assert ours.lines() == ["last"]
-    assert (code, *the_exit(ours)) == (5, 5, "its initializer exited with 5")
+    assert (code, *the_exit(ours)) == (5, 5, "failed: its initializer exited with 5")
     assert TaskReady(TASK) not in ours.events
 
 

@@ -90,6 +90,21 @@ def test_where_each_task_stands_is_told_from_the_record(recorder, directory):
     )
 
 
+def test_held_tasks_are_what_the_run_waits_for_until_they_end(recorder, directory):
+    run, held = Recorded(recorder, Job("worker", 2, cmd="train")).up(), []
+    for name in ("worker:0", "worker:1"):
+        run(happened.TaskHeld(run.id(name), "exited with 7"))
+        held.append(run.id(name))
+    recorder.end(Outcome(), [])
+    reader = Reader()
+    status = reader.read(directory.entries())
+    assert (status.phase, status.counts()) == ("running", {"worker": {"held": 2}})
+    assert names(status.why, "worker:0, worker:1 are held", "tfrun continue")
+    for task_id, why in zip(held, ("worker:1 is held until tfrun continue", ""), strict=True):
+        reader.take(happened.TaskExited(task_id, 7, "exited with 7"), 9.0)
+        assert status.why == why
+
+
 def test_a_task_that_was_started_again_says_how_often(recorder, directory):
     run = Recorded(recorder, Job("worker", 1, cmd="train"))
     run.place()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 from tests.bounds import HANG
 from tests.commands import running_tfrun, tfrun
+from tests.sentences import names
 from tests.whole.entering import inside
 
 FAILING = ("sh", "-c", "echo begun > left; exit 7")
@@ -24,6 +26,12 @@ def test_a_failed_task_is_held_until_its_owner_continues_and_fails_then(tmp_path
     with running_tfrun(*flags, *FAILING, cwd=tmp_path) as run:
         said = held(run)
         assert re.search(r"worker:0 on \S+ exited with 7", said) and "tfrun continue" in said
+        found = json.loads(tfrun("status", "--json").stdout)
+        assert (found["tasks"][0]["state"], found["tasks"][0]["reason"]) == (
+            "held",
+            "exited with 7",
+        )
+        assert names(found["why"], "worker:0", "held", "tfrun continue")
         assert inside("exec", "worker:0", "cat", "left").stdout == b"begun\n"
         assert inside("cp", "worker:0:left", "-").stdout == b"begun\n"
         assert tfrun("continue").returncode == 0

@@ -54,7 +54,8 @@ class FailureSettings(TypedDict, total=False):
     success: Annotated[
         Text,
         Setting(
-            "tasks that decide whether the run succeeded, such as worker:0",
+            "tasks, such as worker:0, with whose success the run has succeeded; a failure of any "
+            "task still ends it",
             ("--success",),
             FAILURES,
             "TASKS",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..errors import CANNOT_UNPACK, EVICTED, LAUNCHER_LOST, OLD_PYTHON, RUNNER_EXITS
+from ..errors import CANNOT_UNPACK, EVICTED, LAUNCHER_LOST, NODE_UNFIT, OLD_PYTHON, RUNNER_EXITS
 from ..record import Record
 from ..text import agreeing, join_names, shortened
 from . import events as happened
@@ -46,7 +46,8 @@ class End(Record):
         return self.code == 0 and self.member.task.job.cmd is not None
 
     def sentence(self, had_started: bool) -> str:
-        when = "" if had_started else " before the cluster started"
+        is_early = not had_started and self.code != NODE_UNFIT  # which goes without saying
+        when = " before the cluster started" if is_early else ""
         return f"{self.member.task.name} on {self.member.hostname} {self.reason}{when}"
 
     def with_last_line(self, had_started: bool) -> str:

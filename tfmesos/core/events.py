@@ -153,7 +153,7 @@ class TaskExited(Event):
 
     task_id: str
     code: int  # as a shell counts: 137 for SIGKILL
-    reason: str  # "exited with 3", "was killed by SIGKILL", "its initializer exited with 1"
+    reason: str  # "exited with 3", "was killed by SIGKILL", "failed: its initializer exited with 1"
     tail: tuple[str, ...] = ()  # the last lines of its output
     was_stopped: bool = False  # by us, before it ended
 

@@ -12,13 +12,24 @@ from ..sanitize import plain
 from ..text import count, duration, size_text
 from .directory import RunDirectory
 from .measurements import latest
-from .status import ENDED, LOST, Generation, RunStatus, TaskStatus, phase_of, state_of, status_now
+from .status import (
+    ENDED,
+    HELD,
+    LOST,
+    Generation,
+    RunStatus,
+    TaskStatus,
+    phase_of,
+    state_of,
+    status_now,
+)
 from .takeover.lost_runs import adoptable_until, clock_time
 
 LONGEST_COMMAND = 60  # characters
 MOST_GENERATIONS = 10  # lines about them
 
-_SHOWN_STATES = ("running", "starting", "waiting", "succeeded", "failed", "stopped", ENDED, LOST)
+_ENDS = ("succeeded", "failed", "stopped", ENDED, LOST)
+_SHOWN_STATES = ("running", "starting", "waiting", HELD, *_ENDS)
 
 
 def table(rows: Iterable[Sequence[str]]) -> list[str]:

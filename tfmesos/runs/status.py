@@ -14,7 +14,7 @@ from ..core import events as happened
 from ..core.actions import BeginGeneration, BeginRolling, EndRolling
 from ..json_types import Json
 from ..launcher.deciders import Beginning
-from ..text import count
+from ..text import agreeing, count, join_names
 from .directory import RunDirectory
 from .event_json import from_json
 from .takeover.lost_runs import is_final
@@ -22,6 +22,8 @@ from .takeover.lost_runs import is_final
 LOST = "lost"  # its launcher died, and nobody wrote down how it ended
 ENDED = "ended"  # of a run that succeeded, whose record has no end of this task
 ELSEWHERE = "on another machine"  # of which nothing can be known here
+HELD = "held"  # its command failed, and its owner is to look at what is left of it
+LIVING = ("waiting", "starting", "running", HELD)
 
 
 @dataclass(slots=True)
@@ -29,7 +31,7 @@ class TaskStatus:
     name: str
     job: str
     type: str = ""  # to TensorFlow
-    state: str = "waiting"  # starting, running, succeeded, failed, stopped
+    state: str = "waiting"  # starting, running, held, succeeded, failed, stopped
     node: str = ""
     address: str = ""
     shown_at: str = ""  # the address where people find it
@@ -153,7 +155,7 @@ def settled(status: RunStatus, outcome: Json | None) -> RunStatus:
     """Nothing more comes: what has no end yet has none."""
     word = ENDED if outcome and outcome.get("exit_code") == 0 else LOST
     for task in status.tasks.values():
-        task.state = word if task.state in ("waiting", "starting", "running") else task.state
+        task.state = word if task.state in LIVING else task.state
     return status
 
 
@@ -239,6 +241,8 @@ class Reader:
                 task.shown_at = event.shown_at or address
             case happened.TaskReady(task_id):
                 self._ready(self._task(task_id), now - self._began)
+            case happened.TaskHeld(task_id, reason):
+                self._held(self._task(task_id), reason, now - self._began)
             case happened.TaskExited(task_id, code, reason, _, was_stopped):
                 self._ended(self._task(task_id), code, reason, was_stopped, now - self._began)
             case happened.TaskEnded(task_id, code, reason):
@@ -342,15 +346,29 @@ class Reader:
             self.status.phase = "running"
             self.status.why = ""
 
+    def _held(self, task: TaskStatus, reason: str, at: float) -> None:
+        self._enter(task, HELD, at)
+        task.reason = reason
+        self.status.why = self._why_held()
+
+    def _why_held(self) -> str:
+        """What is to be done about those that are held; empty if none is."""
+        held = [task.name for task in self.status.tasks.values() if task.state == HELD]
+        are = agreeing(len(held), "is", "are")
+        return f"{join_names(held)} {are} held until tfrun continue" if held else ""
+
     def _ended(
         self, task: TaskStatus, code: int, reason: str, was_stopped: bool, at: float
     ) -> None:
         if task.ended is not None:
             return  # the first who tells knows best
+        was_held = task.state == HELD
         self._enter(task, "stopped" if was_stopped else "failed" if code else "succeeded", at)
         task.code = code
         task.reason = reason
         task.ended = at
+        if was_held and self.status.phase == "running":
+            self.status.why = self._why_held()
 
 
 def _shape(jobs: Iterable[Job]) -> dict[str, int]:

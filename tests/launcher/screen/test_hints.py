@@ -62,7 +62,11 @@ def test_every_setting_that_a_hint_names_has_a_flag():
 
 
 def test_of_a_killed_task_it_is_said_who_kills():
-    for reason in ("", "was killed by SIGKILL (signal 9)", "its initializer exited with 137"):
+    for reason in (
+        "",
+        "was killed by SIGKILL (signal 9)",
+        "failed: its initializer exited with 137",
+    ):
         assert "runs out of memory" in hint(["Killed"], 137, reason)
     assert hint(["Killed"], code=1) == ""
 

@@ -33,7 +33,7 @@ def test_a_command_runs_after_a_good_check_whose_output_nobody_sees(tmp_path):
 def test_a_bad_check_refuses_the_node_with_its_last_line_before_anybody_registers(tmp_path):
     ours = checked(tmp_path, "echo first; echo GPU 3 is lost >&2; exit 4")
     code, reason = the_exit(ours)
-    assert code == NODE_UNFIT and "exited with 4: GPU 3 is lost" in reason
+    assert code == NODE_UNFIT and "exited with 4: 'GPU 3 is lost'" in reason
     assert ours.lines() == [] and not any(
         isinstance(event, events.TaskRegistered) for event in ours.events
     )

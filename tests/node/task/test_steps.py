@@ -42,7 +42,7 @@ def test_what_is_not_given_is_left_out():
 def test_a_failed_initializer_is_the_end_of_the_task_but_for_its_finalizer():
     steps = steps_of(**ALL)
     assert run(steps, {"initializer": 5}) == ["initializer", "finalizer"]
-    assert steps.ending == (5, "its initializer exited with 5")
+    assert steps.ending == (5, "failed: its initializer exited with 5")
 
 
 def test_a_task_that_is_stopped_in_its_initializer_never_runs_its_command():

@@ -12,6 +12,7 @@ from typing import Any
 from ...errors import TFMesosError
 from ...launcher.screen.standard_streams import EX_IOERR, NOBODY_READS, Screen, unwritten
 from ...runs.following import Shown
+from ...runs.recorder import SAID
 from ...sanitize import fit, plain_all, tidy
 
 ENDLESS = (1_000_000, 24)  # of a terminal that does not tell its size
@@ -50,6 +51,12 @@ def narrow(line: str) -> str:
     return fit(line, get_terminal_size(ENDLESS).columns) if screen.terminal_out else line
 
 
+def _is_output(line: Shown, is_alone: bool) -> bool:
+    """What the launcher said is remarks, unless it is all that was asked for."""
+    name, logged = line
+    return logged.stream == "stdout" or (is_alone and name == SAID)
+
+
 def show(
     output: Iterable[Shown], since: float, *, is_alone: bool = False, times: bool = False
 ) -> None:
@@ -57,7 +64,7 @@ def show(
     clean = tidy if screen.terminal_out else str
     kept = (one for one in output if one[1].at >= since or not one[1].at)
     while together := list(islice(kept, AT_ONCE)):
-        for is_out, group in groupby(together, lambda one: one[1].stream == "stdout"):
+        for is_out, group in groupby(together, lambda one: _is_output(one, is_alone)):
             text = lines(
                 ("" if not times else f"{line.when} ")
                 + ("" if is_alone else f"[{name}] ")

@@ -14,7 +14,7 @@ from ...text import duration, size_text
 from ..links.usage import Usage
 from .progress_bar import ProgressBar, progress_bar
 
-STATES = ("running", "starting", "waiting", "succeeded", "failed", "stopped")
+STATES = ("running", "starting", "waiting", "held", "succeeded", "failed", "stopped")
 
 
 class Row(Record):
@@ -64,6 +64,8 @@ def state_of(member: Member) -> str:
         return "stopped" if was_stopped else "failed" if code else "succeeded"
     if member.stage < Stage.LAUNCHED:
         return "waiting"
+    if member.is_held:
+        return "held"
     return "running" if member.stage is Stage.READY else "starting"
 
 

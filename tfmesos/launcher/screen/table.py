@@ -16,7 +16,13 @@ LEAST_OF_ALL = 10  # the same, for the state
 MOST_NAME, MOST_NODE = 24, 20  # columns
 
 _GREEN, _RED, _YELLOW, _DIM = 32, 31, 33, 2
-_COLOURS = {"running": _GREEN, "succeeded": _GREEN, "failed": _RED, "stopped": _YELLOW}
+_COLOURS = {
+    "running": _GREEN,
+    "succeeded": _GREEN,
+    "failed": _RED,
+    "stopped": _YELLOW,
+    "held": _YELLOW,
+}
 
 _READ: dict[str, Callable[[Row], str]] = {
     "TASK": lambda row: row.name,

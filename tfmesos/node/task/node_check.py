@@ -53,5 +53,5 @@ def check(
         reason = f"took longer than {CHECK_TIME:g} s"
     elif child.returncode == 0:
         return None
-    last = "".join(f": {line[:LONGEST_LAST]}" for line in tail.lines()[-1:])
-    return NODE_UNFIT, f"was not started, because the check of its node {reason}{last}"
+    last = "".join(f": {line[:LONGEST_LAST]!r}" for line in tail.lines()[-1:])
+    return NODE_UNFIT, f"was not started; the check of its node {reason}{last}"

@@ -50,7 +50,7 @@ class Steps:
         if name == "command":
             self.ending = ending
         elif name == "initializer" and code:
-            self.ending = code, f"its initializer {reason}"
+            self.ending = code, f"failed: its initializer {reason}"
 
     def argv(self, name: str) -> list[str]:
         return own_modules.with_text(command.argv(self._start[name], self._values))

@@ -6,7 +6,7 @@ import { asked, order } from "./question.js";
 
 const COLUMNS = ["Task", "State", "Node", "Address", "Time", "Progress", "Restarts", "Exit", ""];
 const AT_FIRST = 25; // rows
-const LIVING = ["starting", "running"];
+const LIVING = ["starting", "running", "held"];
 
 export class Tasks {
   #rows = new Map();

@@ -8,7 +8,7 @@ const ROW = 22;
 const BAR = 12;
 const AXIS = 22;
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400];
-const WORDS = ["waiting", "starting", "running", "succeeded", "failed", "stopped", "ended", "lost"];
+const WORDS = ["waiting", "starting", "running", "held", "succeeded", "failed", "stopped", "ended", "lost"];
 
 export class Timeline {
   constructor() {
@@ -97,7 +97,7 @@ function spans(task, total) {
   const found = [];
   states.forEach(([from, state], index) => {
     const next = states[index + 1];
-    const isEnd = !["waiting", "starting", "running"].includes(state);
+    const isEnd = !["waiting", "starting", "running", "held"].includes(state);
     if (isEnd || !next || next[0] > from) {
       found.push({ from, to: next ? next[0] : total, state, isEnd });
     }
