@@ -67,13 +67,23 @@ def test_a_drained_node_is_named_as_the_reason_and_is_empty_afterwards(two_nodes
     wait_until("the agent is drained", lambda: state() == "DRAINED")
 
 
-WRITES = (
-    "trap 'sleep 0.3; echo wrote; exit 0' TERM; "
-    "echo up $TFMESOS_GENERATION $MESOS_SLAVE_ID; sleep 600 & wait"
+# Counts its steps; told to end it writes down how many there were, and the next one goes on there.
+COUNTS = (
+    "mark={}/worker-{{task_index}}; step=$(cat $mark 2>/dev/null || echo 0); "
+    "trap 'sleep 0.3; echo $step > $mark; echo wrote $step; exit 0' TERM; "
+    "echo up $TFMESOS_GENERATION from $step on $MESOS_SLAVE_ID; "
+    "while :; do step=$((step + 1)); sleep 0.05; done"
 )
 
 
-def test_when_one_node_is_drained_all_tasks_write_and_the_run_goes_on_elsewhere(mesos):
+def number_after(word, name, lines):
+    (found,) = [line for line in lines if line.startswith(f"[{name}]") and f" {word} " in line]
+    return int(found.partition(f" {word} ")[2].split()[0])
+
+
+def test_when_one_node_is_drained_all_tasks_write_their_step_and_go_on_from_it_elsewhere(
+    mesos, tmp_path
+):
     master = mesos.start("node-1", "node-2", "node-3")
     where = (
         "-m",
@@ -88,7 +98,7 @@ def test_when_one_node_is_drained_all_tasks_write_and_the_run_goes_on_elsewhere(
         "hostname:UNIQUE",
     )
     again = ("--restart-policy", "all", "--restarts", 0)
-    with running_tfrun(*where, *again, "--", "sh", "-c", WRITES) as run:
+    with running_tfrun(*where, *again, "--", "sh", "-c", COUNTS.format(tmp_path)) as run:
         lines = read_until(run.stdout, "[worker:0] up 0", "[worker:1] up 0")
         left = lines[0].split()[-1]
         drain = {"type": "DRAIN_AGENT", "drain_agent": {"agent_id": {"value": left}}}
@@ -96,5 +106,8 @@ def test_when_one_node_is_drained_all_tasks_write_and_the_run_goes_on_elsewhere(
         wrote = ("[worker:0] wrote", "[worker:1] wrote")
         lines = read_until(run.stdout, *wrote, "[worker:0] up 1", "[worker:1] up 1")
         assert left not in "".join(lines)
+        for name in ("worker:0", "worker:1"):
+            step, resumed = (number_after(word, name, lines) for word in ("wrote", "from"))
+            assert resumed == step > 0
         run.terminate()
         finish(run)

@@ -63,3 +63,21 @@ def test_a_range_begins_with_what_there_is_loses_a_node_and_grows_when_others_jo
         read_until_all_are_of(8, run)
         run.terminate()
         assert run.wait() == 143
+
+
+def test_a_rolling_update_gives_each_task_more_memory_at_its_address(three_nodes):
+    says = "trap 'exit 0' TERM; echo $WORD at {worker_hosts} on $MESOS_SLAVE_ID; sleep 600 & wait"
+    command = ("-m", three_nodes, "-w", 2, *SMALL, "--", "sh", "-c", says)
+    with running_tfrun(*command) as run:
+        before = read_until(run.stdout, "[worker:0] at", "[worker:1] at")
+        run_id = the_run()
+        never = tfrun("update", run_id, "--rolling", "-Mw", 10**5)
+        assert never.returncode == 75 and "this cannot be placed" in never.stderr, never.stderr
+        done = tfrun("update", run_id, "--rolling", "-Mw", 96, "--env", "WORD=new")
+        assert done.returncode == 0 and "2 tasks: complete" in done.stderr, done.stderr
+        after = read_until(run.stdout, "[worker:0] new at", "[worker:1] new at")
+        assert sorted(line.replace(" new ", " ") for line in after) == sorted(before)
+        back = tfrun("update", run_id, "--back", "--rolling")
+        assert back.returncode == 0 and "worker.mem: 96 -> 64" in back.stderr, back.stderr
+        assert tfrun("stop", run_id).returncode == 0
+        assert run.wait() == 130
