@@ -18,6 +18,8 @@ from tests.lasting import PIDS
 from tests.mesos.genuine.cluster import wait_until
 from tests.ports import free_port
 
+from . import accounting
+
 PROGRAMS = ("slurmctld", "slurmd", "munged", "sbatch", "unshare")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 NODES = ("n1", "n2", "n3")
@@ -38,11 +40,26 @@ def check_machine() -> None:
         raise CannotRun("slurmd needs root")
 
 
+def check_accounting() -> None:
+    """Beside ``check_machine``: accounts need more programs."""
+    if name := accounting.missing(PATH):
+        way_out = "apt-get install slurmdbd mariadb-server-core mariadb-client"
+        raise CannotRun(f"{name} is missing: {way_out}")
+
+
 class Slurm:
     """Use it as a context; ``environment`` is what Slurm's commands need to find it."""
 
-    def __init__(self, home: Path, *, cpus: int = CPUS, memory: int = MEMORY) -> None:
+    def __init__(
+        self,
+        home: Path,
+        *,
+        cpus: int = CPUS,
+        memory: int = MEMORY,
+        has_accounting: bool = False,
+    ) -> None:
         self.home = home
+        self._accounting = accounting.Accounting(home) if has_accounting else None
         self._size = f"CPUs={cpus} RealMemory={memory}"
         self.conf = home / "slurm.conf"
         self.environment = {"SLURM_CONF": str(self.conf)}
@@ -65,6 +82,8 @@ class Slurm:
         assert self._init.stdout and self._init.stdout.readline() == "ready\n"
         try:
             self.start_munged()
+            if self._accounting:
+                self._accounting.start(self._start, self.run)
             self.start_slurmctld()
             for name in NODES:
                 self.start_slurmd(name)
@@ -192,6 +211,7 @@ class Slurm:
 
     def _configuration(self) -> Sequence[str]:
         home, host = self.home, socket.gethostname().partition(".")[0]
+        none = ["AccountingStorageType=accounting_storage/none"]
         ports = free_ports(1 + len(NODES))
         return [
             "ClusterName=test",
@@ -220,7 +240,7 @@ class Slurm:
             "KillWait=5",
             "SlurmdTimeout=120",
             "MpiDefault=none",
-            "AccountingStorageType=accounting_storage/none",
+            *(self._accounting.configuration() if self._accounting else none),
             "JobAcctGatherType=jobacct_gather/none",
             "GresTypes=gpu",
             "MessageTimeout=60",  # of a busy machine; a dead peer refuses at once

@@ -244,7 +244,9 @@ class SlurmDriver:
         self._emit(happened.SlurmGaveUp(EngineError(f"Slurm does not let job {job_id} begin")))
 
     def _refused(self, submit: do.Submit, error: str) -> None:
+        given = " ".join(self._config.slurm.options)
         text = f"Slurm refuses the job: {answers.complaint(error)}"
+        text += f" (asked for with {given})" if given else ""
         if answers.is_too_much(error) or submit.is_held:
             return self._emit(happened.NotSubmitted(submit.key, text))
         is_away = answers.is_away(error) or "unge" in error

@@ -22,7 +22,7 @@ NEVER = {
     "DependencyNeverSatisfied": "what it depends on can never happen",
     "AccountNotAllowed": "the account may not use this partition",
     "QOSNotAllowed": "the QOS may not be used in this partition",
-    "PartitionConfig": "no node of the partition has what a task asks for",
+    "PartitionConfig": "the nodes of the partition cannot hold all tasks",
 }
 PASSING = {
     "None": "Slurm has not looked at it yet",
