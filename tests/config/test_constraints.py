@@ -64,7 +64,7 @@ def test_a_node_is_admitted_or_not(text, admitted):
         ("rack:MAX_PER:0", "needs a whole number above 0"),
         ("rack:GROUP_BY:-1", "needs a whole number above 0"),
         ("rack:GROUP_BY:1.5", "needs a whole number above 0"),
-        (3, "must be a text such as hostname:UNIQUE, got 3"),
+        (3, "must be a string such as hostname:UNIQUE, got 3"),
     ],
 )
 def test_a_constraint_that_makes_no_sense_says_why(text, problem):
@@ -120,5 +120,5 @@ def test_a_job_that_is_not_there_is_named_with_those_that_are():
 def test_a_job_names_itself_when_its_constraint_is_wrong():
     with pytest.raises(SpecError, match="job 'worker': constraints knows no operator"):
         workers(1, constraints=["hostname:ODD"])
-    with pytest.raises(SpecError, match="must be a list of texts"):
+    with pytest.raises(SpecError, match="must be a list of strings"):
         workers(1, constraints="hostname:UNIQUE")

@@ -251,18 +251,18 @@ def test_an_error_that_is_found_later_names_the_key_of_the_file(tmp_path, servic
         ),
         (
             {"virtual_network_enabled": True, "virtual_network_name": "dcos"},
-            "service.virtual_network_enabled has no meaning here: "
+            "service.virtual_network_enabled has no effect here: "
             "tasks use the network of their node",
         ),
-        ({"log_level": "INFO"}, "service.log_level has no meaning here: see the setting logs"),
+        ({"log_level": "INFO"}, "service.log_level has no effect here: see the setting logs"),
         (
             {"service_account": "me"},
-            "service.service_account has no meaning here: it is for DC/OS itself; "
+            "service.service_account has no effect here: it is for DC/OS itself; "
             "see the settings principal and token_file",
         ),
         (
             {"security": {"transport_encryption": {"enabled": True}}},
-            "service.security.transport_encryption has no meaning here: "
+            "service.security.transport_encryption has no effect here: "
             "TensorFlow's servers speak no TLS",
         ),
     ],
@@ -273,7 +273,7 @@ def test_what_has_no_meaning_here_is_one_warning(service, words):
 
 def test_a_disk_of_its_own_is_a_warning_for_each_section():
     found = remarks(worker={"disk_type": "MOUNT"}, parameter_server={"disk_type": "ROOT"})
-    words = "worker.disk_type MOUNT has no meaning here: disk space is that of the sandbox"
+    words = "worker.disk_type MOUNT has no effect here: disk space is that of the sandbox"
     assert found == [words]
 
 
@@ -284,19 +284,25 @@ def test_a_disk_of_its_own_is_a_warning_for_each_section():
         ({"job_name": "a.py b"}, "service.job_name must be the name of a module, without .py, got"),
         ({"job_path": "../x"}, "service.job_path must be a path within what job_url gives, got "),
         ({"job_path": "/x"}, "service.job_path must be a path within what job_url gives, got '/x'"),
-        ({"job_context": "{'a': 1}"}, "service.job_context must be a JSON object in a text, but i"),
-        ({"job_context": "[1]"}, "service.job_context must be a JSON object in a text, got [1]"),
+        (
+            {"job_context": "{'a': 1}"},
+            "service.job_context must be a string with a JSON object, but i",
+        ),
+        (
+            {"job_context": "[1]"},
+            "service.job_context must be a string with a JSON object, got [1]",
+        ),
         (
             {"job_context": '{"a":' + "[" * 100_000},
-            "service.job_context must be a JSON object in a text, but i",
+            "service.job_context must be a string with a JSON object, but i",
         ),
-        ({"job_context": 5}, "service.job_context must be a text, got 5"),
+        ({"job_context": 5}, "service.job_context must be a string, got 5"),
         (
             {"shared_filesystem": "logs"},
             "service.shared_filesystem must be an absolute path or a URL, the same for all nodes",
         ),
         ({"job_nam": "x"}, "service.job_nam is unknown here: did you mean job_name?"),
-        ({"gcs_key": "{}"}, "service.gcs_key must not stand in a job file: put the key into a fi"),
+        ({"gcs_key": "{}"}, "service.gcs_key must not be in a job file: put the key into a file"),
         (
             {"security": {"kerberos": {"enabled": True, "primary": "me"}}},
             "service.security.kerberos.realm is missing: a task needs it for its ticket",

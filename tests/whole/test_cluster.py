@@ -204,7 +204,7 @@ def test_bad_jobs_are_refused_before_anything_starts():
     "settings, message",
     [
         ({"master": "a:b:c"}, "master"),
-        ({"env": {"X": 1}}, "env must hold texts, got 1 for X"),
+        ({"env": {"X": 1}}, "env must hold strings, got 1 for X"),
         ({"containerizer_type": "lxc"}, "containerizer_type must be MESOS or DOCKER"),
         ({"volumes": {"/a": "b"}}, "volumes must name absolute paths"),
         ({"extra_config": {"x": "y"}}, "extra_config knows initializer and finalizer"),
@@ -213,12 +213,12 @@ def test_bad_jobs_are_refused_before_anything_starts():
             {"start_timeout": "x"},
             f"start_timeout must be {TIME}, got 'x'",
         ),
-        ({"logs": ["ps"]}, "logs must be a text, got ['ps']"),
+        ({"logs": ["ps"]}, "logs must be a string, got ['ps']"),
         ({"forward_addresses": {"x": 5}}, "forward_addresses must be pairs of host and port"),
         ({"forward_addresses": {"x": ("h", 65536)}}, "forward_addresses must be HOST or HOST:PORT"),
         ({"forward_addresses": {"x": ("h", -1)}}, "forward_addresses must be HOST or HOST:PORT"),
         ({"forward_addresses": {"x": ("h x", 1)}}, "forward_addresses must be HOST or HOST:PORT"),
-        ({"python": 5}, "python must be a text, got 5"),
+        ({"python": 5}, "python must be a string, got 5"),
     ],
 )
 def test_bad_settings_name_their_field(settings, message):

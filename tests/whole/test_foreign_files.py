@@ -112,7 +112,7 @@ def test_a_run_that_was_written_in_another_format_is_the_same_run(tmp_path, form
 def test_what_the_format_has_no_word_for_is_named_by_its_flag():
     done = tfrun("-w", 1, "-n", "a", "--hang-timeout", 5, "--dry-run=marathon", "--", "x")
     assert (done.returncode, done.stdout) == (2, "")
-    problem = "--hang-timeout cannot be said in a Marathon group: leave it out"
+    problem = "--hang-timeout cannot be expressed in a Marathon group: leave it out"
     assert done.stderr == f"tfrun: {problem}\n"
 
 

@@ -222,7 +222,7 @@ def _has_jobs(args: argparse.Namespace) -> bool:
 
 def _unknown(word: str) -> str:
     if other := _OF_OTHER_LAUNCHERS.get(word):
-        return f"{word} is a flag of {other}: -w N starts N workers, each on a node of its own"
+        return f"{word} is a flag of {other}: -w N starts N workers, each on its own node"
     names = {one: flag.name for flag in FLAGS for one in flag.flags}
     return f"{word} is not a flag of tfrun{suggestion(word, names, names.__getitem__)}"
 

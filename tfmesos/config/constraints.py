@@ -85,7 +85,7 @@ def parse(text: Any) -> Constraint:
     if isinstance(text, Constraint):
         return text
     if not isinstance(text, str):
-        raise _bad(f"must be a text such as hostname:UNIQUE, got {text!r}")
+        raise _bad(f"must be a string such as hostname:UNIQUE, got {text!r}")
     name, _, rest = text.partition(":")
     operator, _, value = rest.partition(":")
     if not name or not operator:
@@ -108,7 +108,7 @@ def parse_for_job(text: Any) -> tuple[str | None, Constraint]:
 def parse_all(given: Any) -> Iterable[Any]:
     """The entries of a list of constraints, and not the letters of a single one."""
     if isinstance(given, (str, Constraint)) or not isinstance(given, Iterable):
-        raise _bad(f"must be a list of texts such as hostname:UNIQUE, got {given!r}")
+        raise _bad(f"must be a list of strings such as hostname:UNIQUE, got {given!r}")
     return given
 
 

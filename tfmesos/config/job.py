@@ -273,7 +273,7 @@ class Job(Record):
     def _check_surroundings(self) -> None:
         for field, kind in (("image", str), ("cwd", str), ("reserve_port", bool)):
             value = getattr(self, field)
-            what = "a text" if kind is str else "True or False"
+            what = "a string" if kind is str else "True or False"
             self._require(isinstance(value, kind | None), field, f"must be {what}, got {value!r}")
         problem = image_name(self.image or "")
         self._require(not problem, "image", problem)
@@ -282,7 +282,7 @@ class Job(Record):
         )
         env = dict(self.env)
         for name, value in env.items():
-            text = f"must hold texts, got {value!r} for {name}"
+            text = f"must hold strings, got {value!r} for {name}"
             self._require(isinstance(value, str), "env", text)
         problem = wrong_name(env)
         self._require(not problem, "env", problem)

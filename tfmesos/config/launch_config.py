@@ -135,7 +135,7 @@ class LaunchConfig(Record):
     generation: int = 0  # of the run, that these jobs are of
     slurm: SlurmRequest = SlurmRequest()
     remark: str = ""  # what the user should know about these settings
-    warnings: tuple[str, ...] = ()  # what a job file says that has no meaning here
+    warnings: tuple[str, ...] = ()  # what a job file says that has no effect here
 
     def __post_init__(self) -> None:
         self._check_texts()
@@ -219,7 +219,7 @@ class LaunchConfig(Record):
     def _check_templates(self) -> None:
         for job in self.jobs:
             if job.pod_template:
-                problem = "has a meaning on Kubernetes only (master k8s://)"
+                problem = "is supported only on Kubernetes (master k8s://)"
                 raise SpecError(job.name, "pod_template", problem)
 
     def _check_ports(self) -> None:

@@ -131,7 +131,7 @@ class Setting:
 
     def _problem(self, value: Any) -> str:
         if self._is_text and not isinstance(value, str):
-            return f"must be a text, got {value!r}"
+            return f"must be a string, got {value!r}"
         if self.kind is bool and not isinstance(value, bool):
             return f"must be True or False, got {value!r}"
         return self.check(value) if self.check else ""

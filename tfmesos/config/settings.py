@@ -384,10 +384,10 @@ def check_engine(
 
 def _of_others(setting: Setting, engine: EngineKind, reason: str | None) -> str:
     if reason:
-        return f"has no meaning on {engine.title}: {reason}"
+        return f"is not supported on {engine.title}: {reason}"
     theirs = [ENGINES[name] for name in setting.engines]
     names = " and ".join(one.title for one in theirs)
-    return f"has a meaning on {names} only (master {' or '.join(one.master for one in theirs)})"
+    return f"is supported only on {names} (master {' or '.join(one.master for one in theirs)})"
 
 
 def merge(given: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:

@@ -282,7 +282,7 @@ def _default_name(on_end: str | None) -> str:
 def _checked_env(env: Mapping[str, str]) -> dict[str, str]:
     for key, value in env.items():
         if not isinstance(value, str):
-            raise SpecError(None, "env", f"must hold texts, got {value!r} for {key}")
+            raise SpecError(None, "env", f"must hold strings, got {value!r} for {key}")
     return dict(env)
 
 

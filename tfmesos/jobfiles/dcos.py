@@ -172,9 +172,9 @@ def _context(service: Part, given: Any) -> Any:
     try:
         found, _ = json_text.parse(text)
     except Unreadable as error:
-        service.fail("job_context", f"must be a JSON object in a text, but {error.problem}")
+        service.fail("job_context", f"must be a string with a JSON object, but {error.problem}")
     if not isinstance(found, dict):
-        service.fail("job_context", f"must be a JSON object in a text, got {found!r}")
+        service.fail("job_context", f"must be a string with a JSON object, got {found!r}")
     return found
 
 
@@ -192,7 +192,8 @@ def _hdfs(hdfs: Part) -> Document:
 def _secrets(service: Part) -> Document:
     """There is no store of secrets here: a secret is the file of its name, where tfrun runs."""
     inline = (
-        "must not stand in a job file: put the key into a file and name that: the setting gcs_key"
+        "must not be in a job file: put the key into a file and name that file with the setting "
+        "gcs_key"
     )
     service.refuse(gcs_key=inline)
     found: Document = {}
@@ -201,7 +202,7 @@ def _secrets(service: Part) -> Document:
         service.remark("use_gcs_key_secret", _from_file(_GCS_KEY, "gcs_key"))
     security = service.part("security")
     found |= _kerberos(security.part("kerberos"))
-    security.warn(transport_encryption="has no meaning here: TensorFlow's servers speak no TLS")
+    security.warn(transport_encryption="has no effect here: TensorFlow's servers speak no TLS")
     security.close()
     return found
 
@@ -216,7 +217,7 @@ def _kerberos(kerberos: Part) -> Document:
     kdc.close()
     primary, realm = kerberos.text("primary") or _DEFAULT_PRIMARY, kerberos.text("realm")
     secret = kerberos.text("keytab_secret")
-    kerberos.warn(debug="has no meaning here")
+    kerberos.warn(debug="has no effect here")
     kerberos.close()
     if not is_enabled:
         return {}
@@ -235,18 +236,18 @@ def _kerberos(kerberos: Part) -> Document:
 
 def _meaningless(service: Part) -> None:
     of_dcos = (
-        "has no meaning here: it is for DC/OS itself; see the settings principal and token_file"
+        "has no effect here: it is for DC/OS itself; see the settings principal and token_file"
     )
-    network = "has no meaning here: tasks use the network of their node"
+    network = "has no effect here: tasks use the network of their node"
     service.warn(
         service_account=of_dcos,
         service_account_secret=of_dcos,
         principal=of_dcos,
         secret_name=of_dcos,
         virtual_network_enabled=network,
-        log_level="has no meaning here: see the setting logs",
-        mesos_api_version="has no meaning here",
-        region="has no meaning here: see the setting constraints",
+        log_level="has no effect here: see the setting logs",
+        mesos_api_version="has no effect here",
+        region="has no effect here: see the setting constraints",
     )
     service.drop(*_OF_NETWORK)
 
@@ -294,9 +295,9 @@ def _fields(part: Part, usual: Document, ours: Key, origins: dict[Key, Key]) -> 
     }
     kind = part.text("disk_type")
     if kind not in (None, "ROOT"):
-        part.remark("disk_type", f"{kind} has no meaning here: disk space is that of the sandbox")
-    network = "has no meaning here: tasks use the network of their node"
-    part.warn(network=network, virtual_network_enabled=network, vip="has no meaning here")
+        part.remark("disk_type", f"{kind} has no effect here: disk space is that of the sandbox")
+    network = "has no effect here: tasks use the network of their node"
+    part.warn(network=network, virtual_network_enabled=network, vip="has no effect here")
     part.drop(*_OF_NETWORK)
     part.close()
     theirs = {"num": "count", "cpus": cpus, "constraints": _PLACEMENT}

@@ -28,7 +28,7 @@ def refuse_others(document: Mapping[str, Any], known: Iterable[str], key: Key, w
     """What *where* has no word for must not get lost."""
     for name, value in document.items():
         if name not in known and value not in (None, False, [], {}):
-            raise JobFileError((*key, name), f"cannot be said in {where}: leave it out")
+            raise JobFileError((*key, name), f"cannot be expressed in {where}: leave it out")
 
 
 def at(key: Key, make: Callable[..., T], *values: Any) -> T:
@@ -54,7 +54,9 @@ def jobs_of(document: Document) -> dict[str, Document]:
     """Each job with all that the run says of it."""
     for name, job in document["jobs"].items():
         if ":" in str(job.get("num")) or job.get("at_least") is not None:
-            raise JobFileError(("jobs", name, "num"), "is a range, which this format cannot say")
+            raise JobFileError(
+                ("jobs", name, "num"), "is a range, which this format cannot express"
+            )
     return {name: _whole(document, job) for name, job in document["jobs"].items()}
 
 

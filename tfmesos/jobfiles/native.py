@@ -45,7 +45,7 @@ def _checked_job(name: str, job: Any) -> Document:
         raise JobFileError((*key, "serve"), problem)
     args = found.get("args") or []
     if not isinstance(args, list) or not all(isinstance(one, str) for one in args):
-        raise JobFileError((*key, "args"), f"must be a list of texts, got {args!r}")
+        raise JobFileError((*key, "args"), f"must be a list of strings, got {args!r}")
     return found
 
 

@@ -44,7 +44,7 @@ class Part:
         return value
 
     def text(self, name: str) -> str | None:
-        value: str | None = self._take(name, str, "a text")
+        value: str | None = self._take(name, str, "a string")
         return value
 
     def number(self, name: str) -> float | None:
@@ -61,11 +61,11 @@ class Part:
         return bool(self._take(name, bool, "true or false"))
 
     def texts(self, name: str) -> list[str] | None:
-        value: list[str] | None = self._take(name, list, "a list of texts")
+        value: list[str] | None = self._take(name, list, "a list of strings")
         for index, one in enumerate(value or ()):
             if not isinstance(one, str):
                 key = (*self.key, name, index)
-                raise JobFileError(key, f"must be a text (quote it), got {_shown(one)}")
+                raise JobFileError(key, f"must be a string (quote it), got {_shown(one)}")
         return value
 
     def numbers(self, name: str) -> list[int]:
@@ -78,7 +78,7 @@ class Part:
         for index, one in enumerate(value):
             if not isinstance(one, list) or not all(isinstance(word, str) for word in one):
                 key = (*self.key, name, index)
-                raise JobFileError(key, f"must be a list of texts, got {_shown(one)}")
+                raise JobFileError(key, f"must be a list of strings, got {_shown(one)}")
         return value
 
     def values(self, name: str) -> dict[str, Any]:
@@ -96,7 +96,7 @@ class Part:
         return [Part(one, (*self.key, name, n), self.remarks) for n, one in enumerate(items)]
 
     def warn(self, **reasons: str) -> None:
-        """These have no meaning here: say so once for each that is there, and why."""
+        """These have no effect here: say so once for each that is there, and why."""
         for name, reason in reasons.items():
             if self._said(name):
                 self.remark(name, reason)

@@ -36,7 +36,7 @@ def read(data: bytes) -> Any:
     if end < 0 or _is_deep(data):
         raise ValueError(f"nested more than {MAX_DEPTH} deep")
     if end != len(text):
-        raise ValueError("something stands behind the value")
+        raise ValueError("trailing data after the value")
     return value
 
 

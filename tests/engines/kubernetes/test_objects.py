@@ -264,7 +264,7 @@ def test_every_task_needs_an_image(monkeypatch):
     ids=lambda settings: next(iter(settings)),
 )
 def test_what_has_a_meaning_on_a_kubernetes_only_is_refused_elsewhere(settings):
-    with pytest.raises(SpecError, match="has a meaning on Kubernetes only") as error:
+    with pytest.raises(SpecError, match="is supported only on Kubernetes") as error:
         make_config([workers(1)], **settings)
     assert error.value.field in settings
 
@@ -277,7 +277,9 @@ def test_the_template_of_a_job_lies_above_that_of_the_run(tmp_path):
 
 
 def test_the_template_of_a_job_is_refused_where_there_are_no_pods():
-    with pytest.raises(SpecError, match="job 'worker': pod_template has a meaning on Kubernetes"):
+    with pytest.raises(
+        SpecError, match="job 'worker': pod_template is supported only on Kubernetes"
+    ):
         make_config([workers(1, pod_template={"spec": {}})])
     with pytest.raises(SpecError, match="pod_template must be a dict, got 3"):
         workers(1, pod_template=3)

@@ -94,7 +94,7 @@ def test_what_slurm_cannot_be_asked_for_is_refused_by_name(settings, parts):
 
 
 def test_an_option_for_slurm_has_no_meaning_elsewhere():
-    with pytest.raises(SpecError, match="slurm_options has a meaning on Slurm only"):
+    with pytest.raises(SpecError, match="slurm_options is supported only on Slurm"):
         make_config([job()], master="local", slurm_options=["--account=x"])
 
 

@@ -195,8 +195,8 @@ def test_what_an_app_says_of_its_container_is_honoured():
     }
     constraint, labels, checks = found.remarks
     assert names(constraint, "apps[0].constraints[1] hostname:UNIQUE", "one instance")
-    assert names(labels, "apps[0].labels", "no meaning")
-    assert names(checks, "apps[0].healthChecks", "Marathon", "no meaning")
+    assert names(labels, "apps[0].labels", "no effect")
+    assert names(checks, "apps[0].healthChecks", "Marathon", "no effect")
 
 
 DOCKER = {"image": "x"}
@@ -212,7 +212,7 @@ DOCKER = {"image": "x"}
         (of(an_app(cpu=1)), "apps[0].cpu is unknown here: did you mean cpus?"),
         (of(an_app(cmd="x --port $PORT0")), "apps[0].cmd uses PORT0, which only Marathon sets"),
         (of(an_app(fetch=[{"uri": "x"}])), "apps[0].fetch is not supported: nothing is fetched"),
-        (of(an_app(env={"A": {"secret": "x"}})), "apps[0].env.A must be a text (quote it), got {"),
+        (of(an_app(env={"A": {"secret": "x"}})), "apps[0].env.A must be a string (quote it)"),
         (of(an_app(networks=[{"mode": "container"}])), "apps[0].networks[0].mode must be host"),
         (of(an_app(container={"docker": {**DOCKER, "network": "BRIDGE"}})),
          "apps[0].container.docker.network must be HOST, the network of the node, got 'BRIDGE'"),
@@ -234,7 +234,7 @@ DOCKER = {"image": "x"}
         (of(an_app(container={"docker": DOCKER}), an_app(id="ps", cmd="x"),
             an_app(id="w2", container={"type": "DOCKER", "docker": DOCKER})),
          "apps[2] has another containerizer_type than worker-0: 'DOCKER'"),
-        (of(an_app(constraints=["x"])), "apps[0].constraints[0] must be a list of texts, got 'x'"),
+        (of(an_app(constraints=["x"])), "apps[0].constraints[0] must be a list of strings"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_run_is_refused_by_its_key(tree, said):
@@ -289,12 +289,12 @@ def test_our_own_group_is_read_as_it_was_meant_unless_it_was_changed():
     [
         ({"name": "My job"}, "name must be lower-case letters, digits and -"),
         ({"name": None}, "name is missing: it must be lower-case letters, digits and -"),
-        ({"hang_timeout": 5}, "hang_timeout cannot be said in a Marathon group: leave it out"),
-        ({"cwd": "/x"}, "cwd cannot be said in a Marathon group: leave it out"),
+        ({"hang_timeout": 5}, "hang_timeout cannot be expressed in a Marathon group: leave it out"),
+        ({"cwd": "/x"}, "cwd cannot be expressed in a Marathon group: leave it out"),
         ({"restart_policy": "all"}, "jobs.ps.restart_policy must be task: Marathon starts each"),
         ({"restarts": 5}, "jobs.ps.restarts must be unlimited: Marathon starts each task again"),
         ({"image": None, "volumes": ["/a:/a"]},
-         "volumes cannot be said in a Marathon group without an image: leave it out"),
+         "volumes cannot be expressed in a Marathon group without an image: leave it out"),
         ({"jobs": {"my_job": {"cmd": "x"}}}, "jobs.my_job must be lower-case letters and digits"),
         ({"jobs": {"w": {"cmd": "x", "task_type": "worker"}}}, "jobs.w.task_type must be w in a"),
         ({"jobs": {"w": {"cmd": "x", "constraints": ["hostname:UNIQUE"]}}},

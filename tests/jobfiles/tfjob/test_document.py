@@ -130,7 +130,7 @@ def test_tensorboard_becomes_a_job_that_shares_the_volumes_of_the_run():
     assert job["cmd"].endswith(" --logdir '/logs of mine'")
     assert found.document["volumes"] == ["/srv/logs:/logs"]
     service, volumes = found.remarks
-    assert names(service, "spec.tensorboard.serviceType", "no meaning", "TensorBoard says")
+    assert names(service, "spec.tensorboard.serviceType", "no effect", "TensorBoard prints")
     assert names(volumes, "every task", "/logs")
 
 
@@ -280,7 +280,7 @@ def test_what_a_flag_mounts_takes_the_place_of_a_volume(kind):
 def test_the_clean_up_policy_of_the_first_version_is_known():
     assert remarks(old(replica("MASTER"), cleanupPodPolicy="All")) == []
     (said,) = remarks(old(replica("MASTER"), cleanupPodPolicy="None"))
-    assert said.startswith("spec.cleanupPodPolicy has no meaning here")
+    assert said.startswith("spec.cleanupPodPolicy has no effect here")
 
 
 def test_what_has_no_meaning_here_is_named_once_each():
@@ -328,8 +328,8 @@ OF_KUBERNETES = "is a volume of Kubernetes: run with -m k8s://, or mount a direc
         (new(Worker=typed(policy="Sometimes")), "spec.tfReplicaSpecs.Worker.restartPolicy must be"),
         (new(Worker=typed(name="tf")), f"{CONTAINER}.name must be tensorflow for the one that"),
         (new(Worker=typed(imag="x")), f"{CONTAINER}.imag is unknown here: did you mean image?"),
-        (new(Worker=typed(args=[5])), f"{CONTAINER}.args[0] must be a text (quote it), got 5"),
-        (new(Worker=typed(args="x")), f"{CONTAINER}.args must be a list of texts, got 'x'"),
+        (new(Worker=typed(args=[5])), f"{CONTAINER}.args[0] must be a string (quote it), got 5"),
+        (new(Worker=typed(args="x")), f"{CONTAINER}.args must be a list of strings, got 'x'"),
         (new(Worker=typed(args=["$(TF_CONFIG)"])), f"{CONTAINER}.args[0] $(TF_CONFIG) is known on"),
         (new(Worker=typed(env=[{"name": "A", "valueFrom": {"secretKeyRef": {}}}])),
          f"{CONTAINER}.env[0].valueFrom is known to Kubernetes only: give A a value"),

@@ -112,7 +112,7 @@ def test_a_tf_job_of_the_first_version_keeps_metadata_and_templates(written):
 @pytest.mark.parametrize(
     "flags, said",
     [
-        (("--hang-timeout", 5), "hang_timeout cannot be said in a TFJob"),
+        (("--hang-timeout", 5), "hang_timeout cannot be expressed in a TFJob"),
         (("-n", "My job"), "name must be lower-case"),
         (("--image", ""), "image is missing"),
         (("-Mw", 1), "mem must be at least"),

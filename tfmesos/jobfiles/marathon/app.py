@@ -10,8 +10,8 @@ from ..parts import Part
 from ..translation import Document, JobFileError, Key
 from .command import LABEL, OWN_VARIABLES, Words, template_of
 
-_OF_MARATHON = "is about Marathon and has no meaning here"
-_BACK_OFF = "has no meaning here: a failed task is started again after 1, 2, 4 ... 30 s"
+_OF_MARATHON = "is about Marathon and has no effect here"
+_BACK_OFF = "has no effect here: a failed task is started again after 1, 2, 4 ... 30 s"
 _SET_BY_MARATHON = re.compile(r"\$\{?((?:PORT\w*|HOST|MARATHON_\w+)\b)")
 _ABOUT_SEVERAL = (["UNIQUE"], ["GROUP_BY"], ["MAX_PER"])
 
@@ -46,7 +46,7 @@ def read_app(part: Part) -> App:
     labels = part.values("labels")
     template = template_of(labels.pop(LABEL, ""))
     if labels:
-        part.remark("labels", "have no meaning here")
+        part.remark("labels", "have no effect here")
     port = _port(part)
     _close(part)
     return App(
@@ -107,7 +107,7 @@ def _container(part: Part, settings: Document) -> tuple[str | None, dict[str, st
 
 def _mount(volume: Part) -> tuple[str, str]:
     volume.refuse(
-        persistent="is not supported: nothing is left of a run that has ended",
+        persistent="is not supported: a run leaves nothing behind",
         external="is not supported",
         secret="is not supported: use secrets",
     )
@@ -123,7 +123,7 @@ def _environment(part: Part) -> dict[str, str]:
     env = part.values("env")
     for name, value in env.items():
         if not isinstance(value, str):
-            problem = f"must be a text (quote it), got {value!r}"
+            problem = f"must be a string (quote it), got {value!r}"
             raise JobFileError((*part.key, "env", name), problem)
     return {
         name: value
@@ -139,7 +139,7 @@ def _constraints(part: Part, instances: int) -> list[str]:
         is_about_several = text.endswith(":CLUSTER") or one[1:2] in _ABOUT_SEVERAL
         if is_about_several and instances == 1:
             key = f"constraints[{index}]"
-            part.remark(key, f"{text} says nothing of an app with one instance")
+            part.remark(key, f"{text} has no effect on an app with one instance")
         else:
             found.append(text)
     return found
@@ -162,7 +162,7 @@ def _close(part: Part) -> None:
         fetch="is not supported: nothing is fetched; put it into the image",
         uris="is not supported: nothing is fetched; put it into the image",
         ipAddress="is not supported: tasks use the network of their node",
-        residency="is not supported: nothing is left of a run that has ended",
+        residency="is not supported: a run leaves nothing behind",
         secrets="is not supported: secrets of DC/OS are not known here",
     )
     part.warn(

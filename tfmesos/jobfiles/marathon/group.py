@@ -34,7 +34,7 @@ def to_ours(tree: dict[str, Any], beside: Beside = NOTHING_BESIDE) -> Translatio
     name = (part.text("id") or "").strip("/")
     apps = [read_app(one) for one in part.parts("apps")]
     part.refuse(groups="is not supported: one group is one run; take its apps into this one")
-    part.warn(dependencies="has no meaning here: the tasks of a run start together")
+    part.warn(dependencies="has no effect here: the tasks of a run start together")
     part.drop("version")
     part.close()
     if not apps:
@@ -87,7 +87,7 @@ def _in_order(job: str, tasks: Mapping[int, App]) -> list[App]:
             )
         if tasks[index].instances != 1 and (len(tasks) > 1 or flags_in(tasks[index].words)):
             key = (*tasks[index].key, "instances")
-            raise JobFileError(key, "must be 1: each task has an app of its own")
+            raise JobFileError(key, "must be 1: each task is its own app")
     return [tasks[index] for index in sorted(tasks)]
 
 

@@ -16,8 +16,8 @@ from .replicas import CHIEFS, Replica, check, restarts, run_of, settings_of, typ
 __all__ = ["from_ours", "is_mine", "to_ours"]
 
 _GROUPS = ("kubeflow.org", "tensorflow.org", "mlkube.io")
-_ALL_AT_ONCE = "has no meaning here: the tasks of a run always start together"
-_NOTHING_LEFT = "has no meaning here: nothing is left of a run that has ended"
+_ALL_AT_ONCE = "has no effect here: the tasks of a run always start together"
+_NOTHING_LEFT = "has no effect here: a run leaves nothing behind"
 
 
 def is_mine(tree: dict[str, Any]) -> bool:
@@ -73,7 +73,7 @@ def _run_policy(spec: Part) -> tuple[Document, int | None]:
         part.warn(
             ttlSecondsAfterFinished=_NOTHING_LEFT,
             schedulingPolicy=_ALL_AT_ONCE,
-            managedBy="has no meaning here: there is no operator",
+            managedBy="has no effect here: there is no operator",
         )
         part.refuse(suspend="asks for a run that does not start")
         if part is not spec:
@@ -94,7 +94,7 @@ def _replica(part: Part, name: str, limit: int | None, beside: Beside) -> Replic
     if pod is None:
         part.fail("template", "must have a container named tensorflow")
     if pod.restart_policy:
-        reason = "restartPolicy has no meaning here: that of the replicas counts"
+        reason = "restartPolicy has no effect here: that of the replicas counts"
         part.remark("template", reason)
     if policy == "Always":
         part.remark("restartPolicy", "Always: a task that ends with 0 is not started again")
@@ -116,7 +116,7 @@ def _read_v1alpha1(spec: Part, settings: Document, beside: Beside) -> Translatio
     image, chief = spec.text("tfImage"), _chief(spec.part("terminationPolicy"))
     spec.drop("RuntimeId", "runtimeId")
     _clean(spec, "cleanupPodPolicy")
-    spec.warn(schedulerName="has no meaning here: there is no other scheduler")
+    spec.warn(schedulerName="has no effect here: there is no other scheduler")
     board = spec.part("tensorboard") if "tensorboard" in spec else None
     key = "replica_specs" if "replica_specs" in spec else "replicaSpecs"
     replicas = [_old_replica(part, beside) for part in spec.parts(key)]
@@ -154,7 +154,7 @@ def _old_replica(part: Part, beside: Beside) -> Replica:
     if pod is None and job != "ps":
         part.fail("template", f"must have a container named tensorflow: {name} runs it")
     if pod and pod.restart_policy not in ("", "OnFailure"):
-        part.remark("template", f"restartPolicy has no meaning here: {name} is started again")
+        part.remark("template", f"restartPolicy has no effect here: {name} is started again")
     # The master's own errors are final; workers and ps are started again whatever they end with.
     policy = restarts("ExitCode" if job == "master" else "OnFailure", None, part.key)
     more = policy | ({} if port is None else {"port": port})
@@ -164,8 +164,8 @@ def _old_replica(part: Part, beside: Beside) -> Replica:
 def _board(part: Part, beside: Beside) -> Replica:
     log_dir = part.text("logDir")
     if not log_dir:
-        part.fail("logDir", "is missing: where do the event files lie?")
-    part.warn(serviceType="has no meaning here: TensorBoard says at its start where it is")
+        part.fail("logDir", "is missing: name the directory of the event files")
+    part.warn(serviceType="has no effect here: TensorBoard prints its address")
     mounts, scratch = mounts_of(part, volumes_of(part), beside.mounted)
     part.close()
     fields = {**tensorboard_job.job(log_dir), "port": tensorboard_job.PORT}

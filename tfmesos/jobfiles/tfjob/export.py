@@ -68,7 +68,7 @@ def type_of(job: str, fields: Document) -> str:
     found = {ours: theirs for theirs, ours in TYPES.items()}.get(job)
     if found is None:
         known = ", ".join(TYPES.values())
-        raise JobFileError(("jobs", job), f"cannot be said in a TFJob, which knows {known}")
+        raise JobFileError(("jobs", job), f"cannot be expressed in a TFJob, which knows {known}")
     if fields.get("task_type", job) != job:
         raise JobFileError(("jobs", job, "task_type"), f"must be {job} in a TFJob")
     return found
@@ -126,7 +126,7 @@ def _restart_policy(job: str, fields: Document) -> str:
     if policy.after_start == "never":
         for field in ("restarts", "retry_codes"):
             if fields.get(field) is not None:
-                problem = "cannot be said in a TFJob whose tasks are never started again"
+                problem = "cannot be expressed in a TFJob whose tasks are never started again"
                 raise JobFileError((*key, field), problem)
         return "Never"
     if policy.after_start != "task":
@@ -169,7 +169,7 @@ def _command(job: str, fields: Document) -> Document:
         return {"args": args} if "args" in fields else {}
     words = [*SHELL, cmd] if isinstance(cmd, str) else list(cmd)
     if found := _PLACEHOLDER.search(" ".join(words)):
-        problem = f"has {found[0]}: a TFJob tells the tasks in TF_CONFIG who they are"
+        problem = f"has {found[0]}: the tasks of a TFJob learn from TF_CONFIG who they are"
         raise JobFileError(("jobs", job, "cmd"), problem)
     words = [escaped(word) for word in words]
     if isinstance(cmd, str) or words[:2] != SHELL:

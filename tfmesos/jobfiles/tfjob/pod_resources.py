@@ -19,7 +19,7 @@ def resources_of(one: Part) -> Document:
     """What is asked for of CPUs, and the limit of the others, as a Mesos enforces it."""
     part = one.part("resources")
     limits, requests = part.values("limits"), part.values("requests")
-    part.warn(claims="is about the Kubernetes cluster and has no meaning here")
+    part.warn(claims="is about the Kubernetes cluster and has no effect here")
     part.close()
     places = {"limits": limits, "requests": requests}
     for where, amounts in places.items():

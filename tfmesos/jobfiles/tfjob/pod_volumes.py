@@ -47,7 +47,7 @@ def host_path(volume: Part, mount_path: str) -> str | None:
     if "emptyDir" in volume:
         empty = volume.part("emptyDir")
         empty.refuse(medium="is not supported on Mesos")
-        empty.warn(sizeLimit="has no meaning here: use disk")
+        empty.warn(sizeLimit="has no effect here: use disk")
         empty.close()
         volume.close()
         return None
@@ -60,7 +60,7 @@ def host_path(volume: Part, mount_path: str) -> str | None:
     if not path:
         found.fail("path", "is missing")
     if kind.endswith("OrCreate"):
-        found.remark("type", "has no meaning here: the directory must be there")
+        found.remark("type", "has no effect here: the directory must be there")
     found.close()
     volume.close()
     return path

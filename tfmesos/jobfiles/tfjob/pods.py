@@ -17,10 +17,10 @@ CONTAINER = "tensorflow"  # the one container of a replica that the operator loo
 PORT = "tfjob-port"  # the name of the port that the others use
 SHELL = ["/bin/sh", "-c"]
 
-_OF_NODES = "is about nodes of Kubernetes and has no meaning here: use constraints"
-_OF_CLUSTER = "is about the Kubernetes cluster and has no meaning here"
+_OF_NODES = "is about nodes of Kubernetes and has no effect here: use constraints"
+_OF_CLUSTER = "is about the Kubernetes cluster and has no effect here"
 _ONE_CONTAINER = "is not supported: a task is one container"
-_NOT_WATCHED = "has no meaning here: a task is watched by its runner"
+_NOT_WATCHED = "has no effect here: a task is watched by its runner"
 _ORIGINS = {
     **{"image": "image", "cwd": "workingDir", "cmd": "command", "args": "command", "env": "env"},
     **dict.fromkeys(("cpus", "mem", "gpus", "disk"), "resources"),
@@ -71,12 +71,12 @@ def _close_spec(spec: Part) -> None:
         priorityClassName=_OF_CLUSTER,
         serviceAccount=_OF_CLUSTER,
         serviceAccountName=_OF_CLUSTER,
-        imagePullSecrets="has no meaning here: the nodes know how to pull an image",
-        securityContext="has no meaning here: the user setting says who runs the tasks",
+        imagePullSecrets="has no effect here: the nodes know how to pull an image",
+        securityContext="has no effect here: the user setting says who runs the tasks",
         hostIPC=_OF_CLUSTER,
         hostPID=_OF_CLUSTER,
         runtimeClassName=_OF_CLUSTER,
-        terminationGracePeriodSeconds="has no meaning here: a task has 5 s to stop",
+        terminationGracePeriodSeconds="has no effect here: a task has 5 s to stop",
     )
     # The tasks always have the network of their node.
     spec.drop("hostNetwork", "dnsPolicy", "automountServiceAccountToken", "enableServiceLinks")
@@ -122,9 +122,9 @@ def _close_container(one: Part) -> None:
         readinessProbe=_NOT_WATCHED,
         startupProbe=_NOT_WATCHED,
         lifecycle=_NOT_WATCHED,
-        securityContext="has no meaning here: the user setting says who runs the tasks",
-        stdin="has no meaning here: standard input goes to no task",
-        tty="has no meaning here",
+        securityContext="has no effect here: the user setting says who runs the tasks",
+        stdin="has no effect here: standard input goes to no task",
+        tty="has no effect here",
     )
     one.drop("terminationMessagePath", "terminationMessagePolicy")
     one.close()
@@ -185,5 +185,5 @@ def _port(one: Part) -> Document:
         if name == PORT:
             found["port"] = number
         else:
-            port.remark("containerPort", "has no meaning here: the tasks use their node's network")
+            port.remark("containerPort", "has no effect here: the tasks use their node's network")
     return found

@@ -116,7 +116,7 @@ def settings_of(part: Part, beside: Beside) -> Document:
     """The name of the run, and where it belongs, of the metadata of an object."""
     metadata = part.part("metadata")
     name, prefix = metadata.text("name"), metadata.text("generateName")
-    nothing = "is about the Kubernetes cluster and has no meaning here"
+    nothing = "is about the Kubernetes cluster and has no effect here"
     settings: Document = {}
     if beside.runs_pods and (namespace := metadata.text("namespace")):
         settings["namespace"] = namespace
