@@ -64,6 +64,8 @@ def test_what_cannot_be_is_refused_in_one_line_and_the_run_goes_on(detached):
         (("-Gw", 4096), "gpus"),
         (("--job", "worker=x"), "--job"),
         (("--constraint", "x"), "--constraint"),
+        (("--constraint", "hostname:IS:elsewhere"), "does not meet hostname:IS:elsewhere"),
+        (("--constraint", "hostname:UNIQUE"), "no further host for"),
         (("--constraint", "boss=hostname:UNIQUE"), "--constraint"),
     ):
         refused = tfrun("update", detached, *words)

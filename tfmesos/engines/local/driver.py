@@ -13,12 +13,14 @@ from typing import Any
 from ...config.job import Job
 from ...config.launch_config import LaunchConfig
 from ...core.outcome import Ending
+from ...errors import ResourcesError
 from ...text import join_names
 from ..api import Context, Emit, Expect
 from . import actions as do
 from . import events as happened
 from .actions import LocalAction
 from .demand import check_gpus, check_number, least_gpus
+from .engine import obstacle
 from .gpu_claims import GpuClaims
 from .machine import gpu_ids, installed_memory
 from .running_tasks import LocalTasks
@@ -64,6 +66,8 @@ class LocalDriver:
         if needed := least_gpus(config.jobs):
             self._gpu_ids = gpu_ids()
             check_gpus(needed, len(self._gpu_ids))
+        if reason := obstacle(config.tasks, socket.gethostname()):
+            raise ResourcesError(f"this cannot be placed: {reason}")
 
     def change(self, config: LaunchConfig) -> None:
         """The next generation begins: what is launched from now on is launched so."""

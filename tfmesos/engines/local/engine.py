@@ -80,7 +80,8 @@ class LocalEngine:
     def _place(self) -> list[Output]:
         if not self._wanted or not self._hostname:
             return []
-        if not self._has_placed and (reason := self._obstacle()):
+        tasks = [wanted.task for wanted in self._wanted]
+        if not self._has_placed and (reason := obstacle(tasks, self._hostname)):
             return [tell.Impossible(reason)]
         left = self._leave_out(self._known_gpus, "no more GPUs") if self._known_gpus else []
         missing = self._needed - len(self._free_gpus)
@@ -96,16 +97,6 @@ class LocalEngine:
         left = tell.TasksLeftOut(rest(self._wanted, kept), reason)
         self._wanted = kept
         return [left]
-
-    def _obstacle(self) -> str:
-        here = Node(self._hostname)
-        jobs = {wanted.task.job.name: wanted.task.job for wanted in self._wanted}
-        for job in jobs.values():
-            tasks = [wanted.task for wanted in self._wanted if wanted.task.job.name == job.name]
-            reasons = (_barrier(constraint, tasks, here) for constraint in job.constraints)
-            if reason := next(filter(None, reasons), ""):
-                return reason
-        return ""
 
     # GPUs
 
@@ -194,6 +185,17 @@ class LocalEngine:
 
 def _gpus_of(tasks: Iterable[Task]) -> int:
     return sum(task.job.gpus for task in tasks)
+
+
+def obstacle(tasks: Sequence[Task], hostname: str) -> str:
+    """The constraint for which these tasks cannot all be on this machine; empty if they can."""
+    here = Node(hostname)
+    for job in {task.job.name: task.job for task in tasks}.values():
+        alike = [task for task in tasks if task.job.name == job.name]
+        reasons = (_barrier(constraint, alike, here) for constraint in job.constraints)
+        if reason := next(filter(None, reasons), ""):
+            return reason
+    return ""
 
 
 def _barrier(constraint: Constraint, tasks: Sequence[Task], here: Node) -> str:
