@@ -1,4 +1,5 @@
-"""Runs that are updated while random processes of theirs are killed or paused.
+"""Runs that are updated, at once or in a rolling way, while random processes of theirs are killed
+or paused.
 
     python -m tests.chaos.updates --runs 200 --seed 1
 
@@ -24,6 +25,7 @@ from tests.bounds import HANG
 from tests.commands import environment
 from tests.conftest import living_children
 from tfmesos.errors import TFMesosError
+from tfmesos.json_types import Json
 from tfmesos.runs.control import ask
 from tfmesos.runs.directory import RunDirectory
 from tfmesos.runs.status import status_now
@@ -52,7 +54,7 @@ def carry_out(seed: int, place: Path, hits: Counter[str]) -> list[str]:
         launcher = subprocess.Popen(command, env=environment(**state), stdout=out, stderr=err)
     try:
         for _ in range(UPDATES):
-            _update(launcher, place, chance.randint(1, 4))
+            _update(launcher, place, _change(chance))
             time.sleep(chance.random() * LONGEST)  # the random time; nothing waits for it
             _strike(launcher, chance, hits)
         (place / "finish").touch()
@@ -63,13 +65,22 @@ def carry_out(seed: int, place: Path, hits: Counter[str]) -> list[str]:
     return _wrongs(code, place)
 
 
-def _update(launcher: Launcher, place: Path, number: int) -> None:
-    """As soon as the run takes it, or has ended."""
+def _change(chance: random.Random) -> Json:
+    number, mem = chance.randint(1, 4), chance.choice([512, 1024, 2048])
+    rolling = {"jobs": {"worker": {"mem": mem}}, "rolling": True}
+    back = {"back": True, "rolling": chance.random() < 0.5}
+    return chance.choice([{"jobs": {"worker": number}}, rolling, back])
+
+
+def _update(launcher: Launcher, place: Path, change: Json) -> None:
+    """As soon as the run takes it, or has ended; there may be nothing to go back to."""
     while launcher.poll() is None:
         with suppress(TFMesosError):
             for run in _record(place):
-                ask(run, "update", changes={"jobs": {"worker": number}})
+                ask(run, "update", changes=change)
                 return
+        if "back" in change and _record(place):
+            return
         time.sleep(0.02)
 
 
