@@ -38,7 +38,8 @@ def test_an_older_launcher_is_told_who_holds_the_run_and_gets_nothing_more(tmp_p
     async def main():
         async with launchers() as (old, new, superseded), Proxy(old.address).running() as proxy:
             with runner(tmp_path, settings(proxy.address, grace=60)) as theirs:
-                old.start([*PYTHON, script.format(str(go))])
+                for each in (old, new):  # the second one knows from the record what was sent
+                    each.start([*PYTHON, script.format(str(go))])
                 await old.until(old.lines)
                 new.rendezvous.recall(happened.TaskRegistered(TASK, "10.0.0.1:5", 5))
                 new.rendezvous.resume({TASK: (0, False)})
