@@ -77,8 +77,8 @@ class TwoMachines:
         shutil.copytree(self.first.runs, self.second.runs, ignore=lambda *_: ["control"])
         self.second.runs.parent.chmod(0o700)
         copied = self.second.run()
-        at, wall = (copied / "lock").read_text().split()
-        (copied / "lock").write_text(f"{at} {float(wall) - 60}")
+        at, wall, size = (copied / "lock").read_text().split()
+        (copied / "lock").write_text(f"{at} {float(wall) - 60} {size}")
         for file in copied.rglob("*"):
             os.utime(file, times=(float(wall) - 60,) * 2)
         return copied.name

@@ -152,6 +152,7 @@ def only_run():
 def test_what_cannot_be_adopted_is_told_in_one_line_and_nothing_is_disturbed(lost, mesos, tmp_path):
     assert names(refusal(), "no run is lost", "ID", "tfrun list")
     run = lost()
+    (run.path / "lock").write_text("")  # which knows how long the record was
     events, keys = run.events(), (run.path / "keys").read_bytes()
 
     damaged = events.replace('{"at"', "{nonsense", 2)
@@ -290,8 +291,8 @@ def shift_clocks(path, seconds):
             line["beginning"]["at"] += seconds
     (path / "events.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     if beat := (path / "lock").read_text().split():  # there may have been no time for one
-        at, wall = beat
-        (path / "lock").write_text(f"{float(at) + seconds} {wall}")
+        at, wall, _ = beat
+        (path / "lock").write_text(f"{float(at) + seconds} {wall} 0")
 
 
 def test_survive_is_refused_where_tasks_end_with_their_launcher():

@@ -26,6 +26,12 @@ class CannotTakeOver(TFMesosError):
         refusal.exit_code = error.exit_code
         return error if isinstance(error, cls) else refusal
 
+    @classmethod
+    def for_want_of(cls, task_id: str) -> CannotTakeOver:
+        return cls(
+            f"the run cannot be taken over: the end of its record is missing: {task_id} is further"
+        )
+
 
 class GivenAway(TFMesosError):
     """Another launcher holds the run now, or may take it: this one ends, and the tasks go on."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..core import actions as do
@@ -11,6 +11,7 @@ from ..core.lifecycle import Lifecycle
 from ..engines.api import Driver
 from .interrupt import StopRequests
 from .links.listener import Listener
+from .past import CannotTakeOver
 from .screen.story import Story
 from .starts import Starts
 
@@ -54,6 +55,11 @@ class Recall:
             elif isinstance(action, do.Start):
                 self._starts.recall(action)
         self._note(event)
+
+    def check(self, received: Mapping[str, tuple[int, bool]]) -> None:
+        """CannotTakeOver if so many messages, or all, of these runners do not fit to the past."""
+        if lacking := self._listener.lacking(received):
+            raise CannotTakeOver.for_want_of(lacking[0])
 
     def _note(self, event: Any) -> None:
         if isinstance(event, happened.StopRequested) and event.reason != SOONER:

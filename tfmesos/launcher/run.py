@@ -318,6 +318,7 @@ class Run:
         )
         for event, now in past.decide_again(self._deciders, recalled.step):
             self._observer.told(event, now)
+        recalled.check(past.received)
         self._deciders.overhear = self._observer.told
         self._events.open()
         self._events.put(happened.TakenOver(past.away))

@@ -18,6 +18,7 @@ from .links.collected_files import Brought
 from .links.exchange import Sinks
 from .links.usage import Usage
 from .observer import Counted, Observer
+from .past import CannotTakeOver
 from .screen.console import Console
 from .screen.live_area import Live, StatusLine
 
@@ -62,6 +63,7 @@ class View:
             say=self._console.say,
             counted=self.counted,
             superseded=lambda holder: give_away(f"{holder} holds the run now"),
+            lacks_past=lambda task_id: give_away(str(CannotTakeOver.for_want_of(task_id))),
             output=self.output,
             measured=self.measured,
             progressed=self.progressed,

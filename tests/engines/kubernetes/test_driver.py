@@ -20,6 +20,7 @@ from tfmesos.engines.kubernetes.driver import KubernetesDriver
 from tfmesos.errors import UnreadableFile
 from tfmesos.http.server import Server
 from tfmesos.inputs.merging import make_config
+from tfmesos.launcher.keys import Keys
 
 RUNNING = [{"name": "tensorflow", "state": {"running": {}}}]
 QUOTA = 'pods "a" is forbidden: exceeded quota: few, requested: pods=1, used: pods=1, limited: '
@@ -39,10 +40,10 @@ class Links:
 class Driven:
     """A driver, its server, and what it told."""
 
-    def __init__(self, api, client, config):
+    def __init__(self, api, client, config, keys):
         self.api, self.events, self.said, self.links = api, asyncio.Queue(), [], Links()
         self.driver = KubernetesDriver(
-            Context(config, "tfmesos-abcd", self._say, str, None),
+            Context(config, "tfmesos-abcd", self._say, str, None, keys),
             client,
             self.events.put_nowait,
             lambda task_id, task, port: (f":1 run {task_id} 20 self", Secret("5ec2e7")),
@@ -73,7 +74,7 @@ class Driven:
 
 
 @asynccontextmanager
-async def driven(certificate, api=None, **settings):
+async def driven(certificate, api=None, keys=None, **settings):
     api = api or SimulatedApi()
     server = Server(api.handle)
     loop = asyncio.get_running_loop()
@@ -83,7 +84,7 @@ async def driven(certificate, api=None, **settings):
     config = make_config([workers(3)], master="k8s://", image="me/train", **settings)
     try:
         async with asyncio.timeout(HANG), client(port, certificate, namespace="team") as asking:
-            one = Driven(api, asking, config)
+            one = Driven(api, asking, config, keys or Keys())
             one.running = running = asyncio.create_task(one.driver.run())
             try:
                 yield one

@@ -99,7 +99,7 @@ def be_of_another_machine(path):
     about = json.loads((path / "run.json").read_text())
     about["launcher"]["host"] = "elsewhere"
     (path / "run.json").write_text(json.dumps(about))
-    at, wall = (path / "lock").read_text().split()
-    (path / "lock").write_text(f"{at} {float(wall) - 60}")
+    at, wall, size = (path / "lock").read_text().split()
+    (path / "lock").write_text(f"{at} {float(wall) - 60} {size}")
     for file in path.rglob("*"):
         os.utime(file, times=(float(wall) - 60,) * 2)

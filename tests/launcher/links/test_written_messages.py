@@ -148,3 +148,31 @@ def test_who_has_said_all_is_let_go_at_once(is_all):
             return {(await peer.hear())["type"] for _ in range(3)}
 
     assert ("bye" in asyncio.run(main())) is is_all
+
+
+def test_a_past_that_lacks_what_is_written_down_of_its_runners_is_known_by_that():
+    async def main():
+        async with gated() as ours:
+            lacking = ours.rendezvous.lacking
+            nothing_yet = lacking({TASK: (0, False)}), lacking({TASK: (1, False)})
+            ours.rendezvous.recall(happened.TaskRegistered(TASK, "10.0.0.1:5", 5))
+            registered = lacking({TASK: (9, False)}), lacking({TASK: (9, True)})
+            ours.rendezvous.recall(happened.TaskExited(TASK, 0, "exited with 0"))
+            return *nothing_yet, *registered, lacking({TASK: (9, True), "another": (1, False)})
+
+    assert asyncio.run(main()) == ([], [TASK], [], [TASK], ["another"])
+
+
+def test_a_runner_that_has_had_more_than_the_past_tells_is_not_let_in():
+    missed = []
+
+    async def main():
+        async with gated(lacks_past=missed.append) as ours, connected(ours) as peer:
+            ours.rendezvous.recall(happened.TaskRegistered(TASK, "10.0.0.1:5", 5))
+            ours.rendezvous.resume({TASK: (1, False)})
+            with pytest.raises(EOFError):
+                await peer.join(secret=LATER, again=True, received=1)
+            assert not ours.rendezvous.is_connected(TASK)
+
+    asyncio.run(main())
+    assert missed == [TASK]

@@ -420,6 +420,7 @@ class KubernetesDriver:
         def keep(error: TFMesosError) -> None:
             self._trouble = str(error)
 
+        self._ownership.leave(owner)
         delete = partial(self._client.delete, "configmaps", owner.name)
         await self._retries.ask(delete, NEVER, keep)
         await self._calls.all_made()

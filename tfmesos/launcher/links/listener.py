@@ -73,6 +73,7 @@ class Listener:
     ) -> None:
         supplies, limits = supplies or Supplies(), limits or Limits()
         self._emit = sinks.emit
+        self._lacks_past = sinks.lacks_past
         self._limits = limits
         self._holder = holder or Holder()
         self._authentication = Authentication(run_id, self._secret_of, supplies.runners)
@@ -195,6 +196,11 @@ class Listener:
             link.resume(*received.get(task_id, (0, False)))
             if link.has_reported and not link.is_refused:
                 self._connection_ended(link, "it did not come back to the new launcher")
+
+    def lacking(self, received: Mapping[str, tuple[int, bool]]) -> list[str]:
+        """The tasks that have told more, as is written down of them, than was recalled."""
+        links = [(task_id, self._links.get(task_id), told) for task_id, told in received.items()]
+        return [task_id for task_id, link, told in links if link is None or link.lacks(*told)]
 
     async def hear_out(self, within: float = HEAR_OUT_WITHIN) -> None:
         """Hear the rest of those whose end is known, and let them go once it is written down.
@@ -376,6 +382,9 @@ class Listener:
         link = self._links.get(task_id)
         if link is None:
             raise HandshakeError(f"task {task_id} is not expected any more")
+        if not link.was_sent(arrived):
+            self._lacks_past(task_id)
+            raise HandshakeError(f"task {task_id} has more messages than it was sent")
         if link.is_missed:
             self._emit(RunnerBack(task_id))
         self._awaited.discard(task_id)

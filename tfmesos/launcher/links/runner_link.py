@@ -120,6 +120,14 @@ class RunnerLink:
         if self._reported:
             self.first_secret = None
 
+    def lacks(self, received: int, is_all: bool) -> bool:
+        """Was more of it written down than it has reported, as far as that was recalled?"""
+        return (received > 0 and not self.has_reported) or (is_all and not self.has_told_end)
+
+    def was_sent(self, arrived: int) -> bool:
+        """Can so many of our messages have arrived?"""
+        return arrived <= len(self._sent)
+
     @property
     def safe(self) -> int:
         """How many numbered messages of the runner cannot get lost any more."""

@@ -15,7 +15,7 @@ from ..directory import RunDirectory
 BEAT_EVERY = 5.0  # seconds between two signs of life
 BEAT_SOON = 0.2  # seconds until the first, while the run is being set up
 LATE = 10.0  # seconds by which a process that was not stopped is late at most
-LONGEST_BEAT = 64  # bytes
+LONGEST_BEAT = 80  # bytes
 DYING = 2.0  # seconds for the threads of a killed launcher, which keep its files open, to end
 STALE = 30.0  # seconds without one after which the launcher of another machine counts as dead
 
@@ -30,6 +30,7 @@ class Hold:
     """Of a run, until ``release`` or the end of this process. Raises Held."""
 
     def __init__(self, run: RunDirectory) -> None:
+        self._events = run.events_file
         self._file = os.open(run.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         end = time.monotonic() + DYING
         while not self._is_locked():
@@ -46,8 +47,10 @@ class Hold:
         return True
 
     def beat(self, at: float) -> None:
-        """Give a sign of life, with the time *at* on the clock of the run."""
-        os.pwrite(self._file, f"{at!r} {time.time()!r}\n".ljust(LONGEST_BEAT).encode(), 0)
+        """Give a sign of life: with the time *at* on the clock of the run, and what is recorded."""
+        size = self._events.stat().st_size if self._events.exists() else 0
+        text = f"{at!r} {time.time()!r} {size}\n"
+        os.pwrite(self._file, text.ljust(LONGEST_BEAT).encode(), 0)
 
     async def keep_beating(
         self, now: Callable[[], float | None], on_wake: Callable[[], Awaitable[object]]
@@ -74,15 +77,17 @@ def holder_of(run: RunDirectory) -> str:
 class Beat(Record):
     at: float  # on the clock of the run
     wall: float  # in seconds since 1970
+    recorded: int  # bytes of events
 
 
 def last_beat(run: RunDirectory) -> Beat:
     """When its launcher gave its last sign of life; at least when it wrote something."""
     try:
-        at, wall = map(float, run.lock_file.read_text("ascii").split())
+        at, wall, size = run.lock_file.read_text("ascii").split()
+        beat = Beat(float(at), float(wall), int(size))
     except (OSError, ValueError):
-        at, wall = 0.0, run.began
-    return Beat(at, max(wall, run.last_written))
+        beat = Beat(0.0, run.began, 0)
+    return beat.replace(wall=max(beat.wall, run.last_written))
 
 
 def is_fresh(run: RunDirectory) -> bool:

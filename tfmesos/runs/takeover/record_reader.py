@@ -22,23 +22,27 @@ def past_of(run: RunDirectory, before: list[Taken]) -> Past:
     if written_by != __version__:
         problem = f"it was begun by tfmesos {written_by}, and this is {__version__}"
         raise CannotTakeOver(f"run {run.id} cannot be taken over: {problem}")
-    first, *entries = _entries(run)
+    beat = last_beat(run)
+    first, *entries = _entries(run, beat.recorded)
     beginning = _value(run, first.get("beginning"))
     if not isinstance(beginning, Beginning):
         raise _damaged(run, "it does not say how the run began")
     steps = [(_value(run, e["event"]), float(e["at"])) for e in entries if "event" in e]
     told = [_value(run, e["told"]) for e in entries if "told" in e]
-    beat = last_beat(run)
     received = {taken.task_id: (taken.number, taken.is_last) for taken in before}
     away = max(time.time() - beat.wall, 0.0)
     return Past(beginning, tuple(steps), tuple(told), received, beat.at, away)
 
 
-def _entries(run: RunDirectory) -> list[Json]:
+def _entries(run: RunDirectory, least: int) -> list[Json]:
+    """It had *least* so many bytes."""
     try:
-        lines = run.events_file.read_bytes().split(b"\n")[:-1]
+        text = run.events_file.read_bytes()
     except OSError as error:
         raise _damaged(run, str(error.strerror)) from None
+    if len(text) < least:
+        raise _damaged(run, f"{least - len(text)} bytes are missing at its end")
+    lines = text.split(b"\n")[:-1]
     if not lines:
         raise _damaged(run, "it is empty")
     found = [_entry(run, number, line) for number, line in enumerate(lines, 1)]

@@ -8,8 +8,11 @@ from datetime import datetime, timedelta
 import pytest
 
 from tests.builders import workers
+from tests.engines.kubernetes.simulated import SimulatedApi
+from tests.engines.kubernetes.test_driver import driven
 from tests.sentences import names
 from tfmesos.engines.api import Context
+from tfmesos.engines.kubernetes import events as happened
 from tfmesos.engines.kubernetes.api.error import ApiError
 from tfmesos.engines.kubernetes.takeover import ownership
 from tfmesos.engines.kubernetes.takeover.ownership import Ownership
@@ -139,6 +142,32 @@ def test_a_run_whose_owner_is_gone_cannot_be_found_again():
     api.is_deleting = True
     said = "namespace team at https://k has nothing of it: it is elsewhere, or was deleted there"
     assert refused(api) == said
+
+
+def test_a_run_whose_owner_its_launcher_has_deleted_has_ended_but_for_a_last_word():
+    api = Api()
+    ending = ours(api)
+    ending.leave(ending.owner)
+    api.is_deleting = True
+    asyncio.run(ending.find_again())
+    assert api.version == 7
+
+
+def test_that_the_owner_is_about_to_be_deleted_is_written_down_before(certificate):
+    api, seen = SimulatedApi(), []
+
+    def written(values):
+        if "leaving" in values:
+            seen.append((values["leaving"], list(api.objects["configmaps"])))
+
+    async def scenario():
+        async with driven(certificate, api, Keys(on_change=written)) as one:
+            await one.until(happened.Connected)
+            await one.driver.leave(5)
+
+    asyncio.run(scenario())
+    assert seen == [("uid-of-tfmesos-abcd", ["tfmesos-abcd"])]
+    assert api.objects["configmaps"] == {}
 
 
 def test_a_holder_that_was_stopped_for_long_leaves_the_run_to_whoever_has_it_now(monkeypatch):

@@ -30,6 +30,7 @@ RENEW_EVERY = 20.0  # seconds; a lease lasts for three of them
 LOOK_EVERY = 2.0  # seconds, at a lease of another
 STALE_AFTER = timedelta(minutes=10)
 OWNER = "owner"  # the key of the run: name, mark and, once it is made, uid of its owner
+LEAVING = "leaving"  # the key of the run that is the uid of an owner which we began to delete
 
 
 class Ownership:
@@ -106,6 +107,8 @@ class Ownership:
         is_said = False
         while True:
             found = await self._look(self.owner)
+            if found is None:
+                return  # the run has ended, but for a last word
             passed_over = {*self._keys.gone, self._us.epoch}  # ours: an answer was lost
             if not lease.is_fresh(found, passed_over, self._server_time()):
                 await self._claim(self.owner, found)
@@ -119,9 +122,12 @@ class Ownership:
             is_said = True
             await asyncio.sleep(LOOK_EVERY)
 
-    async def _look(self, owner: Owner) -> Json:
+    async def _look(self, owner: Owner) -> Json | None:
+        """None if a launcher before this one was to delete it, and has."""
         found = await self._find(owner)
         if found is None:
+            if self._keys.get(LEAVING) == owner.uid:
+                return None
             where = f"namespace {self._client.namespace} at {self._client.server}"
             raise EngineError(f"{where} has nothing of it: it is elsewhere, or was deleted there")
         self._began_at(self._server_time())
@@ -179,6 +185,10 @@ class Ownership:
                 raise
             if await self._is_ours(owner):  # somebody else has written something into it
                 await self._patch(owner, objects.renewal(self._now(), self._version))
+
+    def leave(self, owner: Owner) -> None:
+        """It is about to be deleted, and the run with it."""
+        self._keys.keep(LEAVING, owner.uid)
 
     async def is_held(self, owner: Owner) -> bool:
         """Is the run still ours? Another launcher may have taken it while we were stopped."""
