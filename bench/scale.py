@@ -67,7 +67,7 @@ def _per_task(told: dict[str, float], tasks: int) -> Measured:
 def simulate(
     tasks: int, flags: list[str], agents: int | None = None
 ) -> tuple[Measured, dict[str, float]]:
-    """A run with these *flags* on a simulated Mesos, and what that one tells of it.
+    """A run with these *flags* on a simulated Mesos, and what that one reports about it.
 
     Without a number of *agents* every task has one of its own.
     """

@@ -1,4 +1,4 @@
-"""A Mesos of many agents that start nothing: their tasks are runners in word only.
+"""A simulated Mesos whose many agents start nothing: their tasks are runners in word only.
 
 Run as a process of its own, so that what the launcher costs can be told apart. It offers every
 agent once, with room for its share of the tasks, takes what is launched as running, and lets each

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from math import log
 from typing import NamedTuple
 
-FEW = 4  # contestants, of whom the spread is told, too
+FEW = 4  # contestants, whose spread is shown, too
 
 Measured = Mapping[str, float]  # measure -> value, of one go
 Contestant = Callable[[int], Measured]  # of a size

@@ -4,7 +4,7 @@
         python examples/elastic.py --model_dir DIR
     tfrun update ID -w 1
 
-A worker that is told to end (SIGTERM) does not end at once. Every step adds up how many have been
+A worker that is asked to end (SIGTERM) does not end at once. Every step adds up how many have been
 told, so all workers learn of it in the same step: the chief writes a checkpoint, and all leave.
 The next generation, of any size, goes on from the step of the checkpoint. It is in DIR, a
 directory that all nodes see.
@@ -25,7 +25,7 @@ SAY_EVERY = 50  # steps
 
 
 class Told:
-    """Has this process been told to end?"""
+    """Has this process been asked to end?"""
 
     def __init__(self):
         self.number = 0
@@ -87,7 +87,7 @@ def resume(checkpoint, directory):
 
 
 def train(strategy, network, shares, number, steps, told):
-    """Until all steps are done, or somebody has been told to end; returns the last step."""
+    """Until all steps are done, or a worker has been asked to end; returns the last step."""
 
     @tf.function
     def step(batch, told):

@@ -281,7 +281,7 @@ class TFMesosScheduler(OldNames):
         self._told = self._told or threading.get_ident() == self._owner
 
     def _raise_untold_failure(self, error: BaseException | None = None) -> None:
-        """Raise the failure of the run, unless its caller knows of it already.
+        """Raise the failure of the run, unless its caller has seen it already.
 
         It is the cause of *error* then, with which the block of the run was left.
         """

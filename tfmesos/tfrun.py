@@ -1,6 +1,6 @@
 """The command line: argv -> LaunchConfig -> Run -> exit code.
 
-Imports wait until they are needed, and until an interrupt can be told in one line: above that
+Imports wait until they are needed, and until an interrupt can be reported in one line: above that
 there is only what Python itself has loaded.
 """
 

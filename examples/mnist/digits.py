@@ -46,7 +46,7 @@ class Digits:
         )
 
     def batches(self, size: int, seed: int = 0) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Training batches without end, in a new order each time round."""
+        """Endless training batches, in a new order each time round."""
         order = np.random.default_rng(seed)
         size = min(size, len(self.train_labels))
         while True:

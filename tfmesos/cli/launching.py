@@ -104,7 +104,7 @@ def _tell(loop: AbstractEventLoop, run: Run, error: Exception) -> None:
 
 async def _go(run: Run, console: Console, recording: Recording, is_left: bool) -> Outcome:
     loop = asyncio.get_running_loop()
-    if not run.config.local_chief:  # which is told of everything itself
+    if not run.config.local_chief:  # which sees everything itself
         watch_terminal(loop, console)
     console.on_failure = partial(_tell, loop, run)
     end = run.give_away if is_left and run.config.survive else run.request_stop

@@ -27,7 +27,7 @@ class CannotRerun(TFMesosError):
 
 
 def rerun_arguments(argv: Sequence[str]) -> list[str]:
-    """What ``tfrun`` is told for another run like that; this process goes to its directory."""
+    """The arguments of ``tfrun`` for another run like that; this process goes to its directory."""
     if argv and argv[0] in ("-h", "--help"):
         raise Answer(HELP)
     if not argv or argv[0].startswith("-"):

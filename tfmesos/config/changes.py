@@ -70,7 +70,7 @@ def _changed_job(job: Job | None, name: str, asked: Any, others: Sequence[Job]) 
 
 
 def _around(job: Job, changes: Changes) -> Job:
-    """The job with what is said of all of them."""
+    """The job with what applies to all of them."""
     if job.is_auxiliary:
         return job
     env = {**dict(job.env), **dict(changes.get("env") or {})}

@@ -54,7 +54,7 @@ class Constraint(Record):
         )
 
     def admits(self, node: Node) -> bool:
-        """May a task be on *node*, as far as that can be told from the node alone?"""
+        """May a task be on *node*, as far as the node alone can say?"""
         value = node.value(self.field)
         if value is None:
             return self.operator == "UNLIKE"

@@ -11,7 +11,7 @@ from ..shared import link_timeouts
 
 LOCAL, MESOS, KUBERNETES, SLURM = "local", "mesos", "kubernetes", "slurm"
 KUBERNETES_SCHEME, SLURM_SCHEME = "k8s://", "slurm://"
-OF_MESOS = (MESOS, LOCAL)  # what is said for Mesos changes nothing on this machine
+OF_MESOS = (MESOS, LOCAL)  # settings of Mesos change nothing on this machine
 
 # What Slurm, or the login node, sets for its own processes.
 _OF_LOGIN_NODE = (
@@ -31,7 +31,7 @@ class EngineKind(Record):
     leaves_grace: bool = False  # has a task all of its stop grace, whoever ends it?
     gives_directory: bool = True  # has a task one of its own, from the engine?
     gpus_in_images: str = ""  # what brings them there; empty: it depends on the containerizer
-    runs_pods: bool = False  # so that all that is said of a pod has a meaning
+    runs_pods: bool = False  # so that settings of pods have an effect
     holds_places: bool = False  # does it keep places while it waits for the others?
     limits_time: bool = False  # may a run have a time limit that is the engine's?
     can_grow: bool = True  # can it look for room while the run goes on?

@@ -148,7 +148,7 @@ class Claim(Record):
 
 
 class PodSettings(Record):
-    """What only the pods of a Kubernetes are made of."""
+    """What applies only to pods on Kubernetes."""
 
     pod_template: Mapping[str, Any] = NOTHING  # what lies under them
     namespace: str | None = None  # unless the master names one

@@ -1,4 +1,4 @@
-"""Everything a run is told, merged and checked: what the settings mean together.
+"""All settings of a run, merged and checked: what the settings mean together.
 
 Single settings are checked by their table. Errors name the *field*; tfrun translates it into
 the flag.
@@ -73,7 +73,7 @@ class Access(Record):
 
 
 class LaunchConfig(Record):
-    """Everything a run is told, merged once from flags, environment and defaults."""
+    """All settings of a run, merged once from flags, environment and defaults."""
 
     jobs: tuple[Job, ...]
     master: str = DEFAULTS["master"]
@@ -81,7 +81,7 @@ class LaunchConfig(Record):
     access: Access = Access()
     role: str = DEFAULTS["role"]
     user: str = ""  # who launches
-    task_user: str | None = None  # who the tasks run as, if it was said
+    task_user: str | None = None  # who the tasks run as, if given
     image: str | None = None
     containerizer: str | None = None
     force_pull_image: bool = False
@@ -91,7 +91,7 @@ class LaunchConfig(Record):
     ship: Ship | None = None  # the files that each task is sent
     cwd: str | None = None  # of the command, where the node has it, or in what is shipped
     cwd_is_given: bool = False  # by the user: then the node must have it
-    python: str | None = None  # the interpreter on the nodes, if it was said
+    python: str | None = None  # the interpreter on the nodes, if given
     own_python: str = "python3"  # the launcher's
     reserve_port: bool = DEFAULTS["reserve_port"]
     initializer: str | None = None
@@ -102,7 +102,7 @@ class LaunchConfig(Record):
     progress_every: float = 0.0  # seconds between two looks at a progress bar; 0: nobody looks
     start_timeout: float | None = None
     restarts: RestartPolicy = USUAL_RESTARTS
-    success: TaskChoice | None = None  # who decides about it, if it was said
+    success: TaskChoice | None = None  # who decides about it, if given
     run_timeout: float | None = None  # seconds
     checkpoint_before: float | None = None  # seconds before that, in which the tasks end
     grow_every: float | None = None  # seconds between two looks for room for more tasks
@@ -111,10 +111,10 @@ class LaunchConfig(Record):
     tensorboard_stays: bool = False  # when all others have ended
     tensorboard_public: bool = False  # at the address of its node
     evaluator_grace: float = DEFAULTS["evaluator_grace"]  # seconds after all others
-    stop_grace: float | None = None  # seconds from the signal below to SIGKILL, if it was said
+    stop_grace: float | None = None  # seconds from the signal below to SIGKILL, if given
     stop_signal: str = DEFAULTS["stop_signal"]
     resumes: bool = False  # does whoever starts it start it again, perhaps on another node?
-    survive: float | None = None  # seconds that tasks wait for another launcher, if it was said
+    survive: float | None = None  # seconds that tasks wait for another launcher, if given
     advertise: tuple[str, int] | None = None
     tf_config: str = DEFAULTS[
         "tf_config"
@@ -330,7 +330,7 @@ class LaunchConfig(Record):
 
     @property
     def kill_grace(self) -> float:
-        """Seconds that a task has to end when it is told to."""
+        """Seconds that a task has to end when it is asked to."""
         return DEFAULT_GRACE if self.stop_grace is None else self.stop_grace
 
     @property

@@ -29,7 +29,7 @@ class RestartPolicy(Record):
 
     @property
     def limit_before_start(self) -> float:
-        """A task that never starts is not waited for without end."""
+        """Nobody waits forever for a task that never starts."""
         return DEFAULT_RESTARTS if self.limit == inf else self.limit
 
     def changed(

@@ -36,12 +36,12 @@ class TaskSecrets(Record):
     files: Mapping[str, Secret] = NOTHING  # by name; the content in base64, for it may be bytes
     variables: Mapping[str, Secret] = NOTHING  # of the command alone
     paths: Mapping[str, str] = NOTHING  # variables of all steps, and the file each leads to
-    principal: str = ""  # of Kerberos, for whom each task gets a ticket
+    principal: str = ""  # of Kerberos, for which each task gets a ticket
     given_by: str = ""  # the first setting that gave any
     missing: str = ""  # why they cannot be read again after a take-over
 
     def reveal(self) -> dict[str, Any] | None:
-        """As a runner is told; None if there are none."""
+        """As a runner receives them; None if there are none."""
         if not self.given_by:
             return None
         return {

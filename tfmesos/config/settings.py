@@ -1,4 +1,4 @@
-"""The table of settings: everything a run can be told besides its jobs.
+"""The table of settings: everything about a run besides its jobs.
 
 ``Settings`` is that table. Each field states its type and, in a ``Setting``, its flags, environment
 variable, default, check and help. From it come the parser of ``tfrun``, the flag that an error

@@ -1,4 +1,4 @@
-"""What is said of a TensorBoard: it stands by, and the run goes on whatever becomes of it."""
+"""Messages about TensorBoard, which never affects the outcome of the run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .tasks import Member
 
 
 def announce(member: Member) -> list[Action]:
-    """It answers. Of all other tasks nothing is said."""
+    """It answers. Says nothing about any other task."""
     where = f"TensorBoard is at http://{member.shown_at}"
     return [Say(where, "notice")] if member.task.is_auxiliary else []
 

@@ -1,4 +1,4 @@
-"""The cluster that the tasks make up: who has joined it, and who is told of whom."""
+"""The cluster that the tasks make up: who has joined it, and who knows the others."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Cluster:
         return self._members.is_complete
 
     def start(self) -> list[Action]:
-        """Everybody is told of everybody."""
+        """Every task receives the addresses of all."""
         self.spec = self._members.cluster()
         self.is_ready = False
         registered = [member for member in self._members if member.stage is Stage.REGISTERED]

@@ -1,6 +1,6 @@
 """How a task ended, out of what its engine and its runner say of it.
 
-Both tell of an end, in any order, and the runner knows more (the exit code, the last lines):
+Both report an end, in any order, and the runner knows more (the exit code, the last lines):
 so whoever comes first is believed only after a while.
 """
 

@@ -190,7 +190,7 @@ class RunnerLost(Event):
 class StopRequested(Event):
     reason: str
     exit_code: int
-    grace: float | None = None  # seconds that each task has to end, if it was said
+    grace: float | None = None  # seconds that each task has to end, if given
 
 
 class TakenOver(Event):
@@ -232,7 +232,7 @@ class ContinueRequested(Event):
 
 
 class Ticked(Record):
-    """A deadline has come; every decider is told."""
+    """A deadline has come; every decider gets this."""
 
     is_output_held: bool = False  # do tasks wait for us to take their output?
     is_bringing: bool = False  # are files of theirs on the way home?

@@ -21,7 +21,7 @@ class FinishedPeers:
         self._members = members
         self._awaited = awaited
         self._hangs = hangs
-        self._told: set[str] = set()  # those that had finished when it was said last
+        self._told: set[str] = set()  # those that had finished at the last message
 
     @property
     def deadline(self) -> float | None:

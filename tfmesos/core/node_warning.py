@@ -1,4 +1,4 @@
-"""What is said about the nodes of tasks that go on."""
+"""Warnings about the nodes of tasks that go on."""
 
 from __future__ import annotations
 

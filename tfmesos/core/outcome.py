@@ -8,7 +8,7 @@ from ..config.job import Task
 from ..errors import TaskFailed, TFMesosError
 from ..record import Record
 
-# What happened, and what is said about it behind a semicolon, if that is not within brackets.
+# What happened, and the words about it after a semicolon, if that is not within brackets.
 _WITH_REMARK = re.compile(r"((?:[^;()]|\([^()]*\))*)(; .*)", re.S)
 
 
@@ -28,7 +28,7 @@ class Ending(Record):
 
     @property
     def reason_and_place(self) -> str:
-        """The place behind what happened, and before what else is said about it."""
+        """The position after what happened, and before the words about it."""
         where = f" on {self.hostname}" if self.hostname else ""
         found = _WITH_REMARK.fullmatch(self.reason)
         return f"{found[1]}{where}{found[2]}" if found else f"{self.reason}{where}"

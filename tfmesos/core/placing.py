@@ -1,4 +1,4 @@
-"""Places for the tasks: when they are asked for, and for whom."""
+"""Places for the tasks: when they are asked for, and for which."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run is told about its life: how long it waits, what it survives, when it is over."""
+"""The rules for the life of a run: how long it waits, what it survives, when it is over."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Rules(Record):
     start_timeout: float | None = None
     run_timeout: float | None = None
     checkpoint_before: float | None = None  # that, and the tasks have this time
-    success: TaskChoice | None = None  # who decides about it, if it was said
+    success: TaskChoice | None = None  # who decides about it, if given
     restarts: RestartPolicy = USUAL_RESTARTS
     hang_timeout: float | None = None  # of silence
     hang_of_any: bool = False  # of any task, or of all

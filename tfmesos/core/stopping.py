@@ -62,7 +62,7 @@ class Stopping:
 
     @property
     def takes(self) -> float:
-        """Seconds in which a runner that was told to end has ended, and its end is known."""
+        """Seconds in which a runner that was asked to end has ended, and its end is known."""
         return self._grace * (2 if self._has_finalizer else 1) + STOP_MARGIN
 
     def say_staying(self) -> list[Action]:

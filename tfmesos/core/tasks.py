@@ -19,7 +19,7 @@ class Stage(IntEnum):
     WAITING = 2  # for a place
     LAUNCHED = 3
     REGISTERED = 4
-    STARTED = 5  # was told the cluster spec
+    STARTED = 5  # has received the cluster spec
     READY = 6  # its command runs
     ENDED = 7
 

@@ -1,4 +1,4 @@
-"""The wait for all tasks: what it is for, how often that is said, when it has been too long."""
+"""The wait for all tasks: what it is for, how often to say so, and when it is too long."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .tasks import Stage, Tasks
 
 FIRST_NOTICE = 3.0  # seconds until the first word
 NOTICE_EVERY = 5.0  # seconds between two words, at least
-REPEAT_AFTER = 30.0  # seconds until the same is said again
+REPEAT_AFTER = 30.0  # seconds until the same message is repeated
 
 
 class Wait:

@@ -36,13 +36,13 @@ it calls ``Expect``, which tells what the runner must be given: the settings of 
 **The setup** finds the engine before the run begins, and says where runners and launcher meet.
 
 **The plugin** is what the launcher asks by the name of the engine (``PLUGIN`` in the module
-``plugin`` of its folder): which settings it refuses, what its decider is told, and the three parts
+``plugin`` of its folder): which settings it refuses, what its decider is given, and the three parts
 above. Plain facts are a row of ``config/engine_kinds`` instead.
 
 **A take-over.** Where tasks outlive the launcher (``survives`` of that row), another one
 may go on with the run: ``Context.keys`` has what the engine kept there with ``keep`` (its name for
 the run, the address of the listener). The decider is given all recorded events
-again; the driver is told of each, and of what the decider wanted done then, by ``recall``. A call
+again; the driver learns of each, and of what the decider wanted done then, by ``recall``. A call
 that was decided but perhaps never made must be safe to make again. Then ``run`` finds the engine
 under the same name and emits what became of the tasks meanwhile.
 """
@@ -200,7 +200,7 @@ class Driver(Protocol):
 
 
 class EngineStory(Protocol):
-    """What ``-v`` tells of the engine's own events and actions."""
+    """What ``-v`` shows about the engine's own events and actions."""
 
     name: str  # of the engine
 
@@ -284,7 +284,7 @@ class Plugin(Protocol):
         return ""
 
     def rules(self, config: LaunchConfig) -> dict[str, Any]:
-        """What its decider is told besides the jobs; kept in the record of the run."""
+        """What its decider is given besides the jobs; kept in the record of the run."""
         return {}
 
     def new_decider(

@@ -200,7 +200,7 @@ class Session:
         return stream
 
     async def _through(self, proxy: Proxy, place: _Place) -> ByteStream:
-        """A tunnel to *place*; what is said in it only the server can read."""
+        """A tunnel to *place*; only the server can read what is sent through it."""
         try:
             stream = await self._connected(_Place("http", proxy.host, proxy.port))
         except OSError as error:
@@ -260,7 +260,7 @@ class Response:
             self.close()
 
     def close(self) -> None:
-        """Cut the connection; whoever reads is told that it was closed."""
+        """Cut the connection; readers learn that it was closed."""
         self._connection.stream.abort()
 
     async def read(self) -> bytes:
@@ -284,7 +284,7 @@ class Response:
 
 @cache
 def _machine_context() -> ssl.SSLContext:
-    """It trusts whom this machine trusts; reading all those certificates takes long."""
+    """It trusts what this machine trusts; reading all those certificates takes long."""
     import ssl
 
     return ssl.create_default_context()

@@ -66,7 +66,7 @@ class Connection:
 
     @property
     def awaits_continue(self) -> bool:
-        """Does the other side hold its body back until it is told to go on?"""
+        """Does the other side hold its body back until it is asked to go on?"""
         return self._parser.they_are_waiting_for_100_continue
 
     @property
@@ -86,7 +86,7 @@ class Connection:
 
 
 def read_headers(pairs: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    """By their names in lower case; what is said several times stands with commas between."""
+    """By their names in lower case; repeated ones are joined by commas."""
     headers: dict[str, str] = {}
     for name, value in pairs:
         text = value.decode("latin-1")

@@ -1,6 +1,6 @@
 """Job files: documents to jobs and settings, and back.
 
-Pure: what a file holds comes in as bytes, and what is wrong with it is said of a key.
+Pure: what a file holds comes in as bytes, and an error names a key.
 """
 
 WRITTEN = ("tfjob", "marathon")  # the foreign formats that a run can be written in

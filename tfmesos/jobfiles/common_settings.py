@@ -45,7 +45,7 @@ def take_variables(jobs: Jobs) -> Document:
 
 
 def volumes_of(mounts: Sequence[tuple[Key, Mounts]], remarks: list[str]) -> Document:
-    """The volumes of a run are mounted in every task: that is said where it is new to one."""
+    """The volumes of a run are mounted in every task: a notice says so if it is new to one."""
     all_mounts: dict[str, str] = {}
     for key, own in mounts:
         for path, mount in own.items():

@@ -31,9 +31,9 @@ class Translation(Record):
 
 
 class Beside(Record):
-    """What is said beside a file, by flags or keywords, and matters to what the file means."""
+    """What flags or keywords say that affects the meaning of the file."""
 
-    runs_pods: bool = False  # does the engine, so that what is said of pods has a meaning?
+    runs_pods: bool = False  # does the engine, so that settings of pods have an effect?
     log_dir: str | None = None
     mounted: tuple[str, ...] = ()  # paths in containers that have a volume
 

@@ -91,7 +91,7 @@ class LocalChief:
         return self._stop_grace is not None
 
     async def live(self, start: Json, emit: Emit) -> None:
-        """From its start to its end, of which *emit* is told."""
+        """From its start to its end, which *emit* receives."""
         emit(TaskReady(self.task_id))
         code, reason = await self._run(start)
         emit(TaskExited(self.task_id, code, reason, was_stopped=self.is_stopping))

@@ -36,7 +36,7 @@ class Observer:
         """What the deciders start from."""
 
     def happened(self, event: Any, now: float) -> None:
-        """What they are told, as it comes in."""
+        """What they receive, as it comes in."""
 
     def told(self, event: Event | Mark, now: float) -> None:
         """What the engine tells the lifecycle, and the marks of the lifecycle."""
@@ -50,7 +50,7 @@ class Observer:
         """
 
     def counted(self, counted: Counted) -> None:
-        """A message of a runner that was no output; what it led to has been told."""
+        """A message of a runner that was no output; what it led to has been reported."""
 
     def measured(self, task: str, usage: Usage) -> None:
         """What it uses, every few seconds."""

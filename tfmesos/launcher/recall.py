@@ -1,4 +1,4 @@
-"""The past of a run, step by step: what is left of it is what its runners are to be told."""
+"""The past of a run, step by step: what remains is what its runners must receive."""
 
 from __future__ import annotations
 

@@ -25,9 +25,9 @@ class Clock:
 
 
 class RunEvents:
-    """*record* is told of each event before anybody acts on it, or is told that it has arrived.
+    """*record* gets each event before anybody acts on it, or learns that it has arrived.
 
-    What happens before ``open`` is told then.
+    What happens before ``open`` is recorded then.
     """
 
     def __init__(self, record: Callable[[Any, float], object], now: Clock) -> None:

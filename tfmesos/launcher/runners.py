@@ -68,7 +68,7 @@ class Runners:
     def expect(
         self, task_id: str, task: Task, port: int | None = None, gpu_ids: Sequence[str] = ()
     ) -> tuple[str, Secret]:
-        """What the stub of this task is told, and its secret."""
+        """What the stub of this task receives, and its secret."""
         # Where a task can see this process: a container has pids and files of its own.
         scratch = self._setup.scratch
         is_near = scratch is not None and self._config.image_of(task.job) is None

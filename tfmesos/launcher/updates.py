@@ -25,7 +25,7 @@ class NotUpdated(TFMesosError):
 def resolved(
     config: LaunchConfig, changes: Changes, lifecycle: Lifecycle
 ) -> tuple[LaunchConfig, UpdateRequested | None]:
-    """The settings that the run is to have, and what it is told: None if nothing would change.
+    """The settings that the run is to have, and what it receives: None if nothing would change.
 
     Raises NotUpdated, or SpecError if something is wrong with them.
     """

@@ -6,13 +6,13 @@ import os
 import signal
 from contextlib import suppress
 
-READY, DISCARDED = "ready", "discarded"  # what is said after the id of the run
+READY, DISCARDED = "ready", "discarded"  # what follows the id of the run
 
 
 class Handover:
     """Two processes from here on: one has the terminal and waits, the other has the run.
 
-    Until it is ready that one may complain on standard error, and is told of a Ctrl-C.
+    Until it is ready that one may complain on standard error, and learns of a Ctrl-C.
     """
 
     def __init__(self) -> None:

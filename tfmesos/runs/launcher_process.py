@@ -30,7 +30,7 @@ class LauncherProcess(Record):
 
     @property
     def is_stopped(self) -> bool:
-        """Does it do nothing until it is told to go on?"""
+        """Does it do nothing until it is asked to go on?"""
         return self.is_of_this_machine and _fields(self.pid)[0] in "Tt"
 
 
@@ -54,7 +54,7 @@ def _started(pid: int) -> int:
 
 
 def _fields(pid: int) -> list[str]:
-    """What Linux tells of process *pid*, from its state on."""
+    """What Linux says about process *pid*, from its state on."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:

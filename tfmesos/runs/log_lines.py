@@ -42,7 +42,7 @@ def left_out(lines: int, why: str) -> str:
 
 
 def lines_in(data: bytes) -> int:
-    """How many lines of a task *data* stands for: a note counts those that it tells of."""
+    """How many lines of a task *data* stands for: a note counts those that it mentions."""
     notes = (_LEFT_OUT.fullmatch(line) for line in data.splitlines())
     return sum(int(note[1]) if note else 1 for note in notes)
 

@@ -68,7 +68,7 @@ class EventLog:
 
 
 class Recorder(Observer):
-    """An observer of a run; also told what was said on the screen, and how it ended."""
+    """An observer of a run; it also gets what was shown on the screen, and how it ended."""
 
     wants_progress = True
 
@@ -152,7 +152,7 @@ class Recorder(Observer):
             self._git = None  # which would stay a zombie as long as the run
 
     def told(self, event: Event | Mark, now: float) -> None:
-        # A generation and the lines of its tasks are told apart by the same clock.
+        # A generation and the lines of its tasks are distinguished by the same clock.
         is_mark = isinstance(event, Mark)
         self._note(now, "told", event, **({"wall": self._wall()} if is_mark else {}))
 
@@ -271,7 +271,7 @@ class Recorder(Observer):
         shutil.rmtree(self.directory.path, ignore_errors=True)
 
     def _failed(self, error: OSError) -> None:
-        """The run goes on without. That is said once, and in the record."""
+        """The run goes on without. This is reported once, and in the record."""
         if self._problem:
             return
         self._problem = why = str(error.strerror or error)

@@ -306,7 +306,7 @@ class Reader:
             self.status.generations[-1].shape[task.job] -= 1
 
     def _task(self, task_id: str) -> TaskStatus:
-        """What is told of a task of nobody, or of an attempt of yesterday, is kept nowhere."""
+        """Reports of an unknown task, or of an earlier attempt, are dropped."""
         name, attempt = self._name(task_id)
         task = self.status.tasks.get(name)
         return task if task and attempt == self._attempts[name] else TaskStatus("", "")

@@ -20,9 +20,9 @@ class Appendable(Protocol):
 
 
 class Writer:
-    """What cannot be written is told once to *on_failure*, and nothing is written after that.
+    """*on_failure* gets what cannot be written, once, and nothing is written after that.
 
-    What is not written of what was waiting is told to *on_lost*.
+    *on_lost* gets what was waiting and is not written.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class Writer:
         on_lost: Callable[[Appendable, bytes], object] = lambda file, data: None,
         on_counted: Callable[[Marks], object] = lambda marks: None,
     ) -> None:
-        """*on_counted* is told, on the thread, which messages all that was put so far is of."""
+        """*on_counted* gets, on the thread, the messages that all data so far belongs to."""
         self._on_failure = on_failure
         self._on_lost = on_lost
         self._on_counted = on_counted

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from .wire import Message
 
 NONCE_BYTES = 16
-# What a stub is told, in this order, as words of TFMESOS_RUNNER; owner: the launcher's pid if it is
-# on the same machine, else NOBODY; certificate: the hash of the launcher's, if the link uses TLS.
+# What a stub receives, in this order, as words of TFMESOS_RUNNER; owner: the launcher's pid if it
+# is on the same machine, else NOBODY; certificate: the hash of the launcher's if the link uses TLS.
 # Where the launcher dials, its address is :PORT, at the loopback of the task.
 STUB_SETTINGS = ("launcher", "run", "task", "connect_timeout", "owner", "certificate")
 NOBODY = "self"

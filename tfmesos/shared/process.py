@@ -223,7 +223,7 @@ def _state(pid: int) -> bytes:
 
 
 def stat(pid: int) -> list[bytes]:
-    """What /proc tells of it, from its state on; empty if there is no such process, or no /proc."""
+    """What /proc says about it, from its state on; empty without such a process or /proc."""
     try:
         # The name of the program stands in brackets and may hold anything, brackets too.
         with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:

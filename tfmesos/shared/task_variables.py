@@ -1,4 +1,4 @@
-"""What a task is told about its cluster: placeholders, TF_CONFIG and its environment.
+"""What a task learns about its cluster: placeholders, TF_CONFIG and its environment.
 
 Nothing here does I/O. A cluster spec is ``{job: ["host:port", ...]}``.
 """
@@ -65,7 +65,7 @@ def argv(command: Command, values: Mapping[str, str]) -> list[str]:
 
 
 def members(cluster: Mapping[str, Any]) -> dict[str, Any]:
-    """What every task that trains is told of; TensorFlow refuses jobs of other types.
+    """What every task that trains knows; TensorFlow refuses jobs of other types.
 
     An evaluator is no member of the cluster it evaluates: TensorFlow wants it only as `task`.
     """

@@ -19,7 +19,7 @@ class Attempt:
     task: Task
     is_placed: bool = False  # and the lifecycle knows
     is_ended: bool = False  # likewise
-    is_given_up: bool = False  # nothing of it is told any more
+    is_given_up: bool = False  # it is not reported any more
     is_known: bool = False  # the server has told of it
     is_seen: bool = False  # its container runs
     is_cut_off: bool = False  # its node is silent

@@ -62,7 +62,7 @@ class Links(Protocol):
 
 
 class KubernetesDriver:
-    """*expect* gives what the stub of a task is told, and its secret; *stub* is its text."""
+    """*expect* gives what the stub of a task receives, and its secret; *stub* is its text."""
 
     def __init__(
         self,

@@ -269,7 +269,7 @@ class KubernetesEngine:
         return end
 
     def _leaving(self, attempt: Attempt, pod: PodSeen) -> list[Output]:
-        """Somebody has it deleted: its runner is about to say that it was told to end."""
+        """Somebody has it deleted: its runner is about to report that it was asked to end."""
         if not pod.is_deleting or attempt.was_killed or attempt.leaving:
             return []
         attempt.leaving = deletion(pod)
@@ -323,7 +323,7 @@ class KubernetesEngine:
     # When time has passed
 
     def _give_up_gang(self, now: float) -> list[Output]:
-        """Delete all that has been placed in vain, and come back later."""
+        """Delete all that has been placed for nothing, and come back later."""
         if not self._wanted:
             return []
         if left := self._optional_rest():

@@ -19,7 +19,7 @@ HOPELESS_AFTER = {
     "RunContainerError": 15.0,
 }
 
-SAYS_LITTLE = ("ImagePullBackOff",)  # the reason was told before it
+SAYS_LITTLE = ("ImagePullBackOff",)  # the reason was reported before it
 
 
 def trouble(pod: PodSeen, image: str) -> str:

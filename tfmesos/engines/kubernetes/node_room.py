@@ -60,7 +60,7 @@ def _requests(spec: Json, gpu_resource: str) -> Resources:
 
 
 def _takes_pods(node: Json) -> bool:
-    """Taints that the pods of a template tolerate count, too: nobody is started in vain."""
+    """Taints that the pods of a template tolerate count, too: nobody is started for nothing."""
     spec, status = node.get("spec") or {}, node.get("status") or {}
     conditions = {one.get("type"): one.get("status") for one in status.get("conditions") or ()}
     is_closed = any(one.get("effect") in _CLOSED for one in spec.get("taints") or ())

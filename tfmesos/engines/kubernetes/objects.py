@@ -63,7 +63,7 @@ def labels(run: str, user: str) -> dict[str, str]:
 
 
 def owner(config: LaunchConfig, name: str, host: str, links: str = PORT_FORWARD) -> Json:
-    """A ConfigMap that says whose run it is, and who connects to whom."""
+    """A ConfigMap that says whose run it is, and which side connects."""
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -118,7 +118,7 @@ def pod(
     is_local: bool = False,
     group: PodGroup | None = None,
 ) -> Json:
-    """The pod of a task; *settings* is what its stub is told, *secret* the object with the rest.
+    """The pod of a task; *settings* is what its stub receives, *secret* the object with the rest.
 
     *is_local*: it listens at its loopback, where only we find it. *group*: those that a queue lets
     in together.

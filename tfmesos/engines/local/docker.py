@@ -256,7 +256,7 @@ class Engine(Docker):
     def _forget(self, task: asyncio.Task[None]) -> None:
         self._work.discard(task)
         if not task.cancelled():
-            task.exception()  # is told to whoever waits for it
+            task.exception()  # is passed to whoever waits for it
 
     def _keep(self, scratch: str) -> subprocess.Popen[bytes]:
         words = (self._docker, f"{_MARK}={self._id}", f"{docker_arguments.RUN}={self._id}", scratch)

@@ -75,7 +75,7 @@ class LocalDriver:
 
     async def run(self) -> None:
         self._emit(happened.MachineFound(socket.gethostname(), tuple(self._gpu_ids)))
-        await asyncio.Event().wait()  # what happens to tasks is told by their ends
+        await asyncio.Event().wait()  # their ends say what happens to tasks
 
     def recall(self, event: Any, actions: Sequence[Any]) -> None:
         """Here tasks end with their launcher."""

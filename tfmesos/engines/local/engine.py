@@ -1,6 +1,6 @@
 """Where the tasks of a run go on this machine: all of them here, each with its own GPUs.
 
-Processors and memory are not counted: who asks for more than there is has been told, and shares.
+Processors and memory are not counted: who asks for more than there is was warned, and shares.
 GPUs are: the run takes as many as its tasks need together, all or none, and keeps them to its end.
 """
 
@@ -218,7 +218,7 @@ def _is(number: int) -> str:
 
 
 class LocalStory:
-    """What ``-v`` tells of this machine."""
+    """What ``-v`` shows about this machine."""
 
     name = "this machine"
 

@@ -59,7 +59,7 @@ class GpuClaims:
         return claim
 
     def others(self, gpu_ids: Sequence[str]) -> dict[str, str]:
-        """Of these GPUs those that are with other runs, and with whom, in words."""
+        """Of these GPUs those that other runs hold, and which runs, in words."""
         found = {gpu: _holder(gpu) for gpu in gpu_ids if gpu not in self._held}
         return {gpu: holder for gpu, holder in found.items() if holder}
 

@@ -25,7 +25,7 @@ class Launch(Record):
     is_ours: bool = False  # is its runner one of our own Python, and no container's?
 
     def environment(self) -> dict[str, str]:
-        """Nothing of our own: the runner is told what the task inherits."""
+        """Nothing of our own: the runner learns what the task inherits."""
         return {"PATH": PATH, SANDBOX: str(self.sandbox), **self.for_runner()}
 
     def for_runner(self) -> Mapping[str, str]:

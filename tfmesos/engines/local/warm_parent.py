@@ -25,7 +25,7 @@ _PROGRAM = (
     "main()"
 )
 _HOME = str(Path(__file__).parents[3])
-_END_TIMEOUT = 2.0  # seconds for those that it has just forked to tell of themselves
+_END_TIMEOUT = 2.0  # seconds for those that it has just forked to report
 
 
 class Forked:
@@ -50,10 +50,10 @@ class Forked:
 
 
 class WarmParent:
-    """``forked`` is told of each runner that was asked for.
+    """``forked`` is called for each runner that was asked for.
 
-    ``failed`` is told of one that could not be forked, with the number of its errno, and ``lost``
-    of one whose request died with the parent.
+    ``failed`` is called for one that could not be forked, with the number of its errno, and
+    ``lost`` for one whose request died with the parent.
     """
 
     def __init__(self) -> None:

@@ -59,5 +59,5 @@ REASONS: Mapping[str, Whose] = {
 
 
 def whose(reason: str) -> Whose:
-    """The state of a task decides about reasons of a Mesos newer than this table."""
+    """The state of a task decides about reasons of Mesos that are newer than this table."""
     return REASONS.get(reason, Whose.UNSAID)

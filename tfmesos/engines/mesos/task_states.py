@@ -54,7 +54,7 @@ STATES: Mapping[str, StateMeaning] = {
 
 
 def is_terminal(state: str) -> bool:
-    """States of a Mesos newer than us are taken as not final: the task may yet report."""
+    """States that are newer than this table count as not final: the task may yet report."""
     meaning = STATES.get(state)
     return meaning is not None and meaning.is_terminal
 

@@ -44,7 +44,7 @@ class Allocation:
     is_held: bool = False  # does its script wait to be let go?
     sitting: dict[str, Sitting] = field(default_factory=dict)  # by task id
     nodes: dict[int, tuple[str, ...]] = field(default_factory=dict)  # by component
-    gave_up: set[str] = field(default_factory=set)  # steps that were told to end
+    gave_up: set[str] = field(default_factory=set)  # steps that were asked to end
     limit_at: float | None = None  # when its time limit ends it
     fewer_at: float | None = None  # when it is asked for with fewer tasks, if it waits
     is_leaving: bool = False  # does its time limit near, so that nothing more starts in it?
@@ -101,7 +101,7 @@ def guess(sitting: Sequence[Sitting], nodes: Sequence[str]) -> Sequence[Sitting]
 
 
 def placed(sitting: Iterable[Sitting]) -> TasksPlaced:
-    """What the lifecycle is told of them."""
+    """What the lifecycle learns of them."""
     return TasksPlaced(
         tuple(Placed(one.seat.task_id, one.node, one.node or "its node") for one in sitting)
     )

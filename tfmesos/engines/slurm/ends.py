@@ -1,4 +1,4 @@
-"""Tasks that end with their job or their step: what the lifecycle is told of them."""
+"""Tasks that end with their job or their step: what the lifecycle learns of them."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class NotSubmitted(SlurmEvent):
 
 
 class Job(Record):
-    """A batch job, or a component of one, as squeue tells of it."""
+    """A batch job, or a component of one, as squeue reports it."""
 
     job_id: str
     group: int

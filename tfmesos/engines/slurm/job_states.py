@@ -62,7 +62,7 @@ _ENDS = {
     "OUT_OF_MEMORY": JobEnd("ran out of memory: Slurm ended it", False, KILLED),
     "REVOKED": JobEnd(f"{EVICTED}: another cluster has its Slurm job", True),
 }
-# What the reason tells of a job that is completing: its state does not say why.
+# What the reason says about a job that is completing: its state does not say why.
 _BY_REASON = {
     "TimeLimit": "TIMEOUT",
     "NodeDown": "NODE_FAIL",

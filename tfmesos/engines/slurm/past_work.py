@@ -15,7 +15,7 @@ Repeatable = do.LetGo | do.CancelJob | do.ReleaseJob | do.CancelStep
 
 
 class PastWork:
-    """*submits* and *starts* are those without an answer in the record, with what was told."""
+    """*submits* and *starts* are those without an answer in the record, with what was reported."""
 
     def __init__(self) -> None:
         self.is_found = False  # did a launcher find Slurm?

@@ -138,7 +138,7 @@ def _step(
 
 
 def table(step: Step, told: Told) -> str:
-    """What the tasks of a step are told: each finds its line by its number."""
+    """What the tasks of a step receive: each finds its line by its number."""
     lines = []
     for number, seat in enumerate(step.seats):
         settings, secret = told[seat.task_id]

@@ -1,4 +1,4 @@
-"""What ``-v`` tells of Slurm."""
+"""What ``-v`` shows about Slurm."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class TimeLimits:
         return notices
 
     def _notice_at(self, one: Allocation) -> float | None:
-        """When all tasks are told to end before their job does; None if nobody is."""
+        """When all tasks are asked to end before their job does; None if they are not."""
         if one.limit_at in (None, inf) or one.is_leaving or not one.sitting:
             return None
         return one.limit_at - self._before

@@ -146,7 +146,7 @@ def _constraints(part: Part, instances: int) -> list[str]:
 
 
 def _port(part: Part) -> int | None:
-    """The first; every task has a port of its own here, and all are told of it."""
+    """The first; every task has its own port here, and all learn of it."""
     definitions = [one.whole("port") for one in part.parts("portDefinitions")]
     ports = part.numbers("ports")
     part.flag("requirePorts")

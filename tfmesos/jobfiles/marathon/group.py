@@ -121,7 +121,7 @@ def _command(job: str, index: int, app: App, cluster: Cluster) -> Document:
 
 
 def _check_hosts(tasks: Tasks) -> None:
-    """Each task must be told of all others, and of no more."""
+    """Each task must know all others, and no more."""
     for app in (app for apps in tasks.values() for app in apps if app.template is None):
         for flag, value in flags_in(app.words).items():
             job = flag.removesuffix("_hosts")

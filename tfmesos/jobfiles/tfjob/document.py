@@ -21,7 +21,7 @@ _NOTHING_LEFT = "has no effect here: a run leaves nothing behind"
 
 
 def is_mine(tree: dict[str, Any]) -> bool:
-    """Any object of Kubernetes: of the others it is said that they are none of ours."""
+    """Any object of Kubernetes: the others are named as unsupported."""
     return "kind" in tree and "apiVersion" in tree
 
 

@@ -161,7 +161,7 @@ def _container(job: str, fields: Document, document: Document, prefix: str) -> D
 
 
 def _command(job: str, fields: Document) -> Document:
-    """A list of our own that looks like that of a shell is cut elsewhere, to be told apart."""
+    """A list of our own that looks like that of a shell is cut elsewhere, to be distinguished."""
     if fields.get("serve"):
         return {"command": SERVER_COMMAND}
     cmd, args = fields.get("cmd"), [escaped(word) for word in fields.get("args") or []]

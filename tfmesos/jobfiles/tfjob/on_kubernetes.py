@@ -39,7 +39,7 @@ def to_ours(tree: dict[str, Any], beside: Beside = NOTHING_BESIDE) -> Translatio
 
 
 def _templates(tree: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Of all replicas, by our name of the job; what is not as it should be is told later."""
+    """Of all replicas, by our name of the job; what is wrong is reported later."""
     spec = _dict(tree.get("spec"))
     names = {name.lower(): job for name, job in TYPES.items()}
     for name, replica in _dict(spec.get("tfReplicaSpecs")).items():

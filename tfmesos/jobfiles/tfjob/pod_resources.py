@@ -16,7 +16,7 @@ Amounts = Mapping[str, Any]
 
 
 def resources_of(one: Part) -> Document:
-    """What is asked for of CPUs, and the limit of the others, as a Mesos enforces it."""
+    """What is asked for of CPUs, and the limit of the others, as Mesos enforces them."""
     part = one.part("resources")
     limits, requests = part.values("limits"), part.values("requests")
     part.warn(claims="is about the Kubernetes cluster and has no effect here")

@@ -20,7 +20,7 @@ _CONTEXT = "tensorflow.python.eager.context"
 def give_up(addresses: Collection[str], within: float) -> bool:
     """Has TensorFlow given up the servers at *addresses*, after at most *within* seconds?
 
-    On a thread of its own: where nobody answers any more TensorFlow may wait without end.
+    On a thread of its own: where nobody answers any more TensorFlow may wait forever.
     """
     context = sys.modules.get(_CONTEXT)
     server = context.get_server_def() if context else None

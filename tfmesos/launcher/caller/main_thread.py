@@ -21,7 +21,7 @@ class MainThread:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._is_inside = False  # is the main thread in the block?
-        self._listeners = 0  # calls of the main thread that wait to be told
+        self._listeners = 0  # calls of the main thread that wait for news
         self._is_sent = False
         self._sent_to = (0, 0)
         self._sent_at = 0.0

@@ -72,7 +72,7 @@ def is_of_tensorflow(error: BaseException) -> bool:
 
 
 def _end_program(place: str, outcome: Outcome, console: Console) -> None:
-    problem = f"{outcome.error}; the session at {place} waits for it in vain"
+    problem = f"{outcome.error}; the session at {place} would wait for it forever"
     if hasattr(sys, "ps1") or "ipykernel" in sys.modules:
         console.say(f"{problem}: restart this interpreter", "warning")
         return

@@ -36,7 +36,7 @@ class _Channel:
         self.runner = runner
         self.owner = owner
         self.allowed = 0  # bytes that the runner may still send
-        self.is_over = False  # has the owner been told of the end?
+        self.is_over = False  # does the owner know of the end?
         self.runner_knows = False  # does the runner know of it?
 
     def tell_owner(self, frame: bytes) -> None:

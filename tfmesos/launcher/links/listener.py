@@ -161,7 +161,7 @@ class Listener:
     ) -> bytes:
         """Let the runner of this task in from now on, with the secret that is returned.
 
-        *settings* is what it is told in its first welcome; *later_secret* is for all connections
+        *settings* is what it receives in its first welcome; *later_secret* is for all connections
         but its first.
         """
         secret = secret or os.urandom(SECRET_BYTES)

@@ -19,7 +19,7 @@ Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class LocalPort:
-    """*open_channel* makes the stream of a new channel; *say* is told why a connection failed."""
+    """*open_channel* makes the stream of a new channel; *say* gets why a connection failed."""
 
     def __init__(
         self, open_channel: Callable[[], Awaitable[Streams]], say: Callable[[str], object]

@@ -63,7 +63,7 @@ def stub_settings(
 def runner_settings(
     config: LaunchConfig, task: Task, port: int | None, gpu_ids: Sequence[str]
 ) -> Json:
-    """What a runner is told when it has proved itself."""
+    """What a runner receives when it has proved itself."""
     return {
         "job": task.job.name,
         "index": task.index,
@@ -143,7 +143,7 @@ def _without_gpu(config: LaunchConfig, job: Job) -> str:
 
 
 def start_message(config: LaunchConfig, task: Task, cluster: ClusterSpec) -> Json:
-    """What a runner is told when everybody is in."""
+    """What a runner receives when all have registered."""
     job = task.job
     return {
         **prepare_message(config, task),
@@ -162,7 +162,7 @@ def start_message(config: LaunchConfig, task: Task, cluster: ClusterSpec) -> Jso
 
 
 def _of_tensorflow(cluster: ClusterSpec) -> ClusterSpec:
-    """What a bare server is told: it would wait for a TensorBoard to answer."""
+    """What a bare server receives: it would wait for a TensorBoard to answer."""
     return {name: addresses for name, addresses in cluster.items() if name != TENSORBOARD}
 
 

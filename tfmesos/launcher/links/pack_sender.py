@@ -21,7 +21,7 @@ Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
 class PackSender:
     """A runner has *within* so many seconds to take each piece.
 
-    *on_sent* is told the id of a task and how many bytes of its pack it has been sent.
+    *on_sent* gets the id of a task and how many bytes of its pack it has been sent.
     """
 
     def __init__(
@@ -64,4 +64,4 @@ class PackSender:
         except TimeoutError:
             writer.transport.abort()
         except OSError:
-            pass  # whoever reads from this connection tells of its end
+            pass  # whoever reads from this connection reports its end

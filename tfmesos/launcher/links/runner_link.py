@@ -43,7 +43,7 @@ class RunnerLink:
         self._reported: set[str] = set()  # kinds of reports that come once
         self.writer: asyncio.StreamWriter | None = None  # the connection that speaks for it
         self.received = 0  # numbered messages of the runner
-        # those of them that it was told of, and when
+        # those of them that it has received, and when
         self._acked = 0
         self._acked_at = 0.0
         self._unacked = 0  # bytes that came since
@@ -86,7 +86,7 @@ class RunnerLink:
         self.exited = self.exited or kind == "exit"
 
     def recall(self, kind: str) -> None:
-        """A launcher before this one was told this. What came before may have yet to be heard."""
+        """An earlier launcher received this. What came before may have yet to be heard."""
         self._reported.add(kind)
         self.has_begun = self.has_begun or kind != "register"
 
@@ -183,7 +183,7 @@ class RunnerLink:
         self._say_bye()
 
     def acknowledge_if_due(self, size: int) -> None:
-        """After *size* bytes more. The next heartbeat tells of the rest: to tell of every read
+        """After *size* bytes more. The next heartbeat reports the rest: to report every read
         would cost as much as what was read.
         """
         self._unacked += size

@@ -24,7 +24,7 @@ from .standard_streams import Screen
 MAX_WAITING = 1024 * 1024  # characters that may wait to be written
 AT_ONCE = 64 * 1024  # characters in one write, about
 HIDE_WITHIN = 0.5  # seconds for the terminal to take away what is live
-STALLED = 2.0  # seconds a reader may take nothing when a run was told to end
+STALLED = 2.0  # seconds a reader may take nothing when a run was asked to end
 LEFT_OUT_WITHIN = 1.0  # seconds to say what was left out
 WORTH_TELLING = 5.0  # seconds; of a shorter run only a terminal hears how long it took
 SHOWN = {"debug": 10, "info": 20, "notice": 25, "warning": 30}

@@ -41,7 +41,7 @@ def _last_lines(ending: Ending) -> list[str]:
 def closing(
     report: Sequence[str], outcome: Outcome, run_id: str, columns: int, rows: int
 ) -> list[str]:
-    """What is said once more below a *report* that pushes its first line off the terminal.
+    """What is repeated below a *report* that pushes its first line off the terminal.
 
     *run_id* is that of a run that is recorded; else it is empty.
     """

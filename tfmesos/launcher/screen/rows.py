@@ -1,4 +1,4 @@
-"""What the live display tells of each task, or of each job where there are many. All of it is pure:
+"""What the live display shows of each task, or of each job where there are many. All of it is pure:
 the tasks, what they use and how far they are in, rows out.
 """
 

@@ -1,6 +1,6 @@
 """The story of a run for ``-v``: what happened to its tasks, a line for each step of it.
 
-Events and the actions they led to in, lines out. Of many tasks only every tenth part is told.
+Events and the actions they led to in, lines out. Of many tasks only every tenth part is shown.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ...core import events as happened
 from ...engines.api import EngineStory
 from ...text import count, join_names
 
-FEW = 10  # tasks that are told of one by one
+FEW = 10  # tasks that are named one by one
 
 
 class Tally:

@@ -45,7 +45,7 @@ class IgnoreFile:
         self._patterns = [Pattern(line) for line in _lines(text)]
 
     def decide(self, path: str, is_directory: bool) -> bool | None:
-        """Is *path* to be left out? None if nothing is said about it; the last word counts."""
+        """Is *path* to be left out? None if no rule is about it; the last word counts."""
         inner = os.path.relpath(path, self._directory)
         for pattern in reversed(self._patterns):
             if pattern.fits(inner, is_directory):
@@ -130,7 +130,7 @@ def _translated(text: str) -> str:
     """A regular expression for a pattern of git.
 
     The first place at which what follows a star fits is as good as any other, unless it is the last
-    star. So no other place is tried, and a pattern of many stars takes no time without end.
+    star. So no other place is tried, and a pattern of many stars cannot take forever.
     """
     segments, rest = [[""]], ""  # between two ``**/``: what stands between its stars
     at = 0

@@ -1,4 +1,4 @@
-"""What is to be shipped, as it was said: paths, made whole and looked at."""
+"""What is to be shipped, as it was given: paths, made whole and looked at."""
 
 from __future__ import annotations
 

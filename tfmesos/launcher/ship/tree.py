@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from ...errors import CannotRead, SpecError
 from .ignore import Rules
 
-MAX_FILES = 100_000  # all that a node is told of at once
+MAX_FILES = 100_000  # all that a node receives at once
 MAX_DEPTH = 200  # of directories in each other: whoever removes them goes down by recursion
 
 

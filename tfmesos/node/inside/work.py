@@ -45,7 +45,7 @@ class Work:
         self.is_over = False
 
     def take(self, data: bytes) -> None:
-        """Data came; the channel is to be told when it is used up."""
+        """Data came; call the channel when it is used up."""
         self.channel.took(len(data))
 
     def end_of_input(self) -> None:

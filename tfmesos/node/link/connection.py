@@ -65,7 +65,7 @@ class Link:
         self._outbox = outbox
         self._receive = receive
         self._give_up = give_up
-        self._heartbeat = heartbeat  # what is to be told by each
+        self._heartbeat = heartbeat  # what each of them reports
         self._addresses: list[tuple[int, Any]] = []
         self._socket: socket.socket | TlsSocket | None = None
         self._handshake: RunnerHandshake | None = None

@@ -60,7 +60,7 @@ class TlsSocket:
 
 
 def _context() -> ssl.SSLContext:
-    """Whom to trust is told by the hash of the certificate alone, as in ``stub``."""
+    """The hash of the certificate alone says what to trust, as in ``stub``."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE

@@ -1,4 +1,4 @@
-"""What nvidia-smi tells of the GPUs that a task sees.
+"""What nvidia-smi reports about the GPUs that a task sees.
 
 It runs as long as the command and writes every few seconds: to start it each time would take
 longer than to measure.

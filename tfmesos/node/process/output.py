@@ -87,7 +87,7 @@ class Output:
 
 
 def complain(text: str) -> None:
-    """Of what the launcher cannot be told."""
+    """For what cannot be sent to the launcher."""
     write(2, f"tfmesos runner: {text}\n".encode("utf-8", "backslashreplace"))
 
 

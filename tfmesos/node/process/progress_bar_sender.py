@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ...shared.wire import Message
     from ..loop import Loop, Timer
 
-LONGEST = 300  # characters that are told
+LONGEST = 300  # characters that are sent
 
 
 class ProgressBarSender:
@@ -21,7 +21,7 @@ class ProgressBarSender:
         self._tell = tell
         self._every = every
         self._state = self._told = ""
-        self._timer: Timer | None = None  # runs while nothing may be told
+        self._timer: Timer | None = None  # runs while nothing may be sent
 
     def update(self, state: str) -> None:
         """Empty if there is no such line any more."""

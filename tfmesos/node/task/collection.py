@@ -1,7 +1,7 @@
 """Files of a task's directory that go home over the link when its command has ended.
 
 They are sent as numbered messages, so that a connection that breaks loses none and repeats none;
-the launcher has all of them when it is told of the end. No link is followed.
+the launcher has all of them when the end is reported. No link is followed.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Bring:
             self._send_file(directory, name, problem)
 
     def _send_file(self, directory: str, name: str, problem: str) -> None:
-        """What is wrong with it is said in the place of its hash."""
+        """The problem with it takes the place of its hash."""
         shown = name.encode("utf-8", "backslashreplace").decode("utf-8")
         self._outbox.add({"type": "file", "name": shown})
         digest = ""

@@ -1,6 +1,6 @@
 """Answers at the address of a TensorFlow server after the server has ended.
 
-TensorFlow's client waits without end, and ignores signals, for a server that does not listen; it
+TensorFlow's client waits forever, and ignores signals, for a server that does not listen; it
 accepts an error as an answer. So every call gets an error of gRPC, in the few frames of HTTP/2
 that this takes.
 """

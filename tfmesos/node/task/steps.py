@@ -21,7 +21,7 @@ NAMES = ("initializer", "command", "finalizer")
 
 
 class Steps:
-    """Says which step comes next, is told how it ended, and knows how the task ended."""
+    """Says which step comes next, learns how it ended, and knows how the task ended."""
 
     def __init__(self, start: Message, job: str, index: int) -> None:
         """*start* is the message of that name."""

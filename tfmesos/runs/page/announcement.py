@@ -69,7 +69,7 @@ class Announcement:
         return CannotWrite(f"no page can be served: {self._file}: {why}")
 
     def found(self) -> Served | None:
-        """The page that another process serves; None if it has ended, or cannot be told."""
+        """The page that another process serves; None if it has ended, or is unknown."""
         until = time.monotonic() + WRITTEN_WITHIN
         while self._file.exists() and time.monotonic() < until:
             with open(self._opened(), "rb") as file:

@@ -45,7 +45,7 @@ async def list_events(runs: RunList, lock: asyncio.Lock) -> Stream:
 
 
 async def gone(why: str) -> Stream:
-    """There is nothing to be told."""
+    """There is nothing to send."""
     yield event("gone", why) + event(END, {})
 
 

@@ -79,7 +79,7 @@ class NotFound(Exception):
 
 
 class Site:
-    """*admit* is told of every connection whose browser has proved that it may see the page."""
+    """*admit* gets every connection whose browser has proved that it may see the page."""
 
     def __init__(
         self, path: str, access: Access, store: Store, admit: Callable[[ByteStream], object]

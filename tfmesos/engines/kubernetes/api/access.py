@@ -53,4 +53,4 @@ class Access(Record):
     route: Route = DIRECT  # the proxy on the way to it
     server_name: str = ""  # for which its certificate is made, if not for its host
     login: Login = Login()
-    cluster: Mapping[str, object] = NOTHING  # what a plugin is told, if it wants to
+    cluster: Mapping[str, object] = NOTHING  # what a plugin receives, if it asks for it

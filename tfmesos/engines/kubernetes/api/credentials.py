@@ -38,7 +38,7 @@ class Credentials:
         self._order = asyncio.Lock()  # one plugin at a time
 
     async def headers(self) -> dict[str, str | tuple[str, ...]]:
-        """Who we are, and whom we want to be taken for."""
+        """Who we are, and who we act as."""
         acting = {"Impersonate-User": self._login.acts_as} if self._login.acts_as else {}
         groups = {"Impersonate-Group": self._login.acts_in} if self._login.acts_in else {}
         return {**await self._authorization(), **acting, **groups}

@@ -71,7 +71,7 @@ class ApiError(EngineError):
 
     @property
     def is_missing_right(self) -> bool:
-        """Is it for want of a role, and not because of a quota or a policy?"""
+        """Is a role missing, and not a quota exceeded or a policy violated?"""
         return self.code == 403 and bool(_BY_RBAC.search(self.message))
 
     @property
@@ -153,7 +153,7 @@ def _words(code: int, message: str, details: Json, question: Question) -> str:
 
 
 def _forbidden(message: str, question: Question) -> str:
-    """With the rule that would allow it, if it is for want of one."""
+    """With the rule that would allow it, if one is missing."""
     if 'User "system:anonymous"' in message:
         why = "the user of the kubeconfig gives no credentials that the server knows"
         return f"not allowed to {question.words} as nobody: {why} ({message})"

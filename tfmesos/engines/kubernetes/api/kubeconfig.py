@@ -133,7 +133,7 @@ def _login(user: Entry) -> Login:
 
 
 def _groups(user: Entry) -> tuple[str, ...]:
-    """Those of the user whom we want to be taken for."""
+    """Those of the user that we act as."""
     found = user.values.get("as-groups") or []
     if not isinstance(found, list) or not all(isinstance(group, str) for group in found):
         raise wrong(f"needs as-groups that are texts in {user.place}")

@@ -71,7 +71,7 @@ def is_granted(review: Mapping[str, Any]) -> bool:
 
 
 def forbidden(rights: Sequence[Right], namespace: str) -> MissingRights:
-    """What is said of rights that are lacking: all in one line."""
+    """The message about missing rights: all in one line."""
     if set(rights) >= set(needed(dials=False)):
         text = f"no rights in namespace {namespace}, if there is one of that name"
         return MissingRights(f"{text}: a run needs a Role there (docs/kubernetes.rst)")

@@ -1,1 +1,1 @@
-"""What lets a run outlive its launcher: who holds it, and what was to be made, perhaps in vain."""
+"""What lets a run outlive its launcher: who holds it, and what was being created."""

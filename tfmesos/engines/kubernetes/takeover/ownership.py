@@ -34,7 +34,7 @@ LEAVING = "leaving"  # the key of the run that is the uid of an owner which we b
 
 
 class Ownership:
-    """*links*: who connects to whom."""
+    """*links*: which side connects."""
 
     def __init__(self, client: Client, context: Context, links: str) -> None:
         self._client = client

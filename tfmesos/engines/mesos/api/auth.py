@@ -34,7 +34,7 @@ def authorization(
 
 
 def tls_context(access: Access) -> ssl.SSLContext | None:
-    """None where nothing was said: the certificates of this machine are trusted then."""
+    """None if nothing was given: then the certificates of this machine are trusted."""
     if not access.ca_file and not access.cert_file:
         return None
     import ssl  # not cheap, and most masters speak plain HTTP

@@ -19,7 +19,7 @@ MAX_IGNORED = 64 * 1024  # bytes of an answer that says nothing but yes
 
 log = logging.getLogger(__name__)
 
-# What a master answers to whom it does not know as subscribed: it leads no more, or was restarted.
+# What a master answers to a framework that is not subscribed: it no longer leads, or was restarted.
 _VOID = (307, 308, 403, 500, 502, 503, 504)
 _VOID_WORDS = ("Framework cannot be found", "The stream ID ")  # with status 400
 
@@ -32,7 +32,7 @@ class Calls:
 
     A call that gets lost closes the stream: what became of it is unknown, so nothing may go on
     as if it were well. So does one that is refused because the subscription is void. Every other
-    refusal is told.
+    refusal is reported.
     """
 
     def __init__(

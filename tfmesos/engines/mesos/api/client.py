@@ -123,7 +123,7 @@ class MesosClient:
         """Make a call *about* tasks, after those made before it; False if it was not accepted.
 
         Never raises for the network's sake: while disconnected nothing is sent, and a call
-        that gets lost ends the subscription, so that DISCONNECTED tells of it.
+        that gets lost ends the subscription, so that DISCONNECTED reports it.
         """
         if self._calls is None:
             log.debug("%s not sent: not subscribed", type)
@@ -154,15 +154,15 @@ class MesosClient:
         return await self.call("REVIVE")
 
     async def agents(self) -> Any:
-        """What the master tells of its agents, as JSON; None if it does not, or not to us."""
+        """What the master says about its agents, as JSON; None if it does not, or not to us."""
         return None if self._calls is None else await self._calls.get(_AGENTS)
 
     async def frameworks(self) -> Any:
-        """What the master tells of its frameworks, likewise."""
+        """What the master says about its frameworks, likewise."""
         return None if self._calls is None else await self._calls.get(_FRAMEWORKS)
 
     async def roles(self) -> Any:
-        """What the master tells of roles and their quotas, likewise."""
+        """What the master says about roles and their quotas, likewise."""
         return None if self._calls is None else await self._calls.get(_ROLES)
 
     async def kill(self, task_id: str, agent_id: str | None = None) -> bool:
@@ -180,7 +180,7 @@ class MesosClient:
     async def teardown(self, within: float = 5.0) -> bool:
         """Have the master remove the framework and kill its tasks; ``run`` returns then.
 
-        If the master is away it is told as soon as it is back. False if it did not confirm
+        If the master is away, it gets the call as soon as it is back. False if it did not confirm
         *within* that many seconds, or if there is nothing to tear down.
         """
         if not self._running or self.framework_id is None:
