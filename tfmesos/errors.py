@@ -148,10 +148,10 @@ RUNNER_EXITS = {
     HANDSHAKE_FAILED: "could not agree with the launcher: their secrets differ, or it had no room",
     LAUNCHER_LOST: "lost touch with the launcher and stopped",
     BAD_SETTINGS: "was started with settings its runner does not understand",
-    PORT_TAKEN: "could not have its port: another program on the node uses it",
+    PORT_TAKEN: "could not get its port: another program on the node uses it",
     RUNNER_BROKEN: "was ended by an internal error in the runner; its stderr has the traceback",
-    NODE_REFUSED: "was refused by its node what its runner needs; its stderr says what",
+    NODE_REFUSED: "was refused a resource that its runner needs; its stderr says which",
     CANNOT_UNPACK: "could not unpack the files that were sent to it",
     NODE_UNFIT: "failed the check of its node",
-    OLD_PYTHON: "was given a Python older than 3.8",
+    OLD_PYTHON: "was started with a Python older than 3.8",
 }

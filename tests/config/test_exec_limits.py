@@ -43,7 +43,7 @@ def test_a_variable_that_is_too_long_is_refused_with_the_numbers(filling):
     with pytest.raises(SpecError) as caught:
         config(6 // len(filling.encode()))
     size = f"{MAX_STRING + 2:,}"
-    expected = f"env has {size} bytes in BIG=...; Linux takes at most 131,071 in one variable"
+    expected = f"env has {size} bytes in BIG=...; Linux allows at most 131,071 in one variable"
     assert str(caught.value) == expected
 
 

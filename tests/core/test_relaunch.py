@@ -85,7 +85,7 @@ def test_a_task_that_cannot_serve_fails_the_run_at_once():
 
 
 def test_a_runner_that_could_not_have_its_port_gets_another_attempt():
-    assert started(placed().exit("worker:0", PORT_TAKEN, "could not have port 31000")) == AGAIN
+    assert started(placed().exit("worker:0", PORT_TAKEN, "could not get port 31000")) == AGAIN
 
 
 def test_a_runner_that_could_not_reach_the_launcher_is_explained():

@@ -119,12 +119,12 @@ NO_VALUE = "give NAME=FILE or NAME=env:VARIABLE, never the secret itself"
         ),
         (
             {"secret_env": {"A": "env:NO_SUCH"}},
-            "secret_env A is to come from the variable 'NO_SUCH', which is not set",
+            "secret_env A names the variable 'NO_SUCH', which is not set",
             2,
         ),
         (
             {"secret_env": {"A": "zero"}},
-            "secret_env A holds a zero byte, and no variable can: use a file (secrets)",
+            "secret_env A holds a zero byte, which a variable cannot: use a file (secrets)",
             2,
         ),
         (
@@ -134,14 +134,14 @@ NO_VALUE = "give NAME=FILE or NAME=env:VARIABLE, never the secret itself"
         ),
         (
             {"secrets": {"gcs-key.json": "secret"}, "gcs_key": "secret"},
-            "secrets needs another name than 'gcs-key.json': it is kept",
+            "secrets needs another name than 'gcs-key.json': that one is reserved",
             2,
         ),
         ({"secrets": {"a": "long"}}, f"secrets a is longer than {LONGEST:,} bytes", 2),
         (
             {"secrets": {f"a{i}": "longest" for i in range(17)}},
             f"secrets has {17 * LONGEST:,} bytes with all secrets; "
-            f"at most {LARGEST:,} are brought to a task",
+            f"a task takes at most {LARGEST:,}",
             2,
         ),
         ({"secrets": ["a=secret"]}, "secrets must be a dict, got ['a=secret']", 2),

@@ -136,7 +136,7 @@ def test_another_user_who_reaches_the_socket_is_refused(run):
 
     done, _ = controlled(run, question)
     assert done == []
-    assert "this is the run of another user" in answers[0].stdout, answers[0].stderr
+    assert "the run belongs to another user" in answers[0].stdout, answers[0].stderr
 
 
 def test_a_socket_may_have_a_long_path(tmp_path):

@@ -46,9 +46,9 @@ def test_a_frame_in_pieces_is_a_message_with_its_last_byte_and_none_is_lost():
 @pytest.mark.parametrize(
     "body, words",
     [
-        (b"[]", "a frame that holds a list, no object"),
-        (b"{}", "a frame that does not say what it is"),
-        (b'{"type":1}', "a frame that does not say what it is"),
+        (b"[]", "a frame that holds a list, not an object"),
+        (b"{}", "a frame without a type"),
+        (b'{"type":1}', "a frame without a type"),
     ],
 )
 def test_what_is_no_message_is_named(body, words):
@@ -82,7 +82,7 @@ def test_a_count_may_be_nothing_and_not_less():
 
 def test_a_secret_is_in_hexadecimal():
     assert wire.secret({"secret": "00ff"}) == b"\x00\xff"
-    assert refusal(wire.secret, {"secret": "xyz"}) == "a secret that is none"
+    assert refusal(wire.secret, {"secret": "xyz"}) == "a malformed secret"
     assert refusal(wire.secret, {"type": "welcome"}) == "'welcome' without a proper 'secret'"
 
 
@@ -177,7 +177,7 @@ def test_a_handshake_is_done_once():
 @pytest.mark.parametrize(
     "hello, words",
     [
-        ({"type": "x"}, "'x' where 'hello' was due"),
+        ({"type": "x"}, "'x' in place of 'hello'"),
         ({"type": "hello"}, "'hello' without 'task'"),
         ({"type": "hello", "task": "task"}, "'hello' without 'run'"),
         ({"type": "hello", "task": "task", "run": "no"}, "a task that is not expected: 'task'"),
@@ -201,11 +201,11 @@ def test_a_hello_that_is_wrong_is_named(hello, words):
 def test_a_challenge_or_a_proof_out_of_turn_is_named():
     launcher, _ = launcher_side()
     runner = runner_side()
-    assert refusal(runner.feed, {"type": "welcome"}) == "'welcome' where 'challenge' was due"
+    assert refusal(runner.feed, {"type": "welcome"}) == "'welcome' in place of 'challenge'"
     nonce = {"type": "challenge", "nonce": THEIRS.hex()}
     assert refusal(runner.feed, nonce) == "'challenge' without 'proof'"
     launcher.feed(runner.hello())
-    assert refusal(launcher.feed, runner.hello()) == "'hello' where 'proof' was due"
+    assert refusal(launcher.feed, runner.hello()) == "'hello' in place of 'proof'"
     assert refusal(launcher.feed, {"type": "proof"}) == "'proof' without 'proof'"
 
 

@@ -157,9 +157,9 @@ def test_what_cannot_be_adopted_is_told_in_one_line_and_nothing_is_disturbed(los
 
     damaged = events.replace('{"at"', "{nonsense", 2)
     (run.path / "events.jsonl").write_text(damaged)
-    assert "is damaged: line 1 makes no sense" in refusal(run.id)
+    assert "is damaged: line 1 is malformed" in refusal(run.id)
     (run.path / "events.jsonl").write_text(without_a_step(events))
-    assert "does not fit together" in refusal(run.id)
+    assert "is inconsistent" in refusal(run.id)
     assert (run.path / "events.jsonl").read_text().startswith(without_a_step(events))
     (run.path / "events.jsonl").write_text(events)
 

@@ -90,7 +90,7 @@ def test_a_warning_names_a_secret_that_everybody_can_read_and_the_run_goes_on(fi
         (
             ["--secret-env", "A=env:NO_SUCH"],
             2,
-            "--secret-env A is to come from the variable 'NO_SUCH', which is not set",
+            "--secret-env A names the variable 'NO_SUCH', which is not set",
         ),
         (["--env-file", "none"], 66, "--env-file cannot be read: none: No such file or directory"),
         (["--gcs-key", "none"], 66, "--gcs-key names a file that does not exist: none"),

@@ -44,7 +44,7 @@ def rerun_arguments(argv: Sequence[str]) -> list[str]:
 def _arguments_of(run: RunDirectory) -> list[str]:
     words = run.about.get("arguments")
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        raise CannotRerun(f"run {run.id} was started by a program of yours: start that again")
+        raise CannotRerun(f"run {run.id} was started by a Python program: start that program again")
     return words
 
 

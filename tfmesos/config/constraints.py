@@ -81,7 +81,7 @@ class Constraint(Record):
 
 
 def parse(text: Any) -> Constraint:
-    """A constraint without a job before it; SpecError if it makes no sense."""
+    """A constraint without a job before it; SpecError if it is malformed."""
     if isinstance(text, Constraint):
         return text
     if not isinstance(text, str):

@@ -16,7 +16,7 @@ def long_argument(*arguments: str) -> str:
     size = max((_size(argument) for argument in arguments), default=0)
     if size <= MAX_STRING:
         return ""
-    limit = f"Linux takes at most {MAX_STRING:,} in one argument: put it into a file"
+    limit = f"Linux allows at most {MAX_STRING:,} in one argument: put it into a file"
     return f"has an argument of {size:,} bytes; {limit}"
 
 
@@ -31,7 +31,7 @@ def large_environment(env: Mapping[str, str]) -> str:
     sizes = {name: _size(f"{name}={value}") for name, value in env.items()}
     for name, size in sizes.items():
         if size > MAX_STRING:
-            limit = f"Linux takes at most {MAX_STRING:,} in one variable"
+            limit = f"Linux allows at most {MAX_STRING:,} in one variable"
             return f"has {size:,} bytes in {name}=...; {limit}"
     total = sum(sizes.values()) + len(sizes)  # each ends with a zero
     if total > MAX_ENVIRONMENT:

@@ -144,7 +144,7 @@ class LaunchConfig(Record):
             problem = f"needs a command, and {self.chief.name} is a bare server"
             raise SpecError(None, "local_chief", problem)
         if self.local_chief and self.hang_timeout is not None:
-            problem = "cannot be combined with a local chief: nobody sees what that one writes"
+            problem = "cannot be combined with a local chief: tfrun does not see its output"
             raise SpecError(None, "hang_timeout", problem)
         if self.local_chief and self.restarts.after_start == "all":
             problem = "'all' cannot be combined with a local chief: it is not started again"
@@ -155,7 +155,7 @@ class LaunchConfig(Record):
         if self.tensorboard_stays and not any(task.is_auxiliary for task in self.tasks):
             raise SpecError(None, "tensorboard_stays", "needs a TensorBoard, and there is none")
         if self.bring and not self.record:
-            problem = "needs the record of the run, which the files become a part of"
+            problem = "needs the record of the run, which holds the files"
             raise SpecError(None, "bring", problem)
         if problem := wrong_name(self.env):
             raise SpecError(None, "env", problem)
@@ -187,7 +187,7 @@ class LaunchConfig(Record):
         if all(job.at_least is None for job in self.jobs):
             raise SpecError(None, "grow_every", "needs a job that asks for MIN:MAX tasks")
         if self.restarts.after_start != "all":
-            problem = "needs restart_policy 'all': to grow is to start all tasks again"
+            problem = "needs restart_policy 'all': growing starts all tasks again"
             raise SpecError(None, "grow_every", problem)
         if not self.engine.can_grow:
             title = self.engine.title
@@ -202,7 +202,7 @@ class LaunchConfig(Record):
             raise SpecError(None, "survive", problem)
         for field, is_wrong in (("local_chief", self.local_chief), ("record", not self.record)):
             if is_wrong:
-                problem = "cannot be combined with survive: another launcher could not go on"
+                problem = "cannot be combined with survive: another launcher could not continue"
                 raise SpecError(None, field, problem)
 
     def _check_volumes(self) -> None:

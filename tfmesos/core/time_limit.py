@@ -26,4 +26,4 @@ class TimeLimit:
         return []
 
     def error(self) -> RunTimeout:
-        return RunTimeout(f"not over after {self._seconds:g} s, the time it was given")
+        return RunTimeout(f"still running after {self._seconds:g} s, its time limit")

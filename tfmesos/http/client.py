@@ -148,7 +148,7 @@ class Session:
             pairs = write_headers(all_headers)
             return h11.Request(method=method, target=target, headers=pairs), place
         except (KeyError, ValueError, h11.LocalProtocolError) as error:
-            raise HttpError(f"{url!r} cannot be asked: {error}") from error
+            raise HttpError(f"no request can be sent to {url!r}: {error}") from error
 
     def _waiting(self, place: _Place) -> Connection | None:
         """A kept connection on which nobody has said anything since."""

@@ -172,7 +172,7 @@ async def _next_request(connection: Connection) -> Request | None:
     if not isinstance(head, h11.Request):
         return None
     if head.http_version not in (b"1.0", b"1.1"):
-        raise HttpError(f"no HTTP/{head.http_version.decode()} is spoken here")
+        raise HttpError(f"no HTTP/{head.http_version.decode()} is supported here")
     return Request(head, connection)
 
 

@@ -92,7 +92,9 @@ def _files(given: Mapping[str, Any]) -> Iterator[_Wanted]:
     """Of every setting that brings a file."""
     for wanted in _pairs("secrets", given, _FILE_NAME):
         if wanted.name in _KEPT:
-            raise SpecError(None, "secrets", f"needs another name than {wanted.name!r}: it is kept")
+            raise SpecError(
+                None, "secrets", f"needs another name than {wanted.name!r}: that one is reserved"
+            )
         yield wanted
     for field, name in _NAMES.items():
         if given[field]:
@@ -131,7 +133,7 @@ def _content(wanted: _Wanted) -> bytes:
 
 def _variable(wanted: _Wanted, name: str) -> bytes:
     if name not in os.environ:
-        problem = f"{wanted.words}is to come from the variable {name!r}, which is not set"
+        problem = f"{wanted.words}names the variable {name!r}, which is not set"
         raise SpecError(None, wanted.field, problem)
     return os.fsencode(os.environ[name])
 
@@ -154,7 +156,7 @@ def _base64(content: bytes) -> str:
 def _text(wanted: _Wanted, content: bytes) -> str:
     """The value of a variable: a line end after it is none of it, as in a shell's $(cat FILE)."""
     if b"\0" in content:
-        problem = f"{wanted.name} holds a zero byte, and no variable can: use a file (secrets)"
+        problem = f"{wanted.name} holds a zero byte, which a variable cannot: use a file (secrets)"
         raise SpecError(None, wanted.field, problem)
     return content.decode(errors="surrogateescape").rstrip("\n")
 
@@ -163,7 +165,7 @@ def _check_sizes(contents: Mapping[_Wanted, bytes]) -> None:
     total = sum(map(len, contents.values()))
     if total > LARGEST:
         field = next(wanted.field for wanted in contents)
-        limit = f"at most {LARGEST:,} are brought to a task"
+        limit = f"a task takes at most {LARGEST:,}"
         raise SpecError(None, field, f"has {total:,} bytes with all secrets; {limit}")
     variables = {w.name: _text(w, c) for w, c in contents.items() if w.field == "secret_env"}
     if problem := large_environment(variables):

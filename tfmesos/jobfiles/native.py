@@ -92,7 +92,7 @@ def without_commands(document: Document) -> Document:
     has_entry = bool(document.get("entry"))
     jobs = {name: _without_command(name, job, has_entry) for name, job in document["jobs"].items()}
     if jobs and all(job.get("cmd") is not None or job.get("serve") for job in jobs.values()):
-        problem = "is run by no job: those of the file are servers, or TensorBoard"
+        problem = "is not used by any job: those of the file are servers, or TensorBoard"
         raise SpecError(None, "cmd", problem)
     gone = ("cmd", "entry", "context", "log_dir")
     kept = {field: value for field, value in document.items() if field not in gone}

@@ -43,7 +43,7 @@ class Inside:
         if isinstance(request, dict) and request.get("port") == 0:
             request["port"] = self.port_of(str(asked.get("task")))
         if not isinstance(request, dict) or not isinstance(request.get("do"), str):
-            return "this is no request"
+            return "this is not a request"
         if not self._config.allow_exec and request["do"] not in _LOOKS_ON:
             return f"it was started with {self._console.named('allow_exec')}"
         _, problem = self._members().to_enter(str(asked.get("task")))

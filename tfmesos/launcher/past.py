@@ -84,4 +84,4 @@ class Past(Record):
     def _compare(self, told: Sequence[Told]) -> None:
         for number, recorded in enumerate(self.told):
             if number >= len(told) or repr(told[number]) != repr(recorded):
-                raise CannotTakeOver(f"its record does not fit together, at {recorded}")
+                raise CannotTakeOver(f"its record is inconsistent, at {recorded}")

@@ -85,7 +85,7 @@ class Control:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError, ValueError, asyncio.IncompleteReadError):
-            answer: Json = {"problem": "this is the run of another user"}
+            answer: Json = {"problem": "the run belongs to another user"}
             request: Json = {}
             if _user_of(writer.get_extra_info("socket")) in (0, os.geteuid()):
                 line = await asyncio.wait_for(reader.readline(), ANSWER_WITHIN)

@@ -77,7 +77,7 @@ def is_same(given: str, right: str) -> bool:
 def expect(message: Message, kind: str) -> None:
     """HandshakeError unless *message* is of this kind."""
     if message.get("type") != kind:
-        raise HandshakeError(f"{message.get('type')!r} where {kind!r} was due")
+        raise HandshakeError(f"{message.get('type')!r} in place of {kind!r}")
 
 
 def text(message: Message, name: str) -> str:

@@ -61,7 +61,7 @@ def _whole(text: str) -> int:
 def _float(text: str) -> float:
     value = float(text)
     if value in (float("inf"), float("-inf")):
-        raise ValueError("a number beyond all bounds")
+        raise ValueError("a number out of range")
     return value
 
 

@@ -135,26 +135,26 @@ def decode(body: bytes) -> Message:
     except ValueError as error:
         raise FrameError(f"a frame that is not JSON: {error}") from None
     if not isinstance(message, dict):
-        raise FrameError(f"a frame that holds a {type(message).__name__}, no object")
+        raise FrameError(f"a frame that holds a {type(message).__name__}, not an object")
     if not isinstance(message.get("type"), str):
-        raise FrameError("a frame that does not say what it is")
+        raise FrameError("a frame without a type")
     return message
 
 
 def _decode_data(body: bytes) -> Message:
     if len(body) < _DATA_HEAD:
-        raise FrameError("data of no channel")
+        raise FrameError("data without a channel")
     channel = int.from_bytes(body[1:5], "big")
     return {"type": "data", "channel": channel, "stream": body[5], "data": body[_DATA_HEAD:]}
 
 
 def _decode_output(body: bytes) -> Message:
     if len(body) < _HEAD or body[1] >= len(_STREAMS):
-        raise FrameError("an output of no stream")
+        raise FrameError("output without a stream")
     try:
         text = str(memoryview(body)[_HEAD:], "utf-8")
     except UnicodeDecodeError:
-        raise FrameError("an output that is not UTF-8") from None
+        raise FrameError("output that is not UTF-8") from None
     dropped = int.from_bytes(body[2:_HEAD], "big")
     return {"type": "output", "stream": _STREAMS[body[1]], "text": text, "dropped": dropped}
 
@@ -180,4 +180,4 @@ def secret(message: Mapping[str, Any]) -> bytes:
     try:
         return bytes.fromhex(field(message, "secret", str))
     except ValueError:
-        raise FrameError("a secret that is none") from None
+        raise FrameError("a malformed secret") from None

@@ -68,7 +68,7 @@ def test_a_task_whose_previous_place_does_not_come_back_takes_another():
 
 def test_a_task_of_a_lost_agent_does_not_wait_for_that_agent():
     run = placed(workers(2), restarts=TASK)
-    run(happened.RunnerLost(run.id("worker:1"), "nothing was heard of it for 20 s"))
+    run(happened.RunnerLost(run.id("worker:1"), "no message came from it for 20 s"))
     run.update("worker:1", "TASK_GONE")
     run.wait(1)
     assert only(calls.Launch, run.offer(an_offer("o2", agent="b")))

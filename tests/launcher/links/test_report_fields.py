@@ -15,7 +15,7 @@ def test_an_exit_code_is_taken_as_it_is(code):
 
 @pytest.mark.parametrize("code", [-1, 256, 10**30])
 def test_a_code_that_no_process_can_have_is_a_failure(code):
-    words = f"done (its exit code is none: {str(code)[:20]})"
+    words = f"done (not an exit code: {str(code)[:20]})"
     assert ending({"code": code, "reason": "done"}) == (1, words)
 
 
@@ -33,7 +33,7 @@ def test_a_host_with_tricks_is_refused(host):
 
 def test_a_port_that_is_none_is_refused():
     message = {"type": "register", "host": "h", "port": 65536}
-    assert refusal(address, message) == "'register' with a port that is none"
+    assert refusal(address, message) == "'register' with an invalid port"
     assert refusal(address, {**message, "port": -1}) == "'register' with a negative 'port'"
 
 

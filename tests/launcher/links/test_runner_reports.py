@@ -136,4 +136,4 @@ def test_an_exit_code_that_no_process_can_have_is_a_failure_with_its_words(code)
 
     ended = asyncio.run(main())
     assert ended.code == 1
-    assert ended.reason == f"exited (its exit code is none: {str(code)[:20]})"
+    assert ended.reason == f"exited (not an exit code: {str(code)[:20]})"

@@ -43,9 +43,7 @@ def test_a_node_that_is_soon_taken_down_is_used_only_if_there_is_nothing_else(
     assert agent_named(two_nodes, free)["id"] in done.stdout and "maintenance" not in done.stderr
     done = tfrun("-w", 2, *command)
     assert done.returncode == 0, done.stderr
-    warning = (
-        rf"(?m)^tfrun: {planned} is to be taken down for maintenance in \d+ min; worker:\d goes"
-    )
+    warning = rf"(?m)^tfrun: {planned} is scheduled for maintenance in \d+ min; worker:\d goes"
     assert re.search(warning, done.stderr)  # less than the 10 min once a busy machine took its time
     assert agent_named(two_nodes, planned)["id"] in done.stdout
 

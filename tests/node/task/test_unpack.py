@@ -101,7 +101,7 @@ def test_no_path_leads_out_of_the_directory(tmp_path, kind, path):
     entries = {"contents": one_file(path), "directories": [path, 0o755], "links": [path, "x"]}
     place = tmp_path / "place"
     place.mkdir()
-    with pytest.raises(FrameError, match="their list is none"):
+    with pytest.raises(FrameError, match="their list is malformed"):
         unpack(by_hand(b"x", **{kind: [entries[kind]]}), place / "copy")
     assert everything_in(place) == {"copy": None}
 
@@ -121,7 +121,7 @@ def test_no_two_links_lead_out_together(tmp_path, links):
 
 @pytest.mark.parametrize("target", ["..", "../..", "/etc/passwd", "a/../../b", "", "a\0"])
 def test_no_link_leads_out_of_the_directory(tmp_path, target):
-    with pytest.raises(FrameError, match="their list is none"):
+    with pytest.raises(FrameError, match="their list is malformed"):
         unpack(by_hand(links=[["link", target]]), tmp_path / "copy")
 
 
@@ -153,7 +153,7 @@ def test_one_name_twice_is_refused(tmp_path):
     ],
 )
 def test_a_manifest_that_is_none_is_refused(tmp_path, manifest):
-    with pytest.raises(FrameError, match="their list is none"):
+    with pytest.raises(FrameError, match="their list is malformed"):
         unpack(by_hand(**manifest), tmp_path / "copy")
 
 

@@ -76,5 +76,8 @@ def test_the_announcement_of_another_user_is_not_believed(file):
     file.parent.mkdir(parents=True)
     file.touch()
     os.chown(file, 65534, 65534)
-    with pytest.raises(CannotWrite, match="it is of another user"), Announcement(file).claimed():
+    with (
+        pytest.raises(CannotWrite, match="it belongs to another user"),
+        Announcement(file).claimed(),
+    ):
         pass

@@ -119,7 +119,7 @@ def test_the_whole_log_of_a_task_is_a_file_that_no_browser_shows(owner, store):
 @pytest.mark.parametrize("body", ["", "x", "[]", "{}", '{"do": "prune"}', '{"do": []}', "[" * 4000])
 def test_what_is_no_order_is_refused(owner, body):
     told = owner.ask("order", "POST", body, Origin=f"http://{owner.host}")
-    assert (told.status, told.text) == (400, "This is not an order.\n")
+    assert (told.status, told.text) == (400, "This is not a command.\n")
 
 
 def test_an_order_too_long_to_be_one_is_refused(owner):

@@ -190,7 +190,7 @@ class _Out(_Copy):
             return
         self._received.finish()
         for path in self._received.left_out:
-            say(f"left out, for it is a link that leads out or no file: {plain(path)}")
+            say(f"left out, because it is not a file, or a link that leads out: {plain(path)}")
         self._received = None
 
     def _abandon(self) -> None:

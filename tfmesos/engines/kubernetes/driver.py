@@ -308,7 +308,9 @@ class KubernetesDriver:
         error = await self._created(secrets, bodies, is_again)
         if error and demands_cpu_limit(str(error)) and not self._limits_cpu:
             self._limits_cpu = True
-            self._say("the namespace demands a CPU limit: each task has what it asks for", "info")
+            self._say(
+                "the namespace demands CPU limits: each task is limited to its request", "info"
+            )
             bodies = [with_cpu_limit(it) for it in bodies]
             error = await self._created((), bodies, is_again=True)
         if error:
@@ -411,7 +413,7 @@ class KubernetesDriver:
             if self._owner is not None:
                 reason = str(error) or self._trouble or "the API server does not answer"
                 way_out = f"kubectl delete configmap {self._owner.name}"
-                text = f"something may be left of the run: {reason}"
+                text = f"parts of the run may be left: {reason}"
                 self._say(f"{text}; {way_out} -n {self._client.namespace}", "warning")
 
     async def _leave(self, owner: Owner) -> None:

@@ -21,7 +21,7 @@ _OWN_ADDRESS = (
 
 _ONE_PORT = (
     "has hostNetwork: true, which needs advertise, or a launcher in the cluster: the tasks of a "
-    "node would wait for the launcher at one and the same port"
+    "node would wait for the launcher on the same port"
 )
 
 

@@ -90,7 +90,7 @@ class KubernetesSetup:
         return await self._context.unless_stopped(finding)
 
     def _say_unreached(self, task_id: str, reason: str) -> None:
-        self._say(f"a task cannot be connected to yet: {reason}", "notice")
+        self._say(f"cannot connect to a task yet: {reason}", "notice")
 
     async def _dial(self, task_id: str) -> socket.socket:
         return await self._driver.dial(task_id)

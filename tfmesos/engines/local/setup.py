@@ -65,7 +65,7 @@ class LocalSetup:
         self._gpu_ids = gpu_ids() if wanted else ()
         check_gpus(least_gpus(config.jobs), len(self._gpu_ids))
         if beyond := excess(config.jobs, amounts()):
-            text = f"the tasks ask for more than this machine has, and run all the same: {beyond}"
+            text = f"the tasks ask for more than this machine has, and run anyway: {beyond}"
             self._notice(text)
         if wanted and not self._claims.is_supported:
             self._say("other runs on this machine may use the same GPUs", "info")

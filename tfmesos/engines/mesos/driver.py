@@ -119,7 +119,7 @@ class MesosDriver:
         try:
             translated = translate(event, time.time())
         except NONSENSE as error:
-            text = f"the master sent an event that makes no sense: {event.get('type')}: {error!r}"
+            text = f"malformed event from the master: {event.get('type')}: {error!r}"
             translated = happened.MasterGaveUp(MasterError(text))
         if translated is not None:
             self._last_updates.heard(translated)
@@ -201,7 +201,7 @@ class MesosDriver:
             holders = () if others is None else feasibility.holders(others, own_id, wall)
             limits = () if roles is None else quotas.parse(roles, self._config.role)
         except NONSENSE as error:
-            log.debug("the master tells of its agents what makes no sense: %r", error)
+            log.debug("malformed agent list from the master: %r", error)
             agents, holders, limits = None, (), ()
         self._emit(happened.AgentsCounted(agents, holders, limits))
 

@@ -199,9 +199,9 @@ def _soon_gone(load: AgentLoad) -> Say:
     names = join_names([seat.task.name for seat in load.seats])
     down_in = min(offer.down_in for offer in load.offers if offer.down_in is not None)
     when = f"in {down_in / 60:.0f} min" if down_in else "now"
-    text = f"{load.hostname} is to be taken down for maintenance {when}"
+    text = f"{load.hostname} is scheduled for maintenance {when}"
     go = agreeing(len(load.seats), "goes", "go")
-    return Say(f"{text}; {names} {go} there all the same, for nothing else is free", "warning")
+    return Say(f"{text}; {names} {go} there all the same, because nothing else is free", "warning")
 
 
 def _rank(size: Resources) -> tuple[int, int, int, int]:

@@ -45,5 +45,5 @@ def exceeded(quotas: Sequence[Quota], needs: Resources) -> Iterator[str]:
         needed, used = dict(needs.named()), dict(quota.used.named())
         for name, limit in quota.limits:
             if needed[name] and used[name] + needed[name] > limit:
-                allowed = f"{name} {limit / 1000:.10g}, of which {used[name] / 1000:.10g} in use"
+                allowed = f"{name} {limit / 1000:.10g} ({used[name] / 1000:.10g} in use)"
                 yield f"the quota of the role {quota.role!r} allows {allowed}"

@@ -264,7 +264,7 @@ class SlurmEngine:
         todo: list[Output] = []
         for one in [one for one in self._allocations if one.phase < Phase.RUNNING]:
             if not wanted.issuperset(one.sitting):
-                todo += self._drop(one, "its tasks are placed anew")
+                todo += self._drop(one, "its tasks are being placed again")
         return todo
 
     def _stop_placing(self) -> list[Output]:
@@ -294,7 +294,7 @@ class SlurmEngine:
                     return [Say(words, "notice")]
                 self._looks.later(now)
                 return [tell.Waiting(0, f"Slurm job {job_id} was submitted"), *_let_go(one)]
-        return [do.CancelJob(job_id, "it was wanted no longer when it was submitted")]
+        return [do.CancelJob(job_id, "it was no longer needed when it was submitted")]
 
     # The job of the next generation
 

@@ -30,7 +30,7 @@ PASSING = {
     "Priority": "jobs with a higher priority come first",
     "JobHeldUser": "it is held: scontrol release {job} lets it go",
     "JobHeldAdmin": "an operator holds it",
-    "BeginTime": "its begin time has not come",
+    "BeginTime": "its start time has not come yet",
     "Dependency": "another job has to end first",
     "Licenses": "it waits for a license",
     "Reservation": "it waits for its reservation",

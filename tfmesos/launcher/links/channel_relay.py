@@ -130,7 +130,7 @@ def _to_runner(channel: _Channel, message: wire.Message) -> bytes:
         data = wire.field(message, "data", bytes)
         return wire.encode_data(channel.number, message["stream"], data)
     if kind not in _OF_OWNER:
-        raise FrameError(f"{kind!r} is not for an owner to say")
+        raise FrameError(f"{kind!r} is not something an owner may send")
     numbers = {name: _number(message, name) for name in _OF_OWNER[kind]}
     channel.allowed += numbers.get("bytes", 0)
     if channel.allowed > MOST_CREDIT:

@@ -68,7 +68,7 @@ class Incoming:
         self.write(b"")
         with self._lock:
             if self._hash.hexdigest() != digest:
-                self.drop("it did not come as it was sent")
+                self.drop("it was damaged on the way")
             if not self.problem:
                 self._name_it()
 
@@ -117,14 +117,14 @@ class Brought:
 
     async def take(self, task_id: str, message: wire.Message) -> None:
         if self._directory is None:
-            raise FrameError("it brings files that nobody asked for")
+            raise FrameError("it sends files that nobody asked for")
         self._is_news = True
         if message["type"] == "file":
             self._begin(task_id, self._directory, wire.field(message, "name", str))
             return
         incoming = self._incoming.get(task_id)
         if incoming is None:
-            raise FrameError("a piece of no file")
+            raise FrameError("a piece without a file")
         if message["type"] == "part":
             await self._take_part(task_id, incoming, wire.field(message, "data", bytes))
         else:
@@ -133,7 +133,7 @@ class Brought:
     def _begin(self, task_id: str, directory: Path, name: str) -> None:
         self._files[task_id] += 1
         if not is_safe(name) or self._files[task_id] > MOST_FILES or task_id in self._incoming:
-            raise FrameError("a file that cannot be")
+            raise FrameError("a file that is impossible")
         task = self._name_of(task_id).replace(":", "-")
         place = directory / task / name
         self._incoming[task_id] = Incoming(name, place, directory / f".coming-{task}")

@@ -373,7 +373,7 @@ class Listener:
 
     def _refuse(self, writer: asyncio.StreamWriter, reason: str) -> None:
         peer = writer.get_extra_info("peername")
-        who = join_address(*peer[:2]) if peer else "somebody who has gone"
+        who = join_address(*peer[:2]) if peer else "a peer that has gone"
         self._complaints.add(who, reason)
 
     # Runners:
@@ -402,7 +402,7 @@ class Listener:
         try:
             await self._listen_to(link, reader, writer, decoder)
         except TimeoutError:
-            reason = f"nothing was heard of it for {self._limits.silence:g} s"
+            reason = f"no message came from it for {self._limits.silence:g} s"
         except (OSError, FrameError) as error:
             reason = str(error)
         self.sender.stop(writer)

@@ -41,7 +41,7 @@ class PackSender:
         """Send what is asked for, instead of what was asked for before."""
         at, pack = wire.count(question, "at"), self._packs.get(wire.field(question, "pack", str))
         if pack is None:
-            raise FrameError("it asks for files that there are not")
+            raise FrameError("it asks for files that do not exist")
         self.stop(writer)
         self._sending[writer] = self._spawn(self._send(task_id, writer, pack, at))
 

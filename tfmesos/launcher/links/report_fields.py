@@ -14,7 +14,7 @@ def ending(message: Mapping[str, Any]) -> tuple[int, str]:
     code, reason = wire.field(message, "code", int), wire.field(message, "reason", str)
     if 0 <= code <= MAX_CODE:
         return code, reason
-    return 1, f"{reason} (its exit code is none: {str(code)[:20]})"
+    return 1, f"{reason} (not an exit code: {str(code)[:20]})"
 
 
 def address(message: Mapping[str, Any]) -> tuple[str, int]:
@@ -23,7 +23,7 @@ def address(message: Mapping[str, Any]) -> tuple[str, int]:
     if not host or not all(c.isascii() and (c.isalnum() or c in "-._:%") for c in host):
         raise FrameError(f"{message.get('type')!r} without a proper 'host'")
     if port > 65535:
-        raise FrameError(f"{message.get('type')!r} with a port that is none")
+        raise FrameError(f"{message.get('type')!r} with an invalid port")
     return host, port
 
 

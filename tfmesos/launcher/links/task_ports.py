@@ -60,7 +60,7 @@ class TaskPorts:
         try:
             way.bind(port)
         except OSError as error:
-            why = f"no port of this machine leads to {task}: {os.strerror(error.errno or 0)}"
+            why = f"no port of this machine is forwarded to {task}: {os.strerror(error.errno or 0)}"
             if is_last:
                 self._say(f"{why}; tfrun forward {task} makes one", "warning")
             return False

@@ -32,21 +32,21 @@ def usage_of(message: Mapping[str, Any]) -> Usage | None:
     if not found:
         return None
     if not isinstance(found, dict):
-        raise FrameError("a usage that is none")
+        raise FrameError("a malformed measurement")
     gpus = found.get("gpus", [])
     if not isinstance(gpus, list) or len(gpus) > MOST_GPUS:
-        raise FrameError("a usage of GPUs that are none")
+        raise FrameError("a measurement with malformed GPUs")
     cpu, memory = _amount(found.get("cpu")), _amount(found.get("memory"))
     return Usage(cpu, int(memory), tuple(map(_gpu, gpus)))
 
 
 def _gpu(found: Any) -> Gpu:
     if not isinstance(found, list) or len(found) != 3:
-        raise FrameError("a usage of a GPU that is none")
+        raise FrameError("a measurement with a malformed GPU")
     return Gpu(*(None if value is None else int(_amount(value)) for value in found))
 
 
 def _amount(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= MOST:
-        raise FrameError("a usage with a number that is none")
+        raise FrameError("a measurement with an invalid number")
     return value

@@ -23,7 +23,7 @@ _HINTS = (
     ),
     (
         r"TensorBoard is not installed|No module named '?tensorboard'?",
-        "the TensorBoard callback needs a package that TensorFlow no longer brings: pip install "
+        "the TensorBoard callback needs a package that TensorFlow no longer includes: pip install "
         "tensorboard where the tasks run, or leave the callback out",
     ),
     (

@@ -75,7 +75,7 @@ def _of_zip(file: IO[bytes]) -> Iterator[_Member]:
     with zipfile.ZipFile(listed) as archive:
         for info in archive.infolist():
             if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                raise BadArchive(f"holds {info.filename!r}, which is packed by other than deflate")
+                raise BadArchive(f"holds {info.filename!r}, which is not compressed with deflate")
             mode = info.external_attr >> 16
             kind = stat.S_IFMT(mode) or (stat.S_IFDIR if info.is_dir() else stat.S_IFREG)
             with archive.open(info) as content:

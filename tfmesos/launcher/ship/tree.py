@@ -82,7 +82,7 @@ class Tree:
     def _add_parents(self, name: str) -> None:
         parent = os.path.dirname(name)
         if parent in self.files or parent in self.links:
-            problem = f"{name!r} would be in a directory, and {parent!r} is none"
+            problem = f"{name!r} would be in a directory, but {parent!r} is not one"
             raise SpecError(None, "ship_files", problem)
         if parent and parent not in self.directories:
             self._add_parents(parent)

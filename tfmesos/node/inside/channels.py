@@ -86,7 +86,7 @@ class Channels(Beside):
             return nothing.done(1, f"too many are inside it already: {MOST}")
         kind = _KINDS.get(wire.field(request, "do", str))
         if kind is None:
-            raise FrameError("a channel for nothing that is known")
+            raise FrameError("a channel for an unknown purpose")
         try:
             work = kind()(channel, lambda: self._over(number), surroundings, request)
         except CannotBegin as error:

@@ -242,7 +242,7 @@ def words(request: Message, name: str) -> list[str]:
     """The field *name* of *request*, a list of words."""
     found = wire.field(request, name, list)
     if not all(isinstance(word, str) for word in found):
-        raise FrameError(f"{name!r} that are no words")
+        raise FrameError(f"{name!r} that are not words")
     return found
 
 

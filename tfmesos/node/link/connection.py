@@ -305,7 +305,7 @@ class Link:
 
     def _welcomed(self, message: wire.Message) -> None:
         if message.get("type") != "welcome":
-            raise HandshakeError(f"{message.get('type')!r} where 'welcome' was due")
+            raise HandshakeError(f"{message.get('type')!r} in place of 'welcome'")
         if wire.count({"epoch": 0, **message}, "epoch") < self._epoch:
             self._refuse()
             raise FrameError("another launcher holds the run")

@@ -48,7 +48,7 @@ class Port:
                 raise
             self._hold(family, 0)
             why = error.strerror or error
-            self.remark = f"could not have port {wanted} ({why}): has {self.number} instead"
+            self.remark = f"could not get port {wanted} ({why}): uses {self.number} instead"
 
     def _hold(self, family: int, wanted: int) -> None:
         if wanted:  # two runners could hold the same port, but cannot have the same name
@@ -76,7 +76,7 @@ class Port:
 def refusal(number: int, error: OSError) -> Ending:
     """The end of a task that could not have this port. One that is taken is free some time."""
     code = NOT_PERMITTED if error.errno == errno.EACCES else PORT_TAKEN
-    return code, f"could not have port {number}: {why_refused(number, error)}"
+    return code, f"could not get port {number}: {why_refused(number, error)}"
 
 
 def why_refused(number: int, error: OSError) -> str:

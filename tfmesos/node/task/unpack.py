@@ -96,7 +96,7 @@ class Unpacker:
             places = {"", *(path for path, _ in manifest["directories"])}
             links = [(self._inside(p), _target(p, to, places)) for p, to in manifest["links"]]
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-            raise FrameError(f"their list is none: {error}") from None
+            raise FrameError(f"their list is malformed: {error}") from None
         self._check_room(sum(content.size * len(content.paths) for content in contents))
         for path, mode in directories:
             self._go_on()

@@ -61,7 +61,7 @@ class Announcement:
             raise self._cannot(error.strerror) from None
         if os.fstat(descriptor).st_uid != os.geteuid():
             os.close(descriptor)
-            raise self._cannot("it is of another user")
+            raise self._cannot("it belongs to another user")
         os.fchmod(descriptor, 0o600)
         return descriptor
 

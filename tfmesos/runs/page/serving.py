@@ -69,7 +69,7 @@ class Page:
                     return asyncio.run(self._serve(descriptor, run_id, port or 0))
             if served := announcement.found():
                 return self._link_to(served, run_id, port)
-        raise CannotServe("another process serves the page, and does not tell where")
+        raise CannotServe("another process serves the page, but its address is unknown")
 
     def _link_to(self, served: Served, run_id: str | None, port: int | None) -> int:
         """What another process serves."""

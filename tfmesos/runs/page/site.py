@@ -153,7 +153,7 @@ class Site:
         """The whole log of a task, as a file."""
         run, task = await asyncio.to_thread(self._named, request.query)
         if task is None:
-            raise NotFound("The log of which task?")
+            raise NotFound("Name the task whose log to show.")
         name = f"{run.id}-{run.log_file(task).name}"
         disposition = f'attachment; filename="{name}"'
         kind = "text/plain; charset=utf-8"
@@ -177,7 +177,7 @@ class Site:
             order = json_reader.read(await request.body(LONGEST_ORDER))
             do, more = _ORDERS[order["do"]]
         except (ValueError, KeyError, TypeError):
-            return text(400, "This is not an order.\n")
+            return text(400, "This is not a command.\n")
         run, task = await asyncio.to_thread(self._named, order)
         if do == "stacks":
             async with self._looking:  # one at a time is enough for the launchers

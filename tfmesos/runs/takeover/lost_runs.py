@@ -52,7 +52,7 @@ def _why_not(run: RunDirectory) -> str:
     if run.launcher.is_alive and not (survives and run.launcher.is_stopped):
         return f"is held by {holder_of(run)}, which is alive: see tfrun attach {run.id}"
     if run.launcher.is_alive is None and not is_gone(run):
-        return f"is held by {holder_of(run)}, which gave a sign of life just now"
+        return f"is held by {holder_of(run)}, which was alive just now"
     if not survives:
         return "ended with its launcher: its tasks were not to wait for another one"
     if run.incomplete_file.exists():

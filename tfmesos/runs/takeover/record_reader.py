@@ -57,7 +57,7 @@ def _entry(run: RunDirectory, number: int, line: bytes) -> Json:
     except ValueError:
         found = None
     if not isinstance(found, dict):
-        raise _damaged(run, f"line {number} makes no sense")
+        raise _damaged(run, f"line {number} is malformed")
     return found
 
 

@@ -156,7 +156,7 @@ def _forbidden(message: str, question: Question) -> str:
     """With the rule that would allow it, if one is missing."""
     if 'User "system:anonymous"' in message:
         why = "the user of the kubeconfig gives no credentials that the server knows"
-        return f"not allowed to {question.words} as nobody: {why} ({message})"
+        return f"not allowed to {question.words} as an anonymous user: {why} ({message})"
     found = _BY_RBAC.search(message)
     if not found:  # a quota, a policy of the cluster
         return f"the cluster does not allow to {question.words}: {message}"

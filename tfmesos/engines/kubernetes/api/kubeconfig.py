@@ -77,7 +77,7 @@ def _current(config: Kubeconfig, names: set[str]) -> str:
 
 def _checked(namespace: str) -> str:
     if not _NAMESPACE.match(namespace):
-        raise wrong(f"names the namespace {namespace!r}: that takes a-z, 0-9 and - between them")
+        raise wrong(f"names the namespace {namespace!r}: it may have a-z, 0-9 and - between them")
     return namespace
 
 

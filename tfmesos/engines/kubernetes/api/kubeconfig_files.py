@@ -33,7 +33,7 @@ class Entry:
     def text(self, name: str) -> str:
         value = self.values.get(name)
         if value is not None and not isinstance(value, str):
-            raise wrong(f"needs a text as {name} in {self.place}")
+            raise wrong(f"needs a string as {name} in {self.place}")
         return value or ""
 
     def part(self, name: str) -> Entry:
@@ -132,7 +132,7 @@ def _document(path: str) -> Json:
         line = f" (line {mark.line + 1})" if mark else ""
         raise wrong(f"needs a kubeconfig, and {path} is not valid YAML{line}") from None
     if not isinstance(document, dict):
-        raise wrong(f"needs a kubeconfig, and {path} is none: it has no keys")
+        raise wrong(f"needs a kubeconfig, and {path} is not one: it has no keys")
     return document
 
 

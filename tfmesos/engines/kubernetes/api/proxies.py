@@ -26,9 +26,9 @@ def route(server: str, environ: Mapping[str, str], cluster: Entry | None = None)
     parts = urlsplit(server)
     host, port = parts.hostname or "", parts.port or 443
     if parts.scheme != "https":
-        return Route(None, f"{name} is set, but does not count for http://")
+        return Route(None, f"{name} is set, but not used for http://")
     if _is_this_machine(host):
-        return Route(None, f"{name} is set, but does not count for this machine")
+        return Route(None, f"{name} is set, but not used for this machine")
     excluded_by, hosts = _variable(environ, "NO_PROXY")
     if is_excluded(host, port, hosts):
         return Route(None, f"{name} is set, but {excluded_by} excludes {host}")

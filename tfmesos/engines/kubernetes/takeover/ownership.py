@@ -114,7 +114,7 @@ class Ownership:
                 await self._claim(self.owner, found)
                 return
             holder = lease.holder_of(found)
-            text = f"it is held by {holder and holder.name}, which gave a sign of life just now"
+            text = f"{holder and holder.name} holds it, and was alive just now"
             if not self._config.resumes:
                 raise EngineError(text)
             if not is_said:
@@ -129,7 +129,7 @@ class Ownership:
             if self._keys.get(LEAVING) == owner.uid:
                 return None
             where = f"namespace {self._client.namespace} at {self._client.server}"
-            raise EngineError(f"{where} has nothing of it: it is elsewhere, or was deleted there")
+            raise EngineError(f"{where} has no trace of it: it is elsewhere, or was deleted there")
         self._began_at(self._server_time())
         if later := lease.successor(found, self._us):
             problem = f"a later launcher, {later.name}, has gone on with it"
@@ -152,7 +152,7 @@ class Ownership:
             return await self._patch(owner, objects.claim(self._now(), str(self._us), version))
         except ApiError as error:
             if error.reason == "Conflict":
-                raise EngineError("another launcher takes it just now") from None
+                raise EngineError("another launcher is taking it over") from None
             raise
 
     async def _patch(self, owner: Owner, change: Json) -> Json:

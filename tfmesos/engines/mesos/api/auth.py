@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 SILENCE = 1.0  # seconds; a server that waits for a request says nothing
 CIPHERS_HINT = (
-    "it allows no cipher that Python does: those of Mesos are too weak by default; its operator"
+    "it and Python have no cipher in common: those of Mesos are too weak by default; its operator"
     " should start master and agents with"
     " LIBPROCESS_SSL_CIPHERS=ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES128-GCM-SHA256:AES128-SHA"
 )

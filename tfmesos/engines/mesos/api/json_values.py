@@ -16,7 +16,7 @@ def read_json(data: bytes) -> Any:
     """What *data* says. Text that no encoding can hold is refused: some of it is sent back."""
     value = json_reader.read(data)
     if b"\\ud" in data.lower() and not _can_be_sent(value):
-        raise ValueError("a text with one half of a surrogate pair")
+        raise ValueError("a string with half of a surrogate pair")
     return value
 
 
@@ -30,14 +30,14 @@ def _can_be_sent(value: Any) -> bool:
 
 def text(value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{value!r} where a text was due")
+        raise TypeError(f"{value!r} in place of a string")
     return value
 
 
 def number(value: Any) -> float:
     """A number that can be an amount: neither negative nor beyond all bounds."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"{value!r} where a number was due")
+        raise TypeError(f"{value!r} in place of a number")
     if not 0 <= value <= _MOST:
         raise ValueError(f"{value!r} is not an amount")
     return value
@@ -47,11 +47,11 @@ def seconds(duration: Any) -> float:
     """The length of a Mesos duration, or a point in time, which are whole nanoseconds."""
     value = duration["nanoseconds"]
     if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{value!r} where nanoseconds were due")
+        raise TypeError(f"{value!r} in place of nanoseconds")
     return value / 1e9
 
 
 def whole(value: Any) -> int:
     if number(value) != int(value):
-        raise ValueError(f"{value!r} where a whole number was due")
+        raise ValueError(f"{value!r} in place of a whole number")
     return int(value)

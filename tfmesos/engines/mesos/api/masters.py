@@ -48,7 +48,7 @@ class MasterList(Record):
 
 
 def parse(master: str, *, tls: bool = False) -> Masters:
-    """Read what the user gave as the master; SpecError if it makes no sense.
+    """Read what the user gave as the master; SpecError if it is malformed.
 
     *tls* is for masters of which it does not say http or https.
     """

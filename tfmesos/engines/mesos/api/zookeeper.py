@@ -114,7 +114,7 @@ def _urls_of(name: str, content: bytes, scheme: str) -> list[str]:
         ]
         return urls if scheme == "https" and urls else [urls[-1]]
     except (*NONSENSE, IndexError) as error:
-        raise MasterError(f"{name} does not tell a master's address") from error
+        raise MasterError(f"{name} does not contain the address of a master") from error
 
 
 def _check_known(hosts: Iterable[str]) -> None:
