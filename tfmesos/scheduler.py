@@ -7,7 +7,7 @@ import atexit
 import logging
 import textwrap
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent import futures
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -19,7 +19,7 @@ from .config.secret import without_password
 from .config.settings_help import settings_help
 from .core.actions import ClusterSpec
 from .core.outcome import Outcome
-from .errors import Interrupted, TFMesosError
+from .errors import Interrupted, SpecError, TFMesosError
 from .inputs.merging import by_name
 from .inputs.resolve import config_of_call
 from .launcher.caller.cluster_resolver import OwnAddress, resolver
@@ -35,7 +35,7 @@ from .runs.recorded_run import Recording
 from .shared.task_variables import by_index, members
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
     from typing import Unpack
 
     from .config.changes import Around, Changed, Changes
@@ -218,7 +218,12 @@ class TFMesosScheduler(OldNames):
         loop, run = self._loop, self._run
         if loop is None or run is None or self._ended.done():
             raise RuntimeError("the cluster is not running")
+        if not isinstance(jobs or {}, Mapping):
+            raise SpecError(None, "jobs", f"must be a dict such as {{'worker': 4}}, got {jobs!r}")
         changes = {"jobs": dict(jobs or {}), **settings}
+        if not any(value for key, value in changes.items() if key != "rolling"):
+            problem = "needs what is to change, such as {'worker': 4}, or back=True"
+            raise SpecError(None, "update", problem)
         asked = asyncio.run_coroutine_threadsafe(self._update(run, changes, dry_run), loop)
         found = asked.result()
         with self._caller.main_thread.listening():

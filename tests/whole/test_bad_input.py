@@ -1,10 +1,19 @@
 """Bad input is one clear line, and nothing is started."""
 
+import subprocess
+import sys
+
 import pytest
 
-from tests.commands import (
-    tfrun,
-)
+from tests.commands import tfrun
+from tests.sentences import names
+
+
+def test_a_machine_without_room_for_a_sandbox_is_one_line_that_names_tmpdir():
+    command = 'ulimit -f 0; exec "$0" -m tfmesos -w 1 --no-record -- true'
+    done = subprocess.run(["sh", "-c", command, sys.executable], capture_output=True, text=True)
+    assert (done.returncode, done.stderr.count("\n")) == (74, 1), done.stderr
+    assert names(done.stderr, "sandboxes", "/tmp", "TMPDIR")
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
+import time
 
 import pytest
 
-from tests.commands import tfrun, without_waits
+from tests.bounds import HANG
+from tests.commands import running_tfrun, tfrun, without_waits
 from tests.runs.test_metrics_file import checked
 from tfmesos import TaskFailed, cluster
 
@@ -53,6 +56,19 @@ def test_what_cannot_be_done_is_one_line_and_starts_nothing(flags, said, code):
     assert done.returncode == code and done.stderr.startswith(f"tfrun: {said}")
     assert done.stderr.count("\n") == 1 and "hush" not in done.stderr
     assert not os.path.exists("begun") and tfrun("list").stdout == ""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_ends_the_command_and_the_run_has_ended_as_it_has(tmp_path, number):
+    """That nothing of the command is left is what a fixture sees to."""
+    begun = tmp_path / "begun"
+    command = f"echo $TFMESOS_STATE > {begun}; sleep 600 & wait"
+    with running_tfrun("-w", 1, "--on-end", command, "--", "true") as run:
+        while not (begun.exists() and begun.read_text()):  # the test times out if it never is
+            time.sleep(0.05)
+        run.send_signal(number)
+        assert run.wait(HANG) == 0
+        assert "on_end was interrupted; the run itself ended with 0" in run.stderr.read()
 
 
 def test_an_empty_text_asks_for_nothing():

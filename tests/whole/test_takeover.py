@@ -150,7 +150,7 @@ def only_run():
 
 
 def test_what_cannot_be_adopted_is_told_in_one_line_and_nothing_is_disturbed(lost, mesos, tmp_path):
-    assert names(refusal(), "no run is lost", "ID", "tfrun list")
+    assert names(refusal(), "no lost run can be taken over", "ID", "tfrun list")
     run = lost()
     (run.path / "lock").write_text("")  # which knows how long the record was
     events, keys = run.events(), (run.path / "keys").read_bytes()

@@ -130,6 +130,9 @@ def test_a_program_changes_its_cluster_and_has_the_new_addresses():
         assert c.update({"worker": 3}) == ("worker: 1 -> 3",)
         assert len(c.targets) == 3
         assert c.update({"worker": 3}) == ()
+        for wrong in ([Job("worker", 3)], None):
+            with pytest.raises(SpecError, match=r"\{'worker': 4\}"):
+                c.update(wrong)
         with pytest.raises(SpecError):
             c.update({"worker": -1})
         assert c.update(back=True) == ("worker: 3 -> 1",) and c.targets.keys() == old.keys()

@@ -55,6 +55,6 @@ def _only_lost() -> RunDirectory:
     lost = [run for run in store().all() if adoptable_until(run) is not None]
     if len(lost) != 1:
         ids = join_names([run.id for run in lost])
-        problem = f"several runs are lost: {ids}" if lost else "no run is lost"
+        problem = f"several runs are lost: {ids}" if lost else "no lost run can be taken over"
         raise NoSuchRun(f"{problem}; give the ID of the run, see tfrun list")
     return lost[0]

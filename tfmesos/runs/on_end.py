@@ -7,7 +7,10 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from urllib.parse import urlsplit
 
 from ..config.secret import without_password
@@ -20,6 +23,8 @@ from ..text import shortened
 
 COMMAND_WITHIN = 60.0  # seconds
 POST_WITHIN = 15.0  # seconds
+_LOOK_EVERY = 0.1  # seconds
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _VARIABLES = ("run", "state", "exit_code", "reason", "seconds")
 
 
@@ -53,28 +58,48 @@ def is_url(wanted: str) -> bool:
 def _call(command: str, facts: Json) -> str:
     """What went wrong. Its output goes to standard error: the other one is that of the tasks."""
     told = {f"TFMESOS_{name.upper()}": str(facts[name]) for name in _VARIABLES}
-    process = subprocess.Popen(
-        command,
-        shell=True,
-        stdin=subprocess.DEVNULL,
-        stdout=2,
-        env={**os.environ, **told},
-        start_new_session=True,  # so that all of it can be ended
-    )
-    try:
-        code = process.wait(COMMAND_WITHIN)
-    except subprocess.TimeoutExpired:
-        _end(process)
-        return f"the command of on_end did not end within {COMMAND_WITHIN:g} s and was killed"
-    except KeyboardInterrupt:
-        _end(process)
-        return "the command of on_end was interrupted"
+    with _signals() as came:
+        process = subprocess.Popen(
+            command,
+            shell=True,
+            stdin=subprocess.DEVNULL,
+            stdout=2,
+            env={**os.environ, **told},
+            start_new_session=True,  # so that all of it can be ended
+        )
+        return _ending(process, came)
+
+
+def _ending(process: subprocess.Popen[bytes], came: list[int]) -> str:
+    until = time.monotonic() + COMMAND_WITHIN
+    while process.poll() is None:
+        if came or time.monotonic() > until:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            late = f"did not end within {COMMAND_WITHIN:g} s and was killed"
+            return f"the command of on_end {'was interrupted' if came else late}"
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_LOOK_EVERY)
+    code = process.returncode
     return f"the command of on_end exited with {code}" if code else ""
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+@contextmanager
+def _signals() -> Iterator[list[int]]:
+    """Those that came: they would end us at once, and leave the command behind."""
+    came: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield came
+        return
+    usual = (signal.SIG_DFL, signal.default_int_handler)
+    before = {number: found for number in _ENDING if (found := signal.getsignal(number)) in usual}
+    for number in before:
+        signal.signal(number, lambda number, frame: came.append(number))
+    try:
+        yield came
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _post(url: str, facts: Json) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
 import subprocess
 import sys
 import uuid
@@ -103,6 +104,15 @@ def test_the_user_who_has_a_gpu_is_named_and_nobody_else_can_free_it(claims, gpu
     words = [sys.executable, "-c", look, gpus[0]]
     seen = subprocess.run(words, capture_output=True, text=True, check=True).stdout
     assert seen.startswith("() ") and f"process {os.getpid()} of root" in seen
+
+
+def test_a_gpu_whose_holder_answers_nobody_is_not_free(claims, gpus):
+    with socket.socket(socket.AF_UNIX) as silent:
+        silent.bind(f"\0tfmesos-gpu-{gpus[0]}")
+        ours = claims()
+        assert ours.others(gpus) == {gpus[0]: "a process that does not answer"}
+        assert ours.take(gpus, 3) == ()
+    assert ours.others(gpus) == {}
 
 
 def test_many_that_ask_do_not_disturb_who_has_it(claims, gpus):

@@ -1,9 +1,10 @@
-"""Which run has which GPU of this machine: runs of all users agree on it, and nobody can cheat.
+"""Which run has which GPU of this machine: runs of all users agree on it.
 
 The claim to a GPU is a name in the kernel's table of abstract Unix sockets: one process at a time
 can have it, the kernel takes it back when that process ends, however it ends, and tells anybody
-who asks which process it is. A lock on a file would need a directory that every user can write to
-and nobody can tidy up.
+who asks which process it is. Whoever takes a name without need keeps a GPU from others, as one who
+uses it without asking does; nobody can take one that another has. A lock on a file would need a
+directory that every user can write to and nobody can tidy up.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections.abc import Sequence
 from ...private_directory import user_name
 
 _NAME = "\0tfmesos-gpu-{}"
+UNKNOWN = "a process that does not answer"
 _CALLERS = 64  # that may wait for a launcher to let them go
 _CREDENTIALS = struct.Struct("3i")  # of the other end: process, user and group
 
@@ -70,6 +72,16 @@ class GpuClaims:
         self._held.clear()
 
 
+def _is_taken(gpu: str) -> bool:
+    """Has somebody its name who lets nobody connect?"""
+    name = _NAME.format(gpu).replace("\0", "@")
+    try:
+        with open("/proc/net/unix", encoding="utf-8", errors="replace") as table:
+            return any(line.rstrip("\n").endswith(f" {name}") for line in table)
+    except OSError:
+        return False
+
+
 def _let_go(claim: socket.socket) -> None:
     """Whoever called knows who we are by now."""
     try:
@@ -88,6 +100,6 @@ def _holder(gpu: str) -> str:
         except BlockingIOError:
             return "another run"
         except OSError:
-            return ""
+            return UNKNOWN if _is_taken(gpu) else ""
     process, user, _ = _CREDENTIALS.unpack(told)
     return f"process {process} of {user_name(user)}"

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from ...errors import CannotWrite
 from ...shared import held_directory
 
 _NAME = re.compile(r"tfmesos-[0-9a-f]{16}")
@@ -18,7 +19,7 @@ class ScratchDirectory:
 
     def __init__(self) -> None:
         self._held: int | None = None
-        self.path = Path(tempfile.gettempdir()) / f"tfmesos-{os.urandom(8).hex()}"
+        self.path = _place() / f"tfmesos-{os.urandom(8).hex()}"
 
     def new_sandbox(self, task_id: str) -> Path:
         """Where a task may have one that no attempt before had; ``make_sandbox`` makes it."""
@@ -37,6 +38,15 @@ class ScratchDirectory:
         if self._held is not None:
             os.close(self._held)
         remove_abandoned(self.path.parent)
+
+
+def _place() -> Path:
+    """Where it can be: Python tries to write there, and a full disk is a usual failure."""
+    try:
+        return Path(tempfile.gettempdir())
+    except OSError as error:
+        problem = f"no directory for the sandboxes of the tasks: {error.strerror}"
+        raise CannotWrite(f"{problem}; set TMPDIR to one with room") from None
 
 
 def make_sandbox(sandbox: Path, mode: int = 0o700) -> None:
