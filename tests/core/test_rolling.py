@@ -278,6 +278,60 @@ def test_one_that_waits_for_a_place_is_undone_by_asking_for_the_old_one():
     assert only(do.EndRolling, settle(life))
 
 
+def test_one_that_fails_before_it_can_be_changed_back_is_started_as_the_old_one():
+    life = begun(2)
+    end(life, 0)
+    life.place()
+    life(rolling(workers(2)))
+    todo = end(life, 0, 1)
+    assert only(do.EndRolling, todo) == []
+    assert [wanted.task.job.mem for wanted in only(do.Place, todo)[0].tasks] == [1024]
+    back(life, 0)
+    assert only(do.EndRolling, settle(life))
+
+
+def test_one_that_cannot_be_changed_back_can_be_tried_again():
+    life = begun(2)
+    roll(life, 0)
+    fail_twice(life, 1)
+    life(rolling(workers(2)))
+    assert only(do.EndRolling, fail_twice(life, 0)) and mems(life) == [2048, 1024]
+    generations = life.state.generations
+    assert (generations.earlier[0].mem, generations.latest[0].mem) == (1024, 2048)
+
+
+def test_a_failure_of_an_earlier_update_does_not_count():
+    life = begun(1)
+    end(life, 0)
+    for number in (1, 2):
+        back(life, 0)
+        todo = end(life, 0, 3)
+        assert "a second time" in said(todo)[0][0]
+        life(happened.Ticked(), life.now + 1)
+        back(life, 0)
+        assert only(do.EndRolling, settle(life))
+        life(rolling(workers(1, mem=4096.0 * number)))
+        end(life, 0)
+
+
+def test_it_waits_for_a_task_that_is_held():
+    life = begun(2)
+    end(life, 0)
+    back(life, 0)
+    life(happened.TaskHeld(life.ids()[0], "exited with 3"))
+    assert settle(life) == []
+    life(happened.ContinueRequested())
+    assert "a second time" in said(end(life, 0, 3))[0][0]
+
+
+def test_a_task_that_is_as_before_has_the_start_timeout_before_it():
+    life = begun(2, start_timeout=PLACED_WITHIN + 5)
+    end(life, 0)
+    life(happened.Ticked(), life.now + PLACED_WITHIN)
+    life(happened.Ticked(), life.now + 6)
+    assert life.state.phase is Phase.RUNNING
+
+
 def test_it_waits_for_a_task_that_its_owner_has_started_again():
     life = up(2)
     life(happened.RestartRequested(life.ids()[1], False))

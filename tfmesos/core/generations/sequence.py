@@ -29,6 +29,7 @@ class Generations:
         self.is_updating = False  # has its owner asked for the next one, or for other jobs?
         # Those of a rolling update that is not complete:
         self.attempted: tuple[Job, ...] = ()
+        self._undone: tuple[Job, ...] = ()  # those that a rolling update is to undo
 
     @property
     def next_jobs(self) -> tuple[Job, ...]:
@@ -95,6 +96,7 @@ class Generations:
 
     def roll(self, jobs: tuple[Job, ...]) -> None:
         """Tasks are changed one after the other, until all are those of these jobs."""
+        self._undone = self.attempted if jobs == self.jobs else ()
         self.attempted = jobs
         self.is_updating = True
 
@@ -105,7 +107,9 @@ class Generations:
     def stop_rolling(self, is_undone: bool) -> None:
         """Some are, or none if it *is undone*."""
         self.is_updating = False
-        if is_undone or self.attempted == self.jobs:
+        if self.attempted == self.jobs:
+            self.attempted = self._undone
+        elif is_undone:
             self.attempted = ()
 
     def _take(self, jobs: tuple[Job, ...]) -> None:
