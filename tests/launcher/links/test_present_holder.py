@@ -50,7 +50,7 @@ def test_whoever_does_not_know_the_secret_of_the_run_learns_nothing(stranger):
 
 def test_where_nobody_listens_or_answers_nobody_holds_it(monkeypatch):
     """A launcher that is stopped still has a port at which the kernel listens."""
-    monkeypatch.setattr(link_timeouts, "HANDSHAKE_TIMEOUT", 0.2)
+    monkeypatch.setattr(link_timeouts, "SILENCE_TIMEOUT", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = join_address(*silent.getsockname())
         assert asyncio.run(present_holder(address, RUN, KNOWN)) == ""

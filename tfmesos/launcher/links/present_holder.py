@@ -19,9 +19,12 @@ ASKING = "launcher"  # who asks, where others name their task
 
 
 async def present_holder(address: str, run_id: str, secret: bytes, *, has_tls: bool = False) -> str:
-    """The launcher that answers at *address*, in words; empty if none does."""
+    """The launcher that answers at *address*, in words; empty if none does.
+
+    One that is only slow must not lose its run, so the answer has more time than a runner gives.
+    """
     try:
-        async with asyncio.timeout(link_timeouts.HANDSHAKE_TIMEOUT):
+        async with asyncio.timeout(link_timeouts.SILENCE_TIMEOUT):
             return await _ask(address, run_id, secret, _no_certificate() if has_tls else None)
     except (OSError, FrameError, HandshakeError):
         return ""
