@@ -54,8 +54,8 @@ def running_tfrun(*args, **options):
     """A tfrun that runs while the block does; the block ends it or it is killed."""
     process = subprocess.Popen(
         [sys.executable, "-m", "tfmesos", *map(str, args)],
-        env=environment(),
         **{
+            "env": environment(),
             "stdin": subprocess.DEVNULL,
             "stdout": subprocess.PIPE,
             "stderr": subprocess.PIPE,

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import socket
 from contextlib import contextmanager
 
 import pytest
 
-from tests.commands import finish, read_until, running_tfrun, tfrun
+from tests.commands import environment, finish, read_until, running_tfrun, tfrun
+from tfmesos.engines.kubernetes import objects
 
 from .pods import SMALL, on_kubernetes
 
@@ -36,9 +38,9 @@ class Counting:
     def starts(self):
         return [self._shared.joinpath(f"starts-{number}").read_text() for number in range(2)]
 
-    def assert_no_line_is_lost(self):
+    def assert_no_line_is_lost(self, path=None):
         for number in range(2):
-            text = (self.path / "output" / f"worker-{number}.log").read_text()
+            text = ((path or self.path) / "output" / f"worker-{number}.log").read_text()
             *lines, last = [line.split(" ", 2)[2] for line in text.splitlines()]
             count = int(last.removeprefix("done "))
             assert lines == [f"line {number}" for number in range(1, count + 1)]
@@ -77,11 +79,7 @@ def test_a_copy_of_a_run_directory_is_refused_while_its_launcher_lives_elsewhere
     counting, tmp_path
 ):
     with counting() as run:
-        there = tmp_path / "there" / "tfmesos" / "runs"
-        there.parent.mkdir(mode=0o700, parents=True)
-        shutil.copytree(run.path.parent, there, ignore=lambda *_: ["control"])
-        copied = there / run.id
-        be_of_another_machine(copied)
+        copied = copied_to(tmp_path / "there", run)
         refused = tfrun("adopt", run.id, env={"XDG_STATE_HOME": str(tmp_path / "there")})
         holder = f"{socket.gethostname()} (pid {run.launcher.pid})"
         assert refused.returncode != 0
@@ -92,6 +90,45 @@ def test_a_copy_of_a_run_directory_is_refused_while_its_launcher_lives_elsewhere
     assert run.launcher.returncode == 0, err
     assert run.starts() == ["x\n", "x\n"]
     run.assert_no_line_is_lost()
+
+
+def test_a_launcher_that_wakes_up_leaves_the_run_to_the_one_that_holds_it(kube, counting, tmp_path):
+    """It was stopped for minutes, and the run was adopted on another machine."""
+    with counting() as run:
+        run.launcher.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, run.launcher.pid, os.WSTOPPED)
+        copied = copied_to(tmp_path / "there", run)
+        let_minutes_pass(kube)
+        env = environment(XDG_STATE_HOME=str(tmp_path / "there"))
+        with running_tfrun("adopt", run.id, env=env) as second:
+            read_until(second.stdout, "[worker:0] line", "[worker:1] line")
+            run.launcher.send_signal(signal.SIGCONT)
+            _, err = finish(run.launcher)
+            assert run.launcher.returncode == 75, err
+            holder = json.loads((copied / "run.json").read_text())["launcher"]
+            assert f"(pid {holder['pid']})" in err.splitlines()[-1], err
+            run.release()
+            _, err = finish(second)
+    assert second.returncode == 0, err
+    assert run.starts() == ["x\n", "x\n"]
+    run.assert_no_line_is_lost(copied)
+
+
+def let_minutes_pass(kube):
+    """For the lease of the launcher, which does not renew it."""
+    found = kube.admin.items(f"{kube.path}/configmaps?labelSelector=tfmesos/run")
+    (name,) = [one["metadata"]["name"] for one in found]
+    change = {"metadata": {"annotations": {objects.RENEWED: "2026-01-01T00:00:00Z"}}}
+    kube.admin.patch(f"{kube.path}/configmaps/{name}", change)
+
+
+def copied_to(state, run):
+    """The record of a copied directory."""
+    there = state / "tfmesos" / "runs"
+    there.parent.mkdir(mode=0o700, parents=True)
+    shutil.copytree(run.path.parent, there, ignore=lambda *_: ["control"])
+    be_of_another_machine(there / run.id)
+    return there / run.id
 
 
 def be_of_another_machine(path):
