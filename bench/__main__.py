@@ -92,7 +92,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
 
 
 def keep(result: Result, directory: Path) -> None:
-    """Put *result* into results.json, in the place of an older one of that name."""
+    """Put *result* into results.json, in place of an older one of that name."""
     path = directory / "results.json"
     kept = json.loads(path.read_text()) if path.exists() else {}
     kept["machine"] = machine()

@@ -1,6 +1,6 @@
 """Frozen values: what ``@dataclass(frozen=True, slots=True)`` gives, made in a tenth of the time.
 
-A dataclass compiles its methods anew for every class, and that takes half a millisecond. We
+A dataclass compiles its methods again for every class, and that takes half a millisecond. We
 have dozens of them, and they all stand between the user and the first task.
 """
 

@@ -233,7 +233,7 @@ def flag_of(field: str) -> str:
 
 
 def in_flags(error: SpecError) -> str:
-    """The error with the flag in the place of the field."""
+    """The error with the flag in place of the field."""
     if isinstance(error, JobFileError):
         return str(error)
     if error.field == "jobs":

@@ -85,7 +85,7 @@ class Ship(Record):
     directory: str | None  # of which all is sent that is not left out
     files: tuple[tuple[str, str], ...] = ()  # single ones beside it: where each is, and its name
     limit: int = 0  # bytes, packed
-    address: str | None = None  # of a .py, zip or tar that is fetched in the place of a directory
+    address: str | None = None  # of a .py, zip or tar that is fetched in place of a directory
 
     @property
     def addresses(self) -> list[str]:

@@ -261,7 +261,7 @@ class Lifecycle:
         return self._end_badly(end, had_started, now)
 
     def _go_on_when_stopped(self, now: float) -> list[Action]:
-        """Nobody is waited for who has ended; the last of them lets the run end or begin anew."""
+        """Nobody is waited for who has ended; the last of them lets the run end or start over."""
         if self.phase is Phase.RESTARTING:
             return self._start_again_when_stopped(now)
         return self._finish_when_stopped(now)

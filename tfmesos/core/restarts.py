@@ -84,7 +84,7 @@ class Restarts:
         if self._spent[who] >= limit:
             return None
         if of_all:
-            self._spent = Counter({"": self._spent[""]})  # everybody begins anew
+            self._spent = Counter({"": self._spent[""]})  # everybody begins again
         self._spent[who] += 1
         return Restart(of_all, self._spent[who], limit, _pause(self._spent[who], had_started))
 

@@ -124,7 +124,7 @@ class Stopping:
     def wait_for_output(self, now: float, is_bringing: bool = False) -> None:
         """The commands have ended by then; their last lines and their end come when taken.
 
-        A first Ctrl-C does not cut files that are on their way home; a second one does.
+        A first Ctrl-C does not cut files that are being collected; a second one does.
         """
         if now >= self._given_up_at and (is_bringing or not self._is_interrupted):
             self._given_up_at = now + STOP_MARGIN

@@ -171,7 +171,7 @@ class Driver(Protocol):
         """Emit what happens there, until cancelled."""
 
     async def look(self, config: LaunchConfig) -> None:
-        """Look whether the engine could run these jobs in the place of those that run.
+        """Look whether the engine could run these jobs in place of those that run.
 
         Raises SpecError or ResourcesError if it is known that it cannot; nothing changes.
         """

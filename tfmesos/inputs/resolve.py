@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Asked = Jobs | str | os.PathLike[str]
 
 
-# Nobody can go on with a run in the place of the program that uses it.
+# Nobody can go on with a run in place of the program that uses it.
 _OF_A_PROGRAM = {"survive": 0}
 
 

@@ -96,7 +96,7 @@ def _service(service: Part, values: Mapping[str, Any]) -> tuple[Document, bool]:
 
 
 class _Filler:
-    """Puts the values of ``service`` in the place of ``{{name}}`` in its texts."""
+    """Puts the values of ``service`` in place of ``{{name}}`` in its texts."""
 
     def __init__(self, service: Part, values: Mapping[str, Any]) -> None:
         self._service = service

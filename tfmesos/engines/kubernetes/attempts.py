@@ -68,7 +68,7 @@ class Attempts:
         return [one for one in self if one.is_live and not one.is_placed]
 
     def replaced(self, wanted: Iterable[Wanted]) -> list[str]:
-        """Give up older attempts of tasks that are *wanted* anew; returns the names of the pods."""
+        """Give up older attempts of tasks that are *wanted* again; return the names of the pods."""
         new = {one.task.name: one.task_id for one in wanted}
         old = [one for one in self if new.get(one.task.name, one.task_id) != one.task_id]
         return self.give_up(old)

@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 5.0  # seconds between two attempts to find the server again
 SHORT = 1.0  # seconds of a watch after which there is a pause before the next one
-NO_ROLES = 30.0  # seconds for which a server that has started anew may not know yet what we may do
+NO_ROLES = 30.0  # seconds for which a server that has started again may not know yet what we may do
 
 
 class PodWatch:

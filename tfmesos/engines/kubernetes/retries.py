@@ -30,7 +30,7 @@ class Retries:
         self._back_at = float("-inf")
 
     def came_back(self, now: float) -> None:
-        """The server answers again: it may have started anew."""
+        """The server answers again: it may have started again."""
         self._is_away = False
         self._back_at = now
 

@@ -12,8 +12,10 @@ from .events import ServerGaveUp
 
 LINK_PORT = 28922  # at the loopback of each pod, where its runner waits for us
 AT_FIRST = 3.0  # seconds: several servers do not learn of a new right at the same time
-AFTER_SUCCESS = 30.0  # seconds: one that has started anew may not know yet what we may do
-PAUSE = 15.0  # seconds without a word of the server, after which it forbids anew; we ask more often
+AFTER_SUCCESS = 30.0  # seconds: one that has started again may not know yet what we may do
+PAUSE = (
+    15.0  # seconds without a word of the server, after which it forbids again; we ask more often
+)
 
 
 class Patience:

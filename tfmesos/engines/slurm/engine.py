@@ -260,7 +260,7 @@ class SlurmEngine:
         return [tell.Impossible(reason)]
 
     def _drop_unwanted(self, wanted: set[str]) -> list[Output]:
-        """A job that waits for a task that nobody waits for any more has to be made anew."""
+        """A job that waits for a task that nobody waits for any more has to be made again."""
         todo: list[Output] = []
         for one in [one for one in self._allocations if one.phase < Phase.RUNNING]:
             if not wanted.issuperset(one.sitting):

@@ -119,7 +119,7 @@ def _mount(volume: Part) -> tuple[str, str]:
 
 
 def _environment(part: Part) -> dict[str, str]:
-    """TF_CONFIG and our own variables are made anew, of the addresses of the run."""
+    """TF_CONFIG and our own variables are replaced, with the addresses of the run."""
     env = part.values("env")
     for name, value in env.items():
         if not isinstance(value, str):

@@ -45,7 +45,7 @@ def _give_up(context: Any, server: Any) -> None:
 
 
 class _Stopped:
-    """What a coordinator's destructor finds in the place of its threads."""
+    """What a coordinator's destructor finds in place of its threads."""
 
     def stop(self) -> None:
         pass

@@ -124,7 +124,7 @@ class Channels:
 
 
 def _to_runner(channel: _Channel, message: wire.Message) -> bytes:
-    """What an owner says, made anew from what may be in it."""
+    """What an owner sends, rebuilt from what may be in it."""
     kind = message["type"]
     if kind == "data":
         data = wire.field(message, "data", bytes)

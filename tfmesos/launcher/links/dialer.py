@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 AT_ONCE = 32  # dials under way
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0  # seconds between two attempts for a task
-GOOD = 5.0  # seconds after which a connection was a good one, and pauses begin anew
+GOOD = 5.0  # seconds after which a connection was a good one, and pauses start over
 SAY_AFTER = 5.0  # seconds without a connection to a task
 SAY_EVERY = 30.0  # seconds between two sentences, for all tasks together
 

@@ -98,7 +98,7 @@ def _source(name: str) -> str:
 def _code(name: str) -> CodeType:
     """As Python itself keeps it, if it does: compiling all of them takes longer than a runner."""
     code: CodeType = _loader(name).get_code(name)
-    # A path that does not tell where we are installed. Making the code anew takes much longer.
+    # A path that does not tell where we are installed. Making the code again takes much longer.
     _imp._fix_co_filename(code, name.replace(".", "/") + ".py")  # type: ignore[attr-defined]
     return code
 

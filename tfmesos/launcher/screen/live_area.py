@@ -75,7 +75,7 @@ class LiveArea:
         self._made: tuple[Live, tuple[int, int], list[str]] | None = None  # what was made last
 
     def draw(self, live: Live | None) -> None:
-        """Show *live* in the place of what is there."""
+        """Show *live* in place of what is there."""
         size = self._size()
         new = self._lines(live, size) if live is not None and self._may_draw() else []
         if new != self._drawn:

@@ -163,7 +163,7 @@ class Link:
         self._loop.watch(self._socket.fileno(), events, self._read)
 
     def ask(self, request: Callable[[], wire.Message] | None) -> None:
-        """Send what *request* gives: now, and whenever the connection has been made anew."""
+        """Send what *request* gives: now, and whenever the connection has been made again."""
         self._request = request
         if request is not None and self.connected:
             self._writing += wire.encode(request())

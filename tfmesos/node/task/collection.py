@@ -1,4 +1,4 @@
-"""Files of a task's directory that go home over the link when its command has ended.
+"""Files of a task's directory that are collected over the link when its command has ended.
 
 They are sent as numbered messages, so that a connection that breaks loses none and repeats none;
 the launcher has all of them when the end is reported. No link is followed.

@@ -9,7 +9,7 @@ manifest is JSON, and its hash comes before it, from the launcher:
     links        [[path, target], ...]
 
 The launcher makes no pack that leaves its directory (``launcher/ship/pack.py``); here it is checked
-all the same. All is made anew, and links come last, so nothing is ever written through a link.
+all the same. All is made again, and links come last, so nothing is ever written through a link.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A line is added after every batch of output, when the output itself is in its log; what the logs
 have beyond the last line comes again. Only the last line of an attempt counts: the file is
-written anew when it has grown.
+written again when it has grown.
 """
 
 from __future__ import annotations

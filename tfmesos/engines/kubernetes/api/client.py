@@ -109,7 +109,7 @@ class Client:
                     try:
                         return await self._list(question, selector, fields)
                     except Expired:
-                        pass  # it took too long to fetch the next page: begin anew
+                        pass  # it took too long to fetch the next page: start over
                 return await self._list(question, selector, fields)
         except TimeoutError:
             text = f"the list of {kind} did not end within {LIST_TIMEOUT:g} s"

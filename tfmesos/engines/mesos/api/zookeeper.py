@@ -24,7 +24,7 @@ _LEADER = re.compile(r"json\.info_([0-9]{1,20})")
 
 
 class ZooKeeperMasters(Record):
-    """Masters that elect their leader through ZooKeeper; asked anew for each connection.
+    """Masters that elect their leader through ZooKeeper; asked again for each connection.
 
     They register without saying whether they speak TLS, so the user has to.
     """
