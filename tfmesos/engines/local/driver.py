@@ -67,7 +67,7 @@ class LocalDriver:
             self._gpu_ids = gpu_ids()
             check_gpus(needed, len(self._gpu_ids))
         if reason := obstacle(config.tasks, socket.gethostname()):
-            raise ResourcesError(f"this cannot be placed: {reason}")
+            raise ResourcesError(f"the run cannot be placed: {reason}")
 
     def change(self, config: LaunchConfig) -> None:
         """The next generation begins: what is launched from now on is launched so."""
