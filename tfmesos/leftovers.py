@@ -99,8 +99,8 @@ LEFTOVERS = (
         "a job of Slurm",
         ("engines/slurm/script",),
         ("engines/slurm/script", "engines/slurm/driver"),
-        "it ends when its runners have given up the launcher; one of which the record of its run "
-        "has nothing is cancelled by the launcher that takes over",
+        "it ends when its runners have given up on the launcher; a launcher that takes over "
+        "cancels a job that is not in the record of its run",
     ),
     Leftover(
         "keys of a run",
@@ -113,7 +113,7 @@ LEFTOVERS = (
         "address of the page",
         ("runs/page/announcement",),
         ("runs/page/announcement",),
-        "its lock is free, so nobody believes it, and the next page replaces it",
+        "its lock is free, so nobody uses it, and the next page replaces it",
     ),
     Leftover(
         "the packed runner",

@@ -113,7 +113,7 @@ def test_constraints_of_the_run_go_to_the_job_that_is_named_or_to_each():
 
 
 def test_a_job_that_is_not_there_is_named_with_those_that_are():
-    with pytest.raises(SpecError, match=r"no job of this run: 'boss' .*\(there is worker\)"):
+    with pytest.raises(SpecError, match=r"not in this run: 'boss' .*\(its jobs: worker\)"):
         constrained([workers(1)], ["boss=hostname:UNIQUE"])
 
 

@@ -157,7 +157,7 @@ def test_a_full_disk_is_said_once_and_the_run_goes_on(recorder, directory, monke
     assert recorder._writer.close(30)
     recorder.written("worker:0", "stdout", "text\n", 0)
     (said,) = recorder.complaints
-    assert "not recorded any further" in said and "No space left on device" in said
+    assert "no longer recorded" in said and "No space left on device" in said
 
 
 def test_a_disk_that_is_too_slow_costs_lines_and_not_memory(recorder, directory, monkeypatch):

@@ -47,7 +47,10 @@ def test_an_extra_config_that_is_no_object_is_refused(tmp_path, text, problem):
         (["-w", "1", "--", ""], "the command must not be empty"),
         (["-s", "1", "--", " "], "the command must not be empty"),
         (["-w", "1", "--retry-codes", "256", "--", "x"], "--retry-codes must be exit codes from 1"),
-        (["-w", "1", "--logs", "boss", "--", "x"], "--logs names no job of this run: 'boss'"),
+        (
+            ["-w", "1", "--logs", "boss", "--", "x"],
+            "--logs names a job that is not in this run: 'boss'",
+        ),
         (["-w", "1", "-V", "/a", "--", "x"], "-V/--volume must be HOST:CONTAINER[:ro|rw], got"),
         (["-w", "1", "-V", "/a:/b", "--", "x"], "-V/--volume /a:/b needs an image"),
         (["-w", "1", "--env", "NOT_SET", "--", "x"], "--env 'NOT_SET' is not set in this shell"),
@@ -124,7 +127,7 @@ def test_an_extra_config_that_is_no_object_is_refused(tmp_path, text, problem):
         ),
         (
             ["-w", "1", "--constraint", "ps=hostname:UNIQUE", "--", "x"],
-            "--constraint names no job of this run: 'ps' in 'ps=hostname:UNIQUE' (there is worker)",
+            "--constraint names a job that is not in this run: 'ps' in 'ps=hostname:UNIQUE'",
         ),
         (["-w", "1", "--logs", "all", "--worker-logs", "0", "--", "x"], "exclude each other"),
         (
@@ -139,7 +142,10 @@ def test_an_extra_config_that_is_no_object_is_refused(tmp_path, text, problem):
             ["-w", "1", "--advertise", "no-such-host.invalid", "--", "x"],
             "--advertise 'no-such-host.invalid' is not a host that this machine knows",
         ),
-        (["-w", "1", "--serve", "ps", "--", "x"], "--serve names no job of this run: 'ps'"),
+        (
+            ["-w", "1", "--serve", "ps", "--", "x"],
+            "--serve names a job that is not in this run: 'ps'",
+        ),
         (["-w", "1", "--serve", "worker", "--", "x"], "--serve leaves no task to run the command"),
         (["-w", "1", "--principal", "me", "--", "x"], "--principal 'me' needs a secret file, too"),
         (["-w", "1", "--token-file", "/dev/null", "--", "x"], "--token-file is empty: /dev/null"),

@@ -38,7 +38,7 @@ def test_a_hung_run_shows_where_its_code_stands_and_whom_it_reaches(tmp_path, lo
     for name in ("worker:0", "worker:1"):
         where = rf'^\[{name}\]   File ".*hangs.py", line 4 in wait_for_godot$'
         assert re.search(where, done.stderr, re.M), done.stderr
-    assert "taken for hung, and ended" in done.stderr.splitlines()[-1]
+    assert "considered hung, and ended" in done.stderr.splitlines()[-1]
 
 
 def test_a_run_that_writes_now_and_then_is_not_hung():

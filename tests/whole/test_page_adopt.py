@@ -51,7 +51,7 @@ def test_a_lost_run_is_adopted_by_a_button_and_goes_on_before_the_eyes_of_its_ow
     browser.get(page)
     until_text(browser, "lost, can be adopted until")
     browser.find_element(By.CSS_SELECTOR, ".runs tbody a").click()
-    until_text(browser, f"tfrun adopt {lost} goes on with it", "worker:0")
+    until_text(browser, f"tfrun adopt {lost} continues it", "worker:0")
     assert not button(browser, "Show stacks").is_displayed()
     button(browser, "Adopt the run").click()
     until(browser, lambda: browser.find_element(By.CSS_SELECTOR, ".title .state").text == "running")

@@ -114,7 +114,7 @@ def test_the_library_takes_the_same_words(mesos):
 def test_what_can_never_be_placed_is_said_at_once_with_the_numbers(mesos, flags, reason):
     done = tfrun("-m", mesos, *flags, "--", "true")
     assert (done.returncode, done.stdout) == (75, "")
-    assert without_waits(done.stderr) == f"tfrun: this cannot be placed: {reason}\n"
+    assert without_waits(done.stderr) == f"tfrun: the run cannot be placed: {reason}\n"
 
 
 def test_a_machine_alone_is_one_host(mesos):

@@ -194,7 +194,9 @@ def _with_servers(
     there = list(dict.fromkeys([*jobs, *changes]))
     for name in sorted(served):
         if name not in there:
-            problem = f"names no job of this run: {name!r} (there is {', '.join(there)})"
+            problem = (
+                f"names a job that is not in this run: {name!r} (its jobs: {', '.join(there)})"
+            )
             raise SpecError(None, "serve", problem)
     if served and served.issuperset(there):
         raise SpecError(None, "serve", f"leaves no task to run the command, got {text!r}")

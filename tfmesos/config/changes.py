@@ -95,8 +95,8 @@ def _of_job(text: Any, jobs: Sequence[Job]) -> tuple[str | None, Any]:
     name, one = _parsed(text)
     there = [job.name for job in jobs]
     if name is not None and name not in there:
-        problem = f"names no job of this run: {name!r} in {text!r} (there is {', '.join(there)})"
-        raise SpecError(None, "constraints", problem)
+        problem = f"names a job that is not in this run: {name!r} in {text!r}"
+        raise SpecError(None, "constraints", f"{problem} (its jobs: {', '.join(there)})")
     return name, one
 
 

@@ -87,7 +87,9 @@ def constrained(jobs: Sequence[Job], given: Any) -> list[Job]:
         name, constraint = parse_for_job(text)
         if name is not None and name not in added:
             there = ", ".join(added)
-            problem = f"names no job of this run: {name!r} in {text!r} (there is {there})"
+            problem = (
+                f"names a job that is not in this run: {name!r} in {text!r} (its jobs: {there})"
+            )
             raise SpecError(None, "constraints", problem)
         for job in added if name is None else [name]:
             added[job].append(constraint)

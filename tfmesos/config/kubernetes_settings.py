@@ -48,7 +48,7 @@ class KubernetesSettings(TypedDict, total=False):
         File,
         Setting(
             "YAML or JSON file with a Pod that the pods of the tasks are based on: image pull "
-            "secrets, tolerations, priority class, annotations and whatever else no flag covers",
+            "secrets, tolerations, priority class, annotations and anything else without a flag",
             ("--pod-template",),
             ON_KUBERNETES,
             "FILE",

@@ -54,7 +54,7 @@ class Settings(
     SlurmSettings,
     total=False,
 ):
-    """The keywords of ``cluster()`` and ``TFMesosScheduler()``. None is as good as not given."""
+    """The keywords of ``cluster()`` and ``TFMesosScheduler()``. None means not given."""
 
     local_chief: Annotated[
         bool,

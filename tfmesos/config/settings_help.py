@@ -13,7 +13,7 @@ TITLE = "Settings"
 
 def settings_help() -> str:
     """Each with its type, its default and what it is for."""
-    return "\n".join([f"{TITLE}; None is as good as not given:", "", *_entries()])
+    return "\n".join([f"{TITLE}; None means not given:", "", *_entries()])
 
 
 def _entries() -> Iterator[str]:

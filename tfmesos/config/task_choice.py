@@ -31,7 +31,9 @@ class TaskChoice(Record):
         indices = {str(task.index) for task in tasks if task.job.name == job}
         if not indices:
             jobs = ", ".join(sorted({task.job.name for task in tasks}))
-            raise SpecError(None, field, f"names no job of this run: {part!r} (there is {jobs})")
+            raise SpecError(
+                None, field, f"names a job that is not in this run: {part!r} (its jobs: {jobs})"
+            )
         if not colon:
             index = "*"
         if index != "*" and index not in indices:

@@ -78,8 +78,8 @@ class BoardSettings(TypedDict, total=False):
     tensorboard_public: Annotated[
         bool,
         Setting(
-            "have TensorBoard on a cluster listen at the address of its node, open to everybody "
-            "who reaches that, instead of at a port of this machine",
+            "let TensorBoard on a cluster listen on the address of its node, open to everybody "
+            "who can reach it, instead of on a port of this machine",
             ("--tensorboard-public",),
             TASKS,
             default=False,

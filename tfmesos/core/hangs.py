@@ -69,7 +69,7 @@ class Hangs:
         they_are = agreeing(len(hung), "it is", "they are")
         said = Say(f"no output of {names} for {how_long}; what {they_are} doing:", "warning")
         who = f"{names} wrote nothing" if self._of_any else "no task wrote anything"
-        return [said], Hung(f"{who} for {how_long}: taken for hung, and ended")
+        return [said], Hung(f"{who} for {how_long}: considered hung, and ended")
 
     def _hung(self, awaited: list[Member], now: float) -> list[Member]:
         """Those that have been silent for too long: one is enough, or it must be all."""

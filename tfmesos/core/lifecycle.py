@@ -114,7 +114,7 @@ class Lifecycle:
             case happened.Waiting(placed, reason):
                 return self._wait.explain(placed, reason)
             case happened.Impossible(reason) if self._placing.is_waited_for(self.phase):
-                problem = f"this cannot be placed: {reason}"
+                problem = f"the run cannot be placed: {reason}"
                 given_up = self._rolling.give_up(problem, now)
                 return given_up or self._fail(ResourcesError(problem), now)
             case happened.Impossible():

@@ -15,5 +15,5 @@ def node_warning(event: NodeLost | NodeWanted, members: Tasks) -> list[Say]:
         return []
     if isinstance(event, NodeLost):
         return [Say(f"the node of {names} is lost to the cluster", "warning")]
-    text = f"the operator wants to take down the node of {names}; we go on there"
+    text = f"the operator plans to take down the node of {names}; the run goes on there"
     return [Say(text, "warning")]

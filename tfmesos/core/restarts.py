@@ -34,7 +34,7 @@ class Restart(Record):
             return self.words
         if self.is_requested:
             where = "on another node" if self.elsewhere else "there"
-            return f"starting it again {where}, as its owner wants"
+            return f"starting it again {where}, as its owner asked"
         if not self.number:
             return f"its GPUs are not free yet: trying again in {self.pause:g} s"
         what = "restarting all tasks" if self.of_all else "restarting it"

@@ -59,6 +59,9 @@ def listen(port: int) -> Any:
     try:
         listener.bind(("127.0.0.1", port))
     except OSError as error:
-        leave(215, f"port {port} is taken, at which the launcher dials this task: {error.strerror}")
+        leave(
+            215,
+            f"port {port} is taken, on which the launcher connects to this task: {error.strerror}",
+        )
     listener.listen(16)
     return listener

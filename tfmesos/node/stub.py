@@ -123,7 +123,7 @@ def receive(link: Any, secret: bytes, *who: str) -> bytearray:
     say(link, f'{{"type":"proof","proof":"{proof}","received":0}}')
     runner = read(link, int.from_bytes(read(link, 4, 20), "big"), 20)
     if sha256(runner).hexdigest() != digest:
-        raise Refused("the runner came damaged")
+        raise Refused("the runner arrived damaged")
     return runner
 
 

@@ -129,7 +129,7 @@ def lost_words(run: RunDirectory) -> str:
     died = f"its launcher (pid {run.launcher.pid}) died; it was last heard of at {when}"
     if (until := adoptable_until(run)) is None:
         return died
-    return f"{died}; its tasks wait until {clock_time(until)}: tfrun adopt {run.id} goes on with it"
+    return f"{died}; its tasks wait until {clock_time(until)}: tfrun adopt {run.id} continues it"
 
 
 def _origin(run: RunDirectory) -> str:

@@ -275,7 +275,7 @@ class Recorder(Observer):
         if self._problem:
             return
         self._problem = why = str(error.strerror or error)
-        self._complain(f"the run is not recorded any further: {self.directory.path}: {why}")
+        self._complain(f"the run is no longer recorded: {self.directory.path}: {why}")
         with suppress(OSError):
             os.truncate(self._reserve, RESERVE // 2)
             write_whole(self.directory.incomplete_file, {"why": why}, waits_for_disk=False)

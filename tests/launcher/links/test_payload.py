@@ -294,7 +294,7 @@ def test_what_somebody_without_the_secret_sends_is_not_executed(tmp_path, lie):
 def test_a_runner_that_is_not_what_the_proof_covers_is_not_executed(tmp_path):
     theirs = lied_to(tmp_path, Liar(runner=EVIL))
     assert theirs.wait() == HANDSHAKE_FAILED
-    assert "the runner came damaged" in theirs.stderr
+    assert "the runner arrived damaged" in theirs.stderr
     assert not (tmp_path / "ran").exists()
 
 

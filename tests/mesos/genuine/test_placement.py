@@ -58,7 +58,7 @@ def test_ranges_are_written_as_mesos_shows_them(mesos):
     done = tfrun("-m", master.address, "-w", 1, "--constraint", "span:IS:[5-6]", "--", "true")
     assert (done.returncode, without_waits(done.stderr)) == (
         75,
-        "tfrun: this cannot be placed: worker:0: no agent meets span:IS:[5-6] "
+        "tfrun: the run cannot be placed: worker:0: no agent meets span:IS:[5-6] "
         "(span: [1-3,7-9], [1-3])\n",
     )
 
@@ -75,7 +75,7 @@ def test_ranges_are_written_as_mesos_shows_them(mesos):
 def test_what_can_never_be_placed_is_said_at_once(nodes, flags, reason):
     done = tfrun("-m", nodes, *flags, "--", "true")
     assert done.returncode == 75
-    assert without_waits(done.stderr).startswith(f"tfrun: this cannot be placed: {reason}")
+    assert without_waits(done.stderr).startswith(f"tfrun: the run cannot be placed: {reason}")
 
 
 def test_what_others_use_now_is_waited_for(nodes):
@@ -132,7 +132,7 @@ def test_what_is_reserved_for_others_can_never_be_had(mesos):
     done = tfrun("-m", master.address, "-r", "etl", *size, "--", "true")
     assert (done.returncode, without_waits(done.stderr)) == (
         75,
-        "tfrun: this cannot be placed: worker:0 needs cpus 4, mem 1024; "
+        "tfrun: the run cannot be placed: worker:0 needs cpus 4, mem 1024; "
         "no agent has more than cpus 2 (node-1)\n",
     )
     done = tfrun("-m", master.address, "-r", "ml/vision", *size, "--", "echo", "x")

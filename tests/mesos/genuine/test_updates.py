@@ -24,7 +24,7 @@ def test_a_run_grows_and_shrinks_and_what_never_fits_is_refused(three_nodes):
         read_until(run.stdout, "[worker:0] 0 of 2", "[worker:1] 0 of 2")
         run_id = the_run()
         never = tfrun("update", run_id, "-Cw", 64)
-        assert never.returncode == 75 and "this cannot be placed" in never.stderr, never.stderr
+        assert never.returncode == 75 and "the run cannot be placed" in never.stderr, never.stderr
         assert tfrun("update", run_id, "-w", 4).returncode == 0
         read_until(run.stdout, *(f"[worker:{n}] 1 of 4" for n in range(4)))
         assert tfrun("update", run_id, "-w", 1, "-Mw", 96).returncode == 0
@@ -72,7 +72,7 @@ def test_a_rolling_update_gives_each_task_more_memory_at_its_address(three_nodes
         before = read_until(run.stdout, "[worker:0] at", "[worker:1] at")
         run_id = the_run()
         never = tfrun("update", run_id, "--rolling", "-Mw", 10**5)
-        assert never.returncode == 75 and "this cannot be placed" in never.stderr, never.stderr
+        assert never.returncode == 75 and "the run cannot be placed" in never.stderr, never.stderr
         done = tfrun("update", run_id, "--rolling", "-Mw", 96, "--env", "WORD=new")
         assert done.returncode == 0 and "2 tasks: complete" in done.stderr, done.stderr
         after = read_until(run.stdout, "[worker:0] new at", "[worker:1] new at")

@@ -18,7 +18,7 @@ from .answer import say
 from .choice import living_run, task_and_rest, task_of
 from .common_arguments import Argument, switch
 
-HELP = "run a command inside a task, in its directory and environment, beside its own command"
+HELP = "run a command inside a task, in its directory and environment, alongside its own command"
 USAGE = "tfrun exec [-h] [-t] [ID] TASK [--] [command ...]"
 ARGUMENTS: tuple[Argument, ...] = (
     switch("-t", "--tty", help="give the command a terminal; without a command, start a shell"),

@@ -11,7 +11,7 @@ from .answer import lines, narrow, out, out_json, say
 from .choice import store
 from .common_arguments import JSON, Argument, number, switch
 
-HELP = "list the runs, the newest first"
+HELP = "list the runs, newest first"
 SHOWN = 20  # runs, unless more are asked for
 ARGUMENTS: tuple[Argument, ...] = (
     switch("-a", "--all", help=f"list all runs (default: the last {SHOWN})"),

@@ -47,7 +47,7 @@ ARGUMENTS: tuple[Argument, ...] = (
             "help": "show only the output of generation N",
         },
     ),
-    switch("--timestamps", help="put the time in front of each line"),
+    switch("--timestamps", help="prefix each line with its time"),
 )
 
 

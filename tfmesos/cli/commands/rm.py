@@ -22,7 +22,7 @@ class StillAlive(TFMesosError):
 def run(args: argparse.Namespace) -> int:
     found = the_run(args.id)
     if not found.is_over:
-        raise StillAlive(f"run {found.id} is not over: stop it first, with tfrun stop {found.id}")
+        raise StillAlive(f"run {found.id} has not ended: stop it first, with tfrun stop {found.id}")
     if adoptable_until(found) is not None:
         problem = "its launcher is gone, but its tasks wait for another one"
         raise StillAlive(f"run {found.id}: {problem}: stop it first, with tfrun stop {found.id}")

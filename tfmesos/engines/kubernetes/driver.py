@@ -114,7 +114,7 @@ class KubernetesDriver:
         rooms = [node_room(node, config.pods.gpu_resource) for node in listed]
         for task in (job.tasks[0] for job in config.jobs if job.size):
             if problem := too_large(task, rooms):
-                raise ResourcesError(f"this cannot be placed: {problem}")
+                raise ResourcesError(f"the run cannot be placed: {problem}")
 
     def change(self, config: LaunchConfig) -> None:
         """The next generation begins: what is launched from now on is launched so."""

@@ -93,7 +93,7 @@ class MesosDriver:
             return  # nobody knows
         needed = [task for task in config.tasks if not task.is_optional]
         if reason := feasibility.never(needed, agents):
-            raise ResourcesError(f"this cannot be placed: {reason}")
+            raise ResourcesError(f"the run cannot be placed: {reason}")
 
     def change(self, config: LaunchConfig) -> None:
         """The next generation begins: what is launched from now on is launched so."""

@@ -94,7 +94,7 @@ class SlurmDriver:
         tested = await self._commands.run("sbatch", "--test-only", *words, given="#!/bin/sh\n")
         if tested.code and not answers.is_away(tested.err):
             problem = answers.complaint(tested.err)
-            raise ResourcesError(f"this cannot be placed: Slurm refuses the job: {problem}")
+            raise ResourcesError(f"the run cannot be placed: Slurm refuses the job: {problem}")
 
     def change(self, config: LaunchConfig) -> None:
         """The next generation begins: what is launched from now on is launched so."""

@@ -388,7 +388,7 @@ class Link:
     def _describe_failure(self, reason: str | None, refused: bool) -> tuple[int, str]:
         launcher = f"the launcher at {join_address(*self._settings.launcher)}"
         if self._was_connected and self._settings.listens:
-            return LAUNCHER_LOST, f"the launcher is lost and did not dial again: {reason}"
+            return LAUNCHER_LOST, f"the launcher is lost and did not connect again: {reason}"
         if self._was_connected:
             return LAUNCHER_LOST, f"{launcher} is lost: {reason}"
         if refused:

@@ -38,7 +38,7 @@ else:
         from hashlib import sha256
 
 AT_ONCE = 1024 * 1024  # bytes that are inflated, or copied, in one go
-DAMAGED = "they came damaged"
+DAMAGED = "they arrived damaged"
 
 
 class Unpacker:

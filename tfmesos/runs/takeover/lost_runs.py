@@ -63,7 +63,7 @@ def _why_not(run: RunDirectory) -> str:
         return "cannot be taken over: its keys are gone"
     until = last_beat(run).wall + float(run.about["survive"])
     if until < time.time():
-        return f"was lost, and its tasks have waited for a launcher until {clock_time(until)} only"
+        return f"was lost; its tasks waited for a launcher only until {clock_time(until)}"
     return ""
 
 
