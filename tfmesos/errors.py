@@ -15,7 +15,7 @@ class TFMesosError(Exception):
 class SpecError(TFMesosError):
     """The caller asked for something impossible; nothing was started.
 
-    The library complains about a *field*; ``tfrun`` knows which flag sets it.
+    The error names a *field*; ``tfrun`` names the flag that sets it.
     ``job`` is None when the field belongs to the whole run.
     """
 
@@ -61,13 +61,13 @@ class HandshakeError(TFMesosError):
 
 
 class EngineError(TFMesosError):
-    """What gives us nodes cannot be reached, refused us or went away."""
+    """The cluster cannot be reached, refused the request or went away."""
 
     exit_code = 69  # EX_UNAVAILABLE
 
 
 class MasterError(EngineError):
-    """The Mesos master cannot be reached, refused us or went away."""
+    """The Mesos master cannot be reached, refused the request or went away."""
 
 
 class Refused(EngineError):
@@ -77,7 +77,7 @@ class Refused(EngineError):
 
 
 class ResourcesError(TFMesosError):
-    """The cluster did not offer what the jobs ask for."""
+    """The cluster did not offer the resources of the jobs."""
 
     exit_code = 75  # EX_TEMPFAIL
 
@@ -89,7 +89,7 @@ class StartTimeout(TFMesosError):
 
 
 class Hung(TFMesosError):
-    """The tasks ran and said nothing for longer than is allowed."""
+    """The tasks ran, but wrote nothing for longer than ``hang_timeout``."""
 
     exit_code = 124
 
@@ -117,7 +117,7 @@ class Interrupted(TFMesosError):
 
 
 class TaskFailed(TFMesosError):
-    """A task ended badly; the first one to do so is the cause we report."""
+    """A task failed; the first one to fail is reported as the cause."""
 
     def __init__(self, task: str, reason: str, exit_code: int = 1) -> None:
         super().__init__(f"{task} {reason}")

@@ -55,7 +55,7 @@ __all__ = ["Job", "Outcome", "TFMesosScheduler", "cluster"]
 class TFMesosScheduler(OldNames):
     """A cluster with the interface of TFMesos: ``start()``, use ``targets``, ``stop()``.
 
-    It may be used from a notebook, from any thread, beside a running event loop, and several
+    You can use it in a notebook, in any thread, beside a running event loop, and several
     times in one process: its own event loop lives on its own thread.
     """
 
@@ -121,7 +121,7 @@ class TFMesosScheduler(OldNames):
     def start(self, wait: bool = True) -> None:
         """Start the cluster. Returns when every task runs; raises an error if that fails.
 
-        Without *wait* it returns at once, and whoever first needs the addresses waits.
+        With ``wait=False`` it returns at once, and the first use of an address waits.
         """
         if self._thread is not None:
             raise RuntimeError("start() was called before: make a new scheduler for a new run")
@@ -139,7 +139,7 @@ class TFMesosScheduler(OldNames):
 
     @property
     def cluster_def(self) -> dict[str, list[str]]:
-        """Task type -> list of ``host:port``, as ``tf.train.ClusterSpec`` takes it."""
+        """Task type -> list of ``host:port``, for ``tf.train.ClusterSpec``."""
         return {job: list(addresses) for job, addresses in self._cluster().items()}
 
     @property
@@ -168,7 +168,7 @@ class TFMesosScheduler(OldNames):
         return by_index(self._cluster(), {job.task_type: job.start for job in self.config.jobs})
 
     def finished(self) -> bool:
-        """Has the run succeeded? False while it runs; raises the error of a run that failed."""
+        """Whether the run has succeeded; False while it runs. Raises the error of a failed run."""
         if not self._ended.done():
             return False
         self._raise_failure()
@@ -177,7 +177,7 @@ class TFMesosScheduler(OldNames):
     def wait(self, timeout: float | None = None, *, check: bool = True) -> Outcome:
         """Wait for the end of the run. Raises its error, unless *check* is False.
 
-        Raises TimeoutError after *timeout* seconds; the run goes on then.
+        Raises TimeoutError after *timeout* seconds; the run then goes on.
         """
         with self._caller.main_thread.listening():
             if not futures.wait([self._ended], timeout).done:
@@ -207,13 +207,13 @@ class TFMesosScheduler(OldNames):
     def update(
         self, jobs: Changed = None, *, dry_run: bool = False, **settings: Unpack[Around]
     ) -> tuple[str, ...]:
-        """Go on with other jobs: all tasks are stopped with their grace and started so.
+        """Change the running jobs: all tasks stop within their grace and start with the change.
 
-        *jobs* says what changes: ``{"worker": 4}`` or ``{"worker": {"mem": "4G"}}``. Returns what
-        changes, in words, when every task runs. Raises an error if the change is refused, and the
-        run goes on as it was; and if the run ends before. With *dry_run* nothing changes, and
-        ``back=True`` undoes the last update. With ``rolling=True`` one task is started again after
-        the other, each at its address.
+        *jobs* says what changes: ``{"worker": 4}`` or ``{"worker": {"mem": "4G"}}``. Returns a
+        description of the changes when all tasks run. Raises an error if the change is refused
+        (the run then goes on as before), or if the run ends first. With *dry_run* nothing changes,
+        and ``back=True`` undoes the last update. With ``rolling=True`` the tasks are started again
+        one after the other, each at its address.
         """
         loop, run = self._loop, self._run
         if loop is None or run is None or self._ended.done():
@@ -380,10 +380,10 @@ class TFMesosScheduler(OldNames):
 def cluster(
     jobs: Asked, *, wait: bool = True, **settings: Unpack[Settings]
 ) -> Iterator[TFMesosScheduler]:
-    """A running cluster for the length of a block. However the block is left, nothing remains.
+    """A cluster that runs for the length of a block. However you leave the block, nothing remains.
 
-    *jobs* and the settings are what TFMesosScheduler takes.
-    Without *wait* the block begins at once, and the first use of the addresses waits.
+    *jobs* and the settings are those of TFMesosScheduler.
+    With ``wait=False`` the block begins at once, and the first use of an address waits.
     """
     scheduler = TFMesosScheduler(jobs, **settings)
     main_thread = scheduler._caller.main_thread

@@ -91,37 +91,38 @@ class Job(Record):
     """A group of identical tasks: the ``ps`` tasks, or the ``worker`` tasks.
 
     ``name``
-        ``ps``, ``worker``, ``chief``, ``evaluator``, or a name of your own
+        ``ps``, ``worker``, ``chief``, ``evaluator``, or any other name
     ``num``
-        the number of its tasks, whose indices begin at 0; ``(2, 8)`` or ``"2:8"`` asks for eight
-        and takes fewer, at least two, if there is no room. One job of a run may have such a range
+        the number of its tasks; ``(2, 8)`` or ``"2:8"`` asks for eight, but starts with fewer, at
+        least two, if there is no room for eight. Only one job of a run may have such a range
     ``at_least``
         the lower end of that range, if ``num`` is its upper end
     ``cpus``, ``mem``, ``gpus``, ``disk``
-        the resources of each task; ``mem`` and ``disk`` are in MiB, or texts such as ``2G``
+        the resources of each task; ``mem`` and ``disk`` in MiB, or as strings such as ``2G``
     ``cmd``
         the command of each task. A list is executed as it is, a string goes to a shell. Without
         ``cmd`` the tasks run TensorFlow servers
     ``start``
-        leaves out the tasks before this index, which you run yourself. The others have no
-        ``TF_CONFIG`` then, because it cannot leave out a task
+        leaves out the tasks before this index, which you run yourself. The others then have no
+        ``TF_CONFIG``, because it cannot leave out a task
     ``constraints``
-        which nodes to use: texts such as ``hostname:UNIQUE``
+        which nodes to use: strings such as ``hostname:UNIQUE``
     ``task_type``
-        what its tasks are to TensorFlow, in ``TF_CONFIG`` and in placeholders: ``chief``,
-        ``worker``, ``ps``, ``evaluator``; the name of the job unless given. Tasks of jobs with the
-        same one are numbered one after another
+        the role of its tasks in TensorFlow, in ``TF_CONFIG`` and in placeholders: ``chief``,
+        ``worker``, ``ps``, ``evaluator`` (default: the name of the job). Tasks of several jobs
+        with the same type are numbered consecutively
     ``image``, ``env``, ``cwd``
-        as the settings of these names, for this job alone; ``env`` adds to that of the run, and
-        an ``image`` of ``""`` is none
+        like the settings of these names, for this job only; ``env`` is added to that of the run,
+        and an ``image`` of ``""`` means none
     ``port``
-        the port of each task: ``2222`` is tried first, ``"=2222"`` is insisted on
+        the port of each task: ``2222`` is tried first, ``"=2222"`` is required
     ``reserve_port``
-        as the setting of this name, for this job alone
+        like the setting of this name, for this job only
     ``restarts``, ``restart_policy``, ``retry_codes``
-        as the settings of these names, for this job alone
+        like the settings of these names, for this job only
     ``pod_template``
-        a dict that lies under the pods of this job on Kubernetes, above the setting of this name
+        a dict on which the pods of this job on Kubernetes are based; it takes precedence over the
+        setting of this name
     """
 
     name: str

@@ -35,7 +35,7 @@ class Ending(Record):
 
 
 class Outcome(Record):
-    """How a run ended: well, or by ``error``; ``cause`` is the task that failed first."""
+    """How a run ended. ``error`` is None after a success; ``cause`` is the first failure."""
 
     error: TFMesosError | None = None
     cause: Ending | None = None
@@ -55,10 +55,10 @@ class Outcome(Record):
 
     @property
     def ok(self) -> bool:
-        """Did the run succeed?"""
+        """Whether the run succeeded."""
         return self.error is None
 
     @property
     def exit_code(self) -> int:
-        """The code that ``tfrun`` exits with."""
+        """The exit code of ``tfrun``."""
         return 0 if self.error is None else self.error.exit_code

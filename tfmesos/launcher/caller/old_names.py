@@ -28,12 +28,12 @@ class OldNames:
 
     @property
     def started(self) -> bool:
-        """Does every task run, or did it?"""
+        """Whether all tasks have started."""
         return self._ready.done() and self._ready.exception() is None
 
     @property
     def tasks(self) -> Mapping[str, SchedulerTask]:
-        """Task name -> what it is and where, as in ``targets``; it does not wait for addresses."""
+        """Task name -> its job, index, resources and address, without waiting for addresses."""
         known = self._ready.result() if self.started else {}
         found = {}
         for task in self.config.tasks:
