@@ -125,4 +125,4 @@ def check_failure(*flags, tmp_path) -> None:
         assert tfrun("continue").returncode == 0
         assert run.wait(HANG) == 7
     done = tfrun("-w", 1, *flags, "--env", "WHY=no-GPU", "--check", "! echo $WHY", "--", "true")
-    assert done.returncode == 220 and "exited with 1: no-GPU" in done.stderr, done.stderr
+    assert done.returncode == 220 and "exited with 1: 'no-GPU'" in done.stderr, done.stderr

@@ -30,5 +30,5 @@ def test_a_node_that_fails_its_check_is_left_out_and_another_one_is_used(three_n
         "echo at $MESOS_SLAVE_ID",
     )
     assert done.returncode == 0, done.stderr
-    assert "exited with 1: no GPU here" in done.stderr
+    assert "exited with 1: 'no GPU here'" in done.stderr
     assert done.stdout.split()[-1] not in ("", bad.read_text().strip())
