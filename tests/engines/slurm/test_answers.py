@@ -78,7 +78,7 @@ def test_a_node_of_two_partitions_is_one_node():
         (
             "sbatch: error: Munge encode failed: Failed to access x\nsbatch: error: auth failed",
             "munge refuses: auth failed",
-            False,
+            True,
             False,
         ),
     ],

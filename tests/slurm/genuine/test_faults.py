@@ -13,7 +13,7 @@ from tests.bounds import HANG
 from tests.commands import environment, finish, read_until, running_tfrun, tfrun
 from tests.mesos.genuine.cluster import wait_until
 
-from .test_runs import ON_SLURM, SMALL
+from .test_runs import ON_SLURM, SMALL, blocked
 
 
 class Tasks:
@@ -107,6 +107,32 @@ def test_without_munge_a_run_ends_in_one_line_that_names_it(slurm):
         slurm.start_munged()
     assert done.returncode == 69, done.stderr
     assert "munge" in done.stderr.splitlines()[-1] and "Traceback" not in done.stderr
+
+
+def test_a_job_that_waits_is_not_given_up_while_munge_is_away(slurm):
+    with blocked(slurm), running_tfrun(*ON_SLURM, "-w", 1, *SMALL, "--", "echo done") as run:
+        read_until(run.stderr, "is number 1 in its partition")
+        waiting = slurm.jobs()
+        slurm.kill("munged", signal.SIGTERM)
+        read_until(run.stderr, "munge refuses")
+        slurm.start_munged()
+        assert slurm.jobs() == waiting
+        slurm.run("scancel", "--user=nobody")
+        out, err = finish(run)
+    assert (run.returncode, out) == (0, "[worker:0] done\n"), err
+
+
+def test_a_run_ends_well_although_munge_is_gone_and_names_the_job(slurm, tasks):
+    with run_of_two(tasks) as run:
+        read_up(run)
+        job = the_job(slurm)
+        slurm.kill("munged", signal.SIGTERM)
+        tasks.release()
+        out, err = finish(run)
+    slurm.start_munged()
+    assert run.returncode == 0 and out.count("done") == 2, err
+    assert f"job {job} may still be there (scancel {job})" in err
+    slurm.run("scancel", job)
 
 
 # The job

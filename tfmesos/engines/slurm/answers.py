@@ -114,8 +114,8 @@ def fields(text: str) -> dict[str, str]:
 
 
 def is_away(error: str) -> bool:
-    """Does the controller not answer? It may in a moment."""
-    return bool(_AWAY.search(error))
+    """Do the controller, or munge, not answer? They may in a moment."""
+    return bool(_AWAY.search(error) or _MUNGE.search(error))
 
 
 def is_unknown_job(error: str) -> bool:

@@ -249,8 +249,8 @@ class SlurmDriver:
         text += f" (asked for with {given})" if given else ""
         if answers.is_too_much(error) or submit.is_held:
             return self._emit(happened.NotSubmitted(submit.key, text))
-        is_away = answers.is_away(error) or "unge" in error
-        self._emit(happened.SlurmGaveUp(EngineError(text) if is_away else Refused(text)))
+        refused = EngineError(text) if answers.is_away(error) else Refused(text)
+        self._emit(happened.SlurmGaveUp(refused))
 
     def _told(self, steps: Sequence[Step]) -> dict[str, tuple[str, Secret]]:
         told = {}
@@ -297,9 +297,10 @@ class SlurmDriver:
 
     async def _look(self, job_ids: Sequence[str], pending: bool) -> None:
         listed = [await self._listed(job_id) for job_id in job_ids]
-        away = [answer.err for answer in listed if answer.code and answers.is_away(answer.err)]
-        if away:
-            return self._emit(happened.JobsUnseen(f"Slurm: {answers.complaint(away[0])}"))
+        errors = [answer.err for answer in listed if answer.code]
+        failed = [error for error in errors if not answers.is_unknown_job(error)]
+        if failed:
+            return self._emit(happened.JobsUnseen(f"Slurm: {answers.complaint(failed[0])}"))
         places = answers.places((await self._queue()).out) if pending else {}
         found = answers.jobs("\n".join(one.out for one in listed), time.time(), places)
         self._note_last_words(found)
