@@ -113,7 +113,7 @@ def test_a_file_that_a_job_file_names_and_that_is_not_there_has_the_same_exit_co
 
 def test_a_command_that_no_job_of_the_file_would_run_is_refused(job_yaml):
     job_yaml.write_text("jobs: {worker: {serve: true}, tensorboard: {cmd: x}}")
-    assert said(job_yaml, "--", "y").startswith("the command is run by no job")
+    assert said(job_yaml, "--", "y").startswith("the command is not used by any job")
 
 
 def test_a_command_beside_the_file_is_that_of_every_job_that_runs_one(job_yaml):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
-from tests.commands import ROOT
 from tfmesos.shared.held_directory import remove
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_whatever_is_there_is_removed_and_links_are_not_followed(tmp_path):
@@ -32,6 +34,14 @@ def test_an_empty_directory_goes_without_the_import_of_shutil(tmp_path):
         "Private(sys.argv[2], 'task-').remove()\n"
         "print('shutil' in sys.modules)"
     )
-    command = [sys.executable, "-I", "-S", "-c", code, str(ROOT), str(tmp_path)]
+    command = [
+        sys.executable,
+        "-I",
+        "-S",
+        "-c",
+        code,
+        str(ROOT),
+        str(tmp_path),
+    ]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     assert (done.stdout, os.listdir(tmp_path)) == ("False\n", [])

@@ -11,7 +11,7 @@ DOCUMENTED = Path(__file__).parents[3].joinpath("docs/failures.rst").read_text()
 
 def documented(label):
     """The names in a row of the table of pods."""
-    table = DOCUMENTED.partition("On Kubernetes the condition")[2].partition("An engine may")[0]
+    table = DOCUMENTED.partition("On Kubernetes, the condition")[2].partition("An engine may")[0]
     found, current = set(), ""
     for line in table.splitlines():
         current = line[:17].strip() or current

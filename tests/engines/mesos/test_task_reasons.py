@@ -18,7 +18,7 @@ LABELS = {
 def documented():
     """Reason -> label of its row in the table of Mesos's reasons."""
     text = DOCUMENTED.partition("(each begins with ``REASON_``):")[2].partition(
-        "If the reason says"
+        "If there is no reason"
     )[0]
     found, label = {}, ""
     for line in text.splitlines():

@@ -170,7 +170,7 @@ def test_a_silent_runner_is_lost():
             await peer.join()
             return await ours.saw(RunnerLost)
 
-    assert names(asyncio.run(main()).reason, "heard", "0.1 s")
+    assert names(asyncio.run(main()).reason, "no message", "0.1 s")
 
 
 def test_a_runner_is_not_silent_because_we_were_stopped_ourselves():

@@ -193,7 +193,7 @@ def test_single_files_come_beside_the_others_under_their_names(tmp_path):
     [
         ("train.py", "there are two files of the name 'train.py'"),
         ("package", "there are two files of the name 'package'"),
-        ("train.py/x", "'train.py/x' would be in a directory, and 'train.py' is none"),
+        ("train.py/x", "'train.py/x' would be in a directory, but 'train.py' is not one"),
     ],
 )
 def test_two_files_of_one_name_are_refused(tmp_path, name, problem):

@@ -240,7 +240,7 @@ def test_what_rbac_forbids_for_the_cluster_needs_a_cluster_role(certificate):
 
 def test_who_shows_no_credentials_is_told_so(certificate):
     error = refused(certificate, "anonymous")
-    assert names(str(error), "nobody", "kubeconfig", "no credentials")
+    assert names(str(error), "anonymous", "kubeconfig", "no credentials")
     assert "Role" not in str(error)
 
 
