@@ -54,7 +54,7 @@ def test_a_disk_that_is_full_before_the_start_costs_the_run_nothing(tiny_disk, b
 
 
 NO_ROOM = (
-    ("size=1m", r"no space left on device: they take 3\.0 MB, and [01]\.\d MB are free"),
+    ("size=1m", r"no space left on device: they need 3\.0 MB, but only [01]\.\d MB is free"),
     ("nr_inodes=60,size=50m", "No space left on device"),  # which nobody can know before
 )
 

@@ -250,9 +250,9 @@ def test_a_wrong_job_is_named(text, problem):
     "argv, problem",
     [
         (["--job", "a=1", "--job", "a=2"], "names 'a' twice: 'a=2'"),
-        (["--job", "worker=1", "-w", "2"], "'worker=1' and -w/--nworker exclude each other"),
-        (["--chief", "--job", "chief=0"], "'chief=0' and --chief exclude each other"),
-        (["-Ms", "64", "--job", "ps=1:mem=1G"], "'ps=1:mem=1G' and -Ms/--server-mem exclude each"),
+        (["--job", "worker=1", "-w", "2"], "'worker=1' and -w/--nworker are mutually exclusive"),
+        (["--chief", "--job", "chief=0"], "'chief=0' and --chief are mutually exclusive"),
+        (["-Ms", "64", "--job", "ps=1:mem=1G"], "'ps=1:mem=1G' and -Ms/--server-mem are mutually"),
     ],
 )
 def test_nothing_is_said_twice_of_a_job(argv, problem):

@@ -50,5 +50,5 @@ def test_without_ship_nothing_is_listed(directory):
 
 def test_what_cannot_be_sent_is_refused_as_in_a_run(directory):
     (directory / "out").symlink_to("/etc/passwd")
-    with pytest.raises(SpecError, match="leads out of it"):
+    with pytest.raises(SpecError, match="points outside it"):
         words(f"--ship={directory}")

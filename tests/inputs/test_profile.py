@@ -118,7 +118,7 @@ def test_a_wrong_value_of_a_profile_is_named_with_its_line_unless_a_flag_is_to_b
         ("[profiles.a]\njobs = {}", 2, "profiles.a.jobs belongs in a job file: a profile has"),
         ("[profiles.a]\nprofile = 'b'", 2, "profiles.a.profile is not a setting"),
         ("image = 'x'", 1, "image must be under [defaults] or [profiles.NAME]"),
-        ("[default]\nimage = 'x'", 1, "default is not known here, only [defaults] and"),
+        ("[default]\nimage = 'x'", 1, "default is not valid here: use [defaults] or"),
         ("profiles = 5", 1, "profiles must be a table, as in [profiles...], got 5"),
         ("[profiles]\na = 5", 2, "profiles.a must be a table, as in [profiles.a], got 5"),
         ("[defaults\n", 1, "is not valid TOML"),

@@ -53,7 +53,7 @@ def test_a_job_without_fields_is_one_task():
         ("cmd: a\ncommand: b", "j.yaml:2: command and cmd are the same: give one of them"),
         ("jobs:\n w: {num: 1, count: 2}", "j.yaml:2: jobs.w.count and num are the same"),
         ("jobs:\n w: {serve: 'yes'}", "j.yaml:2: jobs.w.serve must be true or false, got 'yes'"),
-        ("jobs:\n w: {serve: true, cmd: x}", "j.yaml:2: jobs.w.serve and cmd exclude each other"),
+        ("jobs:\n w: {serve: true, cmd: x}", "j.yaml:2: jobs.w.serve and cmd are mutually"),
     ],
 )  # fmt: skip
 def test_a_wrong_key_is_named_with_its_line_and_the_nearest_right_one(text, said):
@@ -113,7 +113,7 @@ def test_jobs_call_the_entry_but_a_ps_one_that_serves_and_one_with_a_command():
 
 
 def test_an_entry_and_a_command_for_the_same_jobs_exclude_each_other():
-    with pytest.raises(SpecError, match=r"^entry and a command exclude each other"):
+    with pytest.raises(SpecError, match=r"^entry and a command are mutually exclusive"):
         jobs_of({"entry": "train:main", "cmd": "x", "jobs": {"worker": {}}})
 
 

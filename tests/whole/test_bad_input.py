@@ -129,7 +129,7 @@ def test_an_extra_config_that_is_no_object_is_refused(tmp_path, text, problem):
             ["-w", "1", "--constraint", "ps=hostname:UNIQUE", "--", "x"],
             "--constraint names a job that is not in this run: 'ps' in 'ps=hostname:UNIQUE'",
         ),
-        (["-w", "1", "--logs", "all", "--worker-logs", "0", "--", "x"], "exclude each other"),
+        (["-w", "1", "--logs", "all", "--worker-logs", "0", "--", "x"], "are mutually exclusive"),
         (
             ["-w", "2", "--worker-logs", "0,x", "--", "x"],
             "--worker-logs must be numbers of workers below 2, or *, got 'x'",

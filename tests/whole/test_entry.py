@@ -61,7 +61,10 @@ def test_a_function_can_be_called_from_python_too(tmp_path, capfd):
     "args, problem",
     [
         (("--entry", "train"), "--entry must be MODULE:FUNCTION, as in train:main, got 'train'"),
-        (("--entry", "a:b", "--", "x"), "--entry and a command exclude each other: give one of"),
+        (
+            ("--entry", "a:b", "--", "x"),
+            "--entry and a command are mutually exclusive: give only one",
+        ),
         (("--entry", "a:b", "--context", "{1"), "--context must be a JSON object: Expecting prop"),
         (("--entry", "a:b", "--context", "[1]"), "--context must be a JSON object, got [1]"),
         (("--context", "{}", "--", "x"), "--context is for an entry: name that, too"),

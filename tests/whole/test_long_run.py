@@ -84,7 +84,7 @@ def test_a_run_is_left_found_again_followed_mended_and_ended_with_grace(started,
     assert re.search(rf"^{started} +running .* 2 worker +sh train.sh$", listed, re.M), listed
     shell.type(f"tfrun logs {started} -f")
     shell.shows("[worker:0] step 3", "[worker:1] step 3")
-    assert "worker:1 runs again on " in other.run(f"tfrun restart {started} worker:1")
+    assert "worker:1 is running again on " in other.run(f"tfrun restart {started} worker:1")
     shell.until(lambda screen: screen.count("[worker:1] step 1\n") == 2)
     assert "worker: 2 running (1 restart)" in other.run(f"tfrun status {started}")
     shell.press("C-c")

@@ -127,6 +127,8 @@ def test_what_cannot_be_shipped_is_one_line_and_starts_nothing(project, args, co
 def test_a_link_that_leads_out_starts_nothing(project):
     (project / "link").symlink_to("/etc")
     done = tfrun("--ship", "-w", 1, "--", "true", cwd=project)
-    problem = "holds the link link, which leads out of it, to /etc: leave it out with .tfignore"
+    problem = (
+        "contains the link link, which points outside it, to /etc: leave it out with .tfignore"
+    )
     said = without_waits(done.stderr)
     assert (done.returncode, said) == (2, f"tfrun: --ship {problem}\n")

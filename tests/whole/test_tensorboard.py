@@ -205,7 +205,7 @@ def test_a_job_file_has_a_word_for_it(tmp_path):
         (("--tensorboard-stays",), "--tensorboard-stays needs a TensorBoard, and there is none"),
         (
             ("--tensorboard", "x", "--job", "tensorboard=1"),
-            "--tensorboard and a job of the name tensorboard exclude each other: give one of them",
+            "--tensorboard and a job of the name tensorboard are mutually exclusive: give only one",
         ),
     ],
 )

@@ -331,7 +331,7 @@ def _logs(args: argparse.Namespace) -> str | None:
     if args.worker_logs is None:
         return str(args.logs) if args.logs is not None else None
     if args.logs is not None:
-        raise SpecError(None, "logs", "and --worker-logs exclude each other: give one of them")
+        raise SpecError(None, "logs", "and --worker-logs are mutually exclusive: give only one")
     numbers = [number.strip() for number in args.worker_logs.split(",") if number.strip()]
     there = int(str(args.worker_num or 0).rpartition(":")[2])
     for number in numbers:

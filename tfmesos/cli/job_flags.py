@@ -129,7 +129,7 @@ def _jobs_by_name(texts: Sequence[str], asked: Mapping[str, Document]) -> dict[s
             raise SpecError(None, "job", f"names {name!r} twice: {text!r}")
         for flag in JOB_FLAGS:
             if flag.job == name and flag.field in fields and flag.field in asked[name]:
-                problem = f"{text!r} and {flag.name} exclude each other: give one of them"
+                problem = f"{text!r} and {flag.name} are mutually exclusive: give only one"
                 raise SpecError(None, "job", problem)
         found[name] = fields
     return found

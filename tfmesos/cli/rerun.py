@@ -70,7 +70,7 @@ def _split(argv: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _check_kept(argv: Sequence[str]) -> None:
-    """What a record does not have cannot be used again."""
+    """What is missing from the record cannot be reused."""
     args = parse(argv)
     if args.job_file == STANDARD_INPUT:
         raise CannotRerun("its job file came from standard input and is not kept: give --job-file")

@@ -67,7 +67,8 @@ class Access(Record):
         if self.secret is not None and not self.principal:
             raise SpecError(None, "secret_file", "needs a principal, too")
         if self.token and self.principal:
-            raise SpecError(None, "token_file", "and a principal exclude each other: give one")
+            problem = "and a principal are mutually exclusive: give only one"
+            raise SpecError(None, "token_file", problem)
         if self.key_file and not self.cert_file:
             raise SpecError(None, "key_file", "needs a certificate file, too")
 
@@ -303,7 +304,7 @@ class LaunchConfig(Record):
         return self.reserve_port if job.reserve_port is None else job.reserve_port
 
     def in_generation(self, number: int, jobs: tuple[Job, ...]) -> LaunchConfig:
-        """The same run with other jobs; the output of new ones is shown if that of others is."""
+        """The same run with different jobs; output of new ones is shown if that of others is."""
         old = {job.name for job in self.jobs}
         speaking = {job.name for job in jobs if job.cmd is not None and not job.is_auxiliary}
         new = {(name, "*") for name in speaking - old} if self.logs.chosen else set()

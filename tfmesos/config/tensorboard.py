@@ -28,7 +28,7 @@ def log_dir_of(value: Any) -> str | None:
     if isinstance(value, Mapping) and set(value) == {"logdir"}:
         found = value["logdir"]
     if found is not None and (not isinstance(found, str) or not found):
-        problem = f"must be the directory of its events, or {{logdir: DIR}}, got {value!r}"
+        problem = f"must be its event directory, or {{logdir: DIR}}, got {value!r}"
         raise SpecError(None, "tensorboard", problem)
     return found
 
@@ -37,7 +37,7 @@ def with_board(jobs: Iterable[Job], log_dir: str | None) -> Iterator[Job]:
     """The jobs, and TensorBoard beside them if it has a *log_dir*."""
     for job in jobs:
         if log_dir and job.name == TENSORBOARD:
-            problem = f"and a job of the name {TENSORBOARD} exclude each other: give one of them"
+            problem = f"and a job of the name {TENSORBOARD} are mutually exclusive: give only one"
             raise SpecError(None, "tensorboard", problem)
         yield job
     if log_dir:
@@ -59,7 +59,7 @@ class BoardSettings(TypedDict, total=False):
     tensorboard: Annotated[
         str | Mapping[str, str] | None,
         Setting(
-            "run TensorBoard beside the tasks, on this directory of its node or an address such "
+            "run TensorBoard alongside the tasks, on this directory of its node or an address such "
             "as gs://...; it never affects the outcome of the run",
             ("--tensorboard",),
             TASKS,

@@ -134,7 +134,7 @@ def _misplaced(name: str) -> str:
     if name in DOCUMENT_KEYS:
         return "must be under [defaults] or [profiles.NAME]"
     known = ("defaults", _PROFILES)
-    return f"is not known here, only [defaults] and [profiles.NAME]{suggestion(name, known)}"
+    return f"is not valid here: use [defaults] or [profiles.NAME]{suggestion(name, known)}"
 
 
 def _unknown(name: str, path: str, profiles: Mapping[str, Any]) -> str:

@@ -41,7 +41,7 @@ def _checked_job(name: str, job: Any) -> Document:
     if not isinstance(serve, bool):
         raise JobFileError((*key, "serve"), f"must be true or false, got {serve!r}")
     if serve and found.get("cmd") is not None:
-        problem = "and cmd exclude each other: the tasks run a TensorFlow server or a command"
+        problem = "and cmd are mutually exclusive: the tasks run a TensorFlow server or a command"
         raise JobFileError((*key, "serve"), problem)
     args = found.get("args") or []
     if not isinstance(args, list) or not all(isinstance(one, str) for one in args):
@@ -137,7 +137,7 @@ def _command_of(name: str, document: Document) -> Any:
     """What a job without a command of its own runs; None for a bare server."""
     cmd, entry = document.get("cmd"), document.get("entry")
     if entry and cmd is not None:
-        raise SpecError(None, "entry", "and a command exclude each other: give one of them")
+        raise SpecError(None, "entry", "and a command are mutually exclusive: give only one")
     if entry:
         return None if name == "ps" else entry_command(entry)
     if cmd is None:

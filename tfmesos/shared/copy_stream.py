@@ -86,7 +86,7 @@ def _file(path: str, name: str, real: str) -> Iterator[bytes]:
         while left:
             data = os.read(opened, min(PIECE, left))
             if not data:
-                raise CannotCopy(f"{path} became shorter while it was copied")
+                raise CannotCopy(f"{path} shrank while it was being copied")
             left -= len(data)
             yield data
     finally:

@@ -25,7 +25,7 @@ def leave(acked: int, frames: Sequence[bytes], complain: Callable[[str], object]
             with open(os.path.join(directory, FILE), "wb") as file:
                 file.write(pack(acked, frames))
     except OSError as error:
-        complain(f"what the launcher did not take is lost: {error}")
+        complain(f"anything that the launcher had not received is lost: {error}")
 
 
 def pack(acked: int, frames: Sequence[bytes]) -> bytes:

@@ -179,7 +179,7 @@ def test_gpus_given_by_number_to_docker_are_warned_of_and_others_are_not():
         (found,) = place(config.tasks, [offer]).loads
         return doubtful_gpus(config, found.seats, str)
 
-    assert "Docker alone chooses the GPUs" in said("docker-gpus")
+    assert "Docker itself picks the GPUs" in said("docker-gpus")
     for name in ("docker", "docker-gpus-by-name", "mesos-gpus", "plain-gpus-by-name"):
         assert said(name) == ""
 

@@ -208,7 +208,7 @@ DOCKER = {"image": "x"}
         (of(), "apps names no app"),
         ({"id": "x", "groups": [{"id": "y"}]}, "groups is not supported: one group is one run"),
         (of(an_app(cmd=None)), "apps[0].cmd is missing"),
-        (of(an_app(args=["x"])), "apps[0].args and cmd exclude each other"),
+        (of(an_app(args=["x"])), "apps[0].args and cmd are mutually exclusive"),
         (of(an_app(cpu=1)), "apps[0].cpu is unknown here: did you mean cpus?"),
         (of(an_app(cmd="x --port $PORT0")), "apps[0].cmd uses PORT0, which only Marathon sets"),
         (of(an_app(fetch=[{"uri": "x"}])), "apps[0].fetch is not supported: nothing is fetched"),

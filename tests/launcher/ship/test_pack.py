@@ -142,7 +142,7 @@ def test_a_link_that_leads_out_is_refused(tmp_path, target):
         (work / ".tfignore").write_text("inner\n")
     with pytest.raises(SpecError) as error:
         tree_of(work)
-    assert names(str(error.value), "ship holds the link link", "to /", "with .tfignore")
+    assert names(str(error.value), "ship contains the link link", "to /", "with .tfignore")
 
 
 def test_what_is_neither_file_nor_directory_nor_link_is_left_out(tmp_path):

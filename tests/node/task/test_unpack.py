@@ -160,7 +160,7 @@ def test_a_manifest_that_is_none_is_refused(tmp_path, manifest):
 def test_a_disk_that_is_too_small_is_refused_before_anything_is_written(tmp_path):
     size = 2**60
     entry = ["0" * 64, size, None, [["large", 0o644]]]
-    with pytest.raises(OSError, match=r"no space left on device: .* MB are free"):
+    with pytest.raises(OSError, match=r"no space left on device: .* MB is free"):
         unpack(by_hand(b"x", contents=[entry]), tmp_path / "copy")
     assert everything_in(tmp_path / "copy") == {}
 

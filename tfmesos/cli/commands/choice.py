@@ -32,7 +32,7 @@ def the_run(prefix: str) -> RunDirectory:
 
 
 def living_run(prefix: str | None) -> RunDirectory:
-    """The run whose id begins so; without one, the only living run, which is named."""
+    """The run whose id begins so; without one, the only active run, which is named."""
     if prefix is not None:
         return the_run(prefix)
     living = [run for run in store().all() if not run.is_over]
@@ -45,7 +45,7 @@ def living_run(prefix: str | None) -> RunDirectory:
 
 
 def living_or_latest(prefix: str | None) -> RunDirectory:
-    """The run whose id begins so; without one, the only living run or else the latest one."""
+    """The run whose id begins so; without one, the only active run or else the latest one."""
     if prefix is not None:
         return the_run(prefix)
     runs = store().all()

@@ -46,12 +46,12 @@ LATEST: Argument = (
     {
         "nargs": "?",
         "metavar": "ID",
-        "help": f"{_ID_HELP} (default: the only living run, or else the latest)",
+        "help": f"{_ID_HELP} (default: the only active run, or else the latest)",
     },
 )
 LIVING: Argument = (
     ("id",),
-    {"nargs": "?", "metavar": "ID", "help": f"{_ID_HELP} (default: the only living run)"},
+    {"nargs": "?", "metavar": "ID", "help": f"{_ID_HELP} (default: the only active run)"},
 )
 TASK_HELP = "name of the task, such as worker:0"
 THE_TASK: Argument = (("task",), {"metavar": "TASK", "help": TASK_HELP})

@@ -27,7 +27,7 @@ ARGUMENTS: tuple[Argument, ...] = (
         {
             "nargs": argparse.REMAINDER,
             "metavar": "[ID] TASK [--] command",
-            "help": "id of the run (default: the only living run), name of the task, such as "
+            "help": "id of the run (default: the only active run), name of the task, such as "
             "worker:0, and what to run; -- may stand before the command",
         },
     ),

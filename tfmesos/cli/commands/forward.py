@@ -35,7 +35,7 @@ ARGUMENTS: tuple[Argument, ...] = (
         {
             "nargs": "+",
             "metavar": "[ID] TASK[:PORT]",
-            "help": "id of the run (default: the only living run), and name of the task with the "
+            "help": "id of the run (default: the only active run), and name of the task with the "
             "port, such as worker:0:5678 (default: the port that the task has in the cluster)",
         },
     ),

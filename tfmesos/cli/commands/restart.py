@@ -33,7 +33,7 @@ def start_again(args: argparse.Namespace, *, elsewhere: bool) -> int:
     if not _is_back(task, before):
         say(f"{found.id} ended before {name} ran again")
         return 1
-    say(f"{found.id}: {name} runs again on {task.node}")
+    say(f"{found.id}: {name} is running again on {task.node}")
     return 0
 
 

@@ -19,7 +19,7 @@ ARGUMENTS: tuple[Argument, ...] = (
         {
             "nargs": "*",
             "metavar": "[ID] [TASK ...]",
-            "help": "id of the run (default: the only living run), and names of tasks, such as "
+            "help": "id of the run (default: the only active run), and names of tasks, such as "
             "worker:0 (default: all)",
         },
     ),

@@ -1,4 +1,4 @@
-"""``tfrun update``: go on with other jobs."""
+"""``tfrun update``: continue a run with different jobs."""
 
 from __future__ import annotations
 

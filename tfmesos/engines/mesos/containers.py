@@ -51,7 +51,7 @@ def doubtful_gpus(config: LaunchConfig, seats: Sequence[Seat], named: Callable[[
     if all(seat.gpu_ids or not seat.task.job.gpus for seat in seats):
         return ""
     return (
-        "Docker alone chooses the GPUs of the tasks, and may give one to two of them: "
+        "Docker itself picks the GPUs of the tasks, and may give the same one to two of them: "
         "the agent does not name its GPUs (gpus:{UUID,...} in its --resources); "
         f"{named('containerizer_type')} MESOS is safe"
     )

@@ -21,7 +21,7 @@ def _wrong(config: LaunchConfig) -> Iterator[tuple[str, str]]:
     if config.task_user is not None:
         yield "user", f"{config.task_user!r} is not possible on Slurm: a job runs as its owner"
     if config.run_timeout is not None and config.slurm.time_limit:
-        yield "slurm_options", "'--time' and a run timeout exclude each other: give one"
+        yield "slurm_options", "'--time' and a run timeout are mutually exclusive: give only one"
     if config.slurm.allocation and config.survive:
         within = f"Slurm job {config.slurm.allocation}, in which tfmesos runs"
         yield "survive", f"is not supported: the tasks end with {within}"

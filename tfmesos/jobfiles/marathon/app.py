@@ -66,7 +66,7 @@ def read_app(part: Part) -> App:
 def _words(part: Part, image: str | None) -> tuple[Words | None, bool]:
     cmd, args = part.text("cmd"), part.texts("args")
     if cmd is not None and args is not None:
-        part.fail("args", "and cmd exclude each other")
+        part.fail("args", "and cmd are mutually exclusive")
     if cmd is not None and (found := _SET_BY_MARATHON.search(cmd)):
         part.fail(
             "cmd", f"uses {found[1]}, which only Marathon sets: use {{worker_hosts}} and such"

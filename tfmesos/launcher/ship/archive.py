@@ -160,7 +160,7 @@ class _Unpacker:
     def _place(self, name: str) -> str:
         parts = name.split("/")
         if name.startswith("/") or ".." in parts or "\\" in name or "\0" in name:
-            raise BadArchive(f"holds {name!r}, which leads out of its directory")
+            raise BadArchive(f"contains {name!r}, which points outside its directory")
         if len(parts) > MAX_DEPTH:
             raise BadArchive(f"holds {parts[0]!r}, with directories more than {MAX_DEPTH} deep")
         return os.path.normpath(os.path.join(self._root, *parts))
@@ -211,7 +211,7 @@ class _Unpacker:
         target, end = self._links[link], os.path.realpath(path)
         if os.path.isabs(target) or os.path.commonpath([end, self._root]) != self._root:
             name = self._name(link)
-            raise BadArchive(f"holds the link {name!r}, which leads out of it, to {target!r}")
+            raise BadArchive(f"contains the link {name!r}, which points outside it, to {target!r}")
 
     def _name(self, place: str) -> str:
         return os.path.relpath(place, self._root)

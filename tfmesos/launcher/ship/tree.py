@@ -109,6 +109,6 @@ def _target(root: str, name: str) -> str:
     target = os.path.normpath(os.path.join(os.path.dirname(path), os.readlink(path)))
     for place in (target, os.path.realpath(path)):
         if os.path.commonpath([root, place]) != root:
-            problem = f"holds the link {name}, which leads out of it, to {place}"
+            problem = f"contains the link {name}, which points outside it, to {place}"
             raise SpecError(None, "ship", f"{problem}: leave it out with .tfignore")
     return os.path.relpath(target, os.path.dirname(path))

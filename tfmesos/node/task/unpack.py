@@ -111,7 +111,7 @@ class Unpacker:
         found = os.statvfs(self.directory)
         free = found.f_bavail * found.f_frsize
         if needed > free:
-            room = f"they take {needed / 2**20:,.1f} MB, and {free / 2**20:,.1f} MB are free"
+            room = f"they need {needed / 2**20:,.1f} MB, but only {free / 2**20:,.1f} MB is free"
             raise OSError(errno.ENOSPC, f"no space left on device: {room}")
 
     def _fill(self, view: memoryview) -> None:
