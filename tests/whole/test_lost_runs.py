@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 from importlib.util import find_spec
 from pathlib import Path
@@ -145,3 +146,18 @@ def test_nothing_of_the_keys_is_elsewhere_in_the_record(mesos, tmp_path, recorde
     assert not [p for p in others if values["secret"].encode() in p.read_bytes()]
     run.finish()
     assert not (run.path / "keys").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP, signal.SIGTERM])
+def test_whoever_adopts_a_run_and_goes_away_leaves_it_running(
+    mesos, tmp_path, recorded_runs, number
+):
+    """A terminal that is closed, too."""
+    run = Lost(mesos, tmp_path, recorded_runs)
+    with running_tfrun("adopt", run.id) as adopter:
+        read_until(adopter.stderr, "attached to")
+        adopter.send_signal(number)
+        adopter.wait(HANG)
+    run.release()
+    assert tfrun("wait", run.id).returncode == 0
+    assert run.log(0) == run.log(1) == WHOLE

@@ -47,12 +47,15 @@ class Handover:
 
     def wait(self) -> tuple[str, int]:
         """The id of the run, if it has one, and 0 when it is ready, or else its exit code."""
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, lambda number, _: os.kill(self._child, number))
+        numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        pass_on = lambda number, _: os.kill(self._child, number)  # noqa: E731
+        before = {number: signal.signal(number, pass_on) for number in numbers}
         with open(self._link, "rb") as link:
             told = link.read().decode().split()
         run_id = "" if DISCARDED in told else "".join(told[:1])
         if READY in told:
+            for number, handler in before.items():  # what comes now is not for the run
+                signal.signal(number, handler)
             return run_id, 0
         _, status = os.waitpid(self._child, 0)
         code = os.waitstatus_to_exitcode(status)
