@@ -158,3 +158,14 @@ def test_a_later_step_shares_processors_and_memory_and_names_its_node():
     words = request.later_step_arguments("7", step, 1, config, is_given=False)
     assert {"--jobid=7", "--overlap", "--mem=0", "--nodelist=n2"} <= set(words)
     assert not any(word.startswith("--cpus-per-task") for word in words)
+
+
+def test_an_image_and_its_volumes_are_options_of_the_step_as_pyxis_names_them():
+    settings = {"image": "tf:2.16", "volumes": ["/data:/mnt:ro", "/out:/out"]}
+    config = make_config([job()], master="slurm://", **settings)
+    words = request.step_arguments(a_step(1), 1, config)
+    assert words[-2:] == [
+        "--container-image=tf:2.16",
+        "--container-mounts=/data:/mnt:ro,/out:/out",
+    ]
+    assert not [word for word in asked(job(), **settings) if word.startswith("--container")]
