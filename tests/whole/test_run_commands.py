@@ -68,7 +68,7 @@ def test_without_an_id_the_only_living_run_is_meant_and_named(detached, three_ru
 
 def test_a_restart_returns_when_the_task_runs_again(detached):
     done = tfrun("restart", detached, "worker:1")
-    assert done.returncode == 0 and "worker:1 runs again" in done.stderr
+    assert done.returncode == 0 and "worker:1 is running again" in done.stderr
     tasks = json.loads(tfrun("describe", detached, "--json").stdout)["tasks"]
     assert {task["name"]: task["restarts"] for task in tasks} == {"worker:0": 0, "worker:1": 1}
     at_once = tfrun("restart", "--no-wait", detached, "worker:0")

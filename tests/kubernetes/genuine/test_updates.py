@@ -89,8 +89,10 @@ def test_a_range_begins_with_what_there_is_and_goes_on_with_fewer_when_a_node_is
         with running_tfrun(*on_kubernetes(*flags), "--", "sh", "-c", says) as run:
             read_until(run.stdout, *(f"[worker:{n}] 0 of 4" for n in range(4)))
             node.kill()
-            read_until(run.stdout, *(f"[worker:{n}] 1 of 3" for n in range(3)))
-            assert shapes(the_run()) == [4, 3]
+            *_, line = read_until(run.stdout, "[worker:0] 1 of ")
+            left = int(line.split()[-1])
+            assert left in (2, 3)  # a busy scheduler does not place all within the hold
+            assert shapes(the_run()) == [4, left]
             run.terminate()
             _, err = finish(run)
-    assert "4 of up to 8 worker tasks" in err and "3 of up to 8 worker tasks" in err
+    assert "4 of up to 8 worker tasks" in err and f"{left} of up to 8 worker tasks" in err
