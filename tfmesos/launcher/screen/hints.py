@@ -53,9 +53,8 @@ _HINTS = (
 )
 
 
-_RIDDLE = re.compile(
-    r"(failed: its \w+ )?(was killed by SIGKILL|exited with 137)"
-)  # and not by whom
+# It does not say who killed it.
+_RIDDLE = re.compile(r"(failed: its \w+ )?(was killed by SIGKILL|exited with 137)")
 _WHO_KILLS = (
     "a SIGKILL comes from outside: most often from the kernel, when the node or the task's "
     "container runs out of memory"
