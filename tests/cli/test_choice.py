@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tfmesos.cli.commands.choice import NoSuchTask, task_of, tasks_of
-from tfmesos.runs.store import Store
+from tfmesos.runs.run_directories import Store
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from tests.bounds import HANG
 from tfmesos.runs.control import LONGEST_LINE, Control, NoAnswer, Refused, ask
 from tfmesos.runs.event_json import to_json
 from tfmesos.runs.launcher_process import this_process
-from tfmesos.runs.store import Store
+from tfmesos.runs.run_directories import Store
 
 NOBODY = 65534
 # Goes where it is told to while it may, and asks as nobody.

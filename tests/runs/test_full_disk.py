@@ -12,7 +12,7 @@ from tfmesos.runs.listing import as_json, status_of
 from tfmesos.runs.log_lines import lines_in, written_line
 from tfmesos.runs.page.views import _origin
 from tfmesos.runs.recorder import RESERVE, Recorder
-from tfmesos.runs.store import Store
+from tfmesos.runs.run_directories import Store
 from tfmesos.runs.task_log import LogReader, NotWritten, TaskLog, append
 
 NOTE = re.compile(r"\((\d+) lines left out here: (.+)\)")

@@ -9,7 +9,7 @@ from tfmesos.core.outcome import Outcome
 from tfmesos.launcher.links.usage import Gpu, Usage
 from tfmesos.runs.measurements import MeasurementLog, latest, line_of, read_measurements
 from tfmesos.runs.recorder import Recorder
-from tfmesos.runs.store import Store
+from tfmesos.runs.run_directories import Store
 
 
 def test_a_measurement_is_a_line_of_json():

@@ -9,7 +9,7 @@ from tfmesos.config.job import Job
 from tfmesos.core.outcome import Outcome
 from tfmesos.runs.progress_bar_file import ProgressLog, ProgressReader, bar_line
 from tfmesos.runs.recorder import Recorder
-from tfmesos.runs.store import Store
+from tfmesos.runs.run_directories import Store
 
 
 @pytest.fixture

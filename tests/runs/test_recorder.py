@@ -18,8 +18,8 @@ from tfmesos.runs import recorder as recording
 from tfmesos.runs.following import Output
 from tfmesos.runs.recorder import Recorder
 from tfmesos.runs.replay import replay
+from tfmesos.runs.run_directories import Store
 from tfmesos.runs.status import Reader
-from tfmesos.runs.store import Store
 
 
 class Recorded(Run):

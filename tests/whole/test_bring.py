@@ -9,7 +9,7 @@ from tests.bounds import HANG
 from tests.commands import environment, read_until, running_tfrun, tfrun, without_waits
 from tests.sentences import names
 from tfmesos import cluster
-from tfmesos.runs.store import Store, runs_root
+from tfmesos.runs.run_directories import Store, runs_root
 
 
 def brought():

@@ -12,7 +12,7 @@ from tests.bounds import HANG
 from tests.mesos.genuine.conftest import unavailable
 from tests.runners import gone
 from tests.terminal import PROMPT, TFRUN, is_available, terminal
-from tfmesos.runs.store import Store, runs_root
+from tfmesos.runs.run_directories import Store, runs_root
 
 TRAIN = """
 trap 'sleep 6; echo saved step $n; exit 0' TERM

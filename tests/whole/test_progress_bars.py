@@ -8,7 +8,7 @@ from tests.commands import finish, running_tfrun
 from tests.node.process.test_progress_bar_sender import BAR
 from tfmesos.runs.live_status import LiveStatus
 from tfmesos.runs.page.views import whole
-from tfmesos.runs.store import Store
+from tfmesos.runs.run_directories import Store
 
 
 def test_a_progress_bar_is_on_the_page_without_a_terminal_and_leaves_no_file(

@@ -7,7 +7,7 @@ import time
 
 from ..runs.detaching import Handover
 from ..runs.directory import RunDirectory
-from ..runs.store import NoSuchRun
+from ..runs.run_directories import NoSuchRun
 from ..runs.takeover.lost_runs import adoptable_until, check_lost
 from ..text import join_names
 from .commands import attach

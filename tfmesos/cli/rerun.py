@@ -10,7 +10,7 @@ from ..errors import CannotRead, SpecError, TFMesosError
 from ..inputs.job_file import STANDARD_INPUT
 from ..jobfiles import ENDINGS
 from ..runs.directory import RunDirectory
-from ..runs.store import Store, runs_root
+from ..runs.run_directories import Store, runs_root
 from .arguments import parse
 
 HELP = """\

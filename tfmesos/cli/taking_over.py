@@ -16,7 +16,7 @@ from ..runs.detaching import Handover
 from ..runs.directory import RunDirectory
 from ..runs.recorded_run import Recording
 from ..runs.recorder import write_end
-from ..runs.store import Store, runs_root
+from ..runs.run_directories import Store, runs_root
 from ..runs.takeover import keys_file
 from ..runs.takeover.hold import Hold, holder_of
 from ..runs.takeover.keys_file import Kept

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .directory import KEYS, RunDirectory
-from .store import Store
+from .run_directories import Store
 from .takeover.lost_runs import adoptable_until
 
 KEEP = 200  # runs

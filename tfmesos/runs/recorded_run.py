@@ -29,7 +29,7 @@ from .metrics_file import MetricsFile
 from .output_files import OutputFiles
 from .prune import prune_when_due
 from .recorder import Recorder
-from .store import Store, Unsafe, expects_records, runs_root
+from .run_directories import Store, Unsafe, expects_records, runs_root
 from .takeover.hold import Hold
 from .takeover.keys_file import keep, leave
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.browser import at_width
 from tests.runs.page.site import served_page
-from tfmesos.runs.store import Store
+from tfmesos.runs.run_directories import Store
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 from tests.bounds import HANG
 from tfmesos.runs.event_json import to_json
 from tfmesos.runs.launcher_process import LauncherProcess, this_process
-from tfmesos.runs.store import Store
+from tfmesos.runs.run_directories import Store
 from tfmesos.runs.takeover import hold
 from tfmesos.runs.takeover.hold import Held, Hold
 

@@ -10,7 +10,7 @@ import sys
 from tests.bounds import HANG
 from tests.commands import read_until, running_tfrun, tfrun
 from tests.mesos.genuine.cluster import wait_until
-from tfmesos.runs.store import Store, runs_root
+from tfmesos.runs.run_directories import Store, runs_root
 
 from .test_restarts import the_run
 from .test_runs import ON_SLURM, SMALL, tagged

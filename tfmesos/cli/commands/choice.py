@@ -10,8 +10,8 @@ from ...errors import TFMesosError
 from ...runs.directory import RunDirectory
 from ...runs.following import LOOK_EVERY
 from ...runs.listing import lost_words
+from ...runs.run_directories import NoSuchRun, Store, runs_root
 from ...runs.status import status_now
-from ...runs.store import NoSuchRun, Store, runs_root
 from ...sanitize import plain
 from ...text import join_names
 from .answer import lines, say, screen

@@ -7,7 +7,7 @@ import time
 from ...json_types import Json
 from ..directory import RunDirectory
 from ..live_status import LiveStatus
-from ..store import Store
+from ..run_directories import Store
 from ..takeover.lost_runs import is_final
 from .views import row
 

@@ -15,7 +15,7 @@ from ... import daemon_threads
 from ...acceptor import BACKLOG, Acceptor
 from ...errors import TFMesosError
 from ...http.server import Server
-from ..store import Store
+from ..run_directories import Store
 from .announcement import Announcement, announce, file_in
 from .browser_access import HOSTS, Access, Served
 from .opening import open_in_browser

@@ -15,7 +15,7 @@ from ...json_types import Json
 from ...shared import json_reader
 from ..control import ask
 from ..directory import RunDirectory
-from ..store import Store
+from ..run_directories import Store
 from ..takeover.lost_runs import adoptable_until
 from ..task_log import LogReader
 from .browser_access import Access

@@ -16,7 +16,7 @@ from ..launcher_process import this_process
 from ..output_files import OutputFiles
 from ..recorded_run import Recording
 from ..recorder import Recorder
-from ..store import Store, runs_root
+from ..run_directories import Store, runs_root
 from . import taken_messages
 from .hold import Hold
 from .keys_file import Kept, keep

@@ -11,7 +11,7 @@ from tfmesos.runs.event_json import to_json
 from tfmesos.runs.launcher_process import LauncherProcess, this_process
 from tfmesos.runs.listing import as_json, list_of, status_of
 from tfmesos.runs.prune import KEEP_FOR, prune, prune_when_due
-from tfmesos.runs.store import NoSuchRun, Store, Unsafe, runs_root
+from tfmesos.runs.run_directories import NoSuchRun, Store, Unsafe, runs_root
 
 DEAD = this_process().replace(started=1)
 ELSEWHERE = LauncherProcess("another-machine", "boot", 1, 1)
