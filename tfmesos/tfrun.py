@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .inputs.resolve import Inputs
     from .launcher.screen.console import Console
     from .runs.detaching import Handover
-    from .runs.directory import RunDirectory
+    from .runs.run_files import RunDirectory
 
 _EX_SOFTWARE = 70
 _EX_OSERR = 71

@@ -27,7 +27,7 @@ from tests.conftest import living_children
 from tfmesos.errors import TFMesosError
 from tfmesos.json_types import Json
 from tfmesos.runs.control import ask
-from tfmesos.runs.directory import RunDirectory
+from tfmesos.runs.run_files import RunDirectory
 from tfmesos.runs.status import status_now
 
 from .random_faults import Launcher, _pause, _those_of, what_is_left

@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from tfmesos.runs.directory import RunDirectory
 from tfmesos.runs.listing import as_json, as_row_json, task_tree
+from tfmesos.runs.run_files import RunDirectory
 from tfmesos.runs.status import RunStatus, TaskStatus
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -15,8 +15,8 @@ from tests.whole.test_takeover import wait_until_gone
 from tests.whole.test_updates import status
 from tfmesos import Job, cluster
 from tfmesos.errors import TFMesosError
-from tfmesos.runs.directory import RunDirectory
 from tfmesos.runs.replay import replay
+from tfmesos.runs.run_files import RunDirectory
 
 SAYS = "trap 'exit 0' TERM; echo $WORD at {worker_hosts}; sleep 600 & wait"
 FAILS = "echo no; exit 3"

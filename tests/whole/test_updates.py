@@ -11,8 +11,8 @@ from tests.whole.test_records import detached as detached
 from tests.whole.test_records import directory
 from tfmesos import Job, cluster
 from tfmesos.errors import SpecError
-from tfmesos.runs.directory import RunDirectory
 from tfmesos.runs.replay import replay
+from tfmesos.runs.run_files import RunDirectory
 
 SAYS = "trap 'exit 0' TERM; echo $TFMESOS_GENERATION of $WORLD_SIZE $WORD; sleep 600 & wait"
 

@@ -6,8 +6,8 @@ import argparse
 import time
 
 from ..runs.detaching import Handover
-from ..runs.directory import RunDirectory
 from ..runs.run_directories import NoSuchRun
+from ..runs.run_files import RunDirectory
 from ..runs.takeover.lost_runs import adoptable_until, check_lost
 from ..text import join_names
 from .commands import attach

@@ -9,8 +9,8 @@ from ..command_line import Answer
 from ..errors import CannotRead, SpecError, TFMesosError
 from ..inputs.job_file import STANDARD_INPUT
 from ..jobfiles import ENDINGS
-from ..runs.directory import RunDirectory
 from ..runs.run_directories import Store, runs_root
+from ..runs.run_files import RunDirectory
 from .arguments import parse
 
 HELP = """\

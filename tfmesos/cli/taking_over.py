@@ -13,10 +13,10 @@ from ..launcher.keys import Keys
 from ..launcher.past import CannotTakeOver
 from ..launcher.screen.console import Console
 from ..runs.detaching import Handover
-from ..runs.directory import RunDirectory
 from ..runs.recorded_run import Recording
 from ..runs.recorder import write_end
 from ..runs.run_directories import Store, runs_root
+from ..runs.run_files import RunDirectory
 from ..runs.takeover import keys_file
 from ..runs.takeover.hold import Hold, holder_of
 from ..runs.takeover.keys_file import Kept

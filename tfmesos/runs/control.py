@@ -20,7 +20,7 @@ from ..errors import EngineError, SpecError, TFMesosError
 from ..json_types import Json
 from ..record import NOTHING
 from ..shared import json_reader
-from .directory import RunDirectory
+from .run_files import RunDirectory
 
 LONGEST_PATH = 107  # bytes that Linux has for the path of a socket
 LONGEST_LINE = 64 * 1024

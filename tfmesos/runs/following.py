@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from .directory import RunDirectory
 from .log_lines import Line, parse
 from .recorder import SAID
+from .run_files import RunDirectory
 from .task_log import LogReader
 
 LOOK_EVERY = 0.2  # seconds

@@ -10,8 +10,8 @@ from itertools import chain, groupby, pairwise
 from ..json_types import Json
 from ..sanitize import plain
 from ..text import count, duration, size_text
-from .directory import RunDirectory
 from .measurements import latest
+from .run_files import RunDirectory
 from .status import (
     ENDED,
     HELD,

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from ..json_types import Json
 from ..launcher.screen.progress_bar import ProgressBar, progress_bar
-from .directory import RunDirectory
 from .progress_bar_file import ProgressReader
+from .run_files import RunDirectory
 from .status import Reader, RunStatus, settled
 from .takeover.lost_runs import is_final
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..launcher.observer import Counted, Observer
-from .directory import log_name
 from .log_lines import last_states, left_out
+from .run_files import log_name
 from .task_log import append
 from .writer import Writer
 

@@ -7,8 +7,8 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from .directory import KEYS, RunDirectory
 from .run_directories import Store
+from .run_files import KEYS, RunDirectory
 from .takeover.lost_runs import adoptable_until
 
 KEEP = 200  # runs

@@ -22,11 +22,11 @@ from ..launcher.deciders import Beginning
 from ..launcher.links.usage import Usage
 from ..launcher.observer import Confirm, Counted, Observer
 from .about import write_commit
-from .directory import RunDirectory
 from .event_json import to_json
 from .log_lines import left_out, lines_in, written_line
 from .measurements import MeasurementLog, line_of
 from .progress_bar_file import ProgressLog, bar_line
+from .run_files import RunDirectory
 from .takeover.taken_messages import Taken, TakenLog
 from .task_log import Position, TaskLog, append
 from .writer import Appendable, Marks, Writer

@@ -13,8 +13,8 @@ from typing import Any
 from ..errors import SpecError
 from ..launcher.deciders import Beginning, Deciders
 from ..sanitize import plain
-from .directory import RunDirectory
 from .event_json import from_json
+from .run_files import RunDirectory
 
 Step = tuple[float, Any, Sequence[Any]]  # seconds since the beginning, the event, the decisions
 

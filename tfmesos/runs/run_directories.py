@@ -10,7 +10,7 @@ from pathlib import Path
 from ..errors import TFMesosError
 from ..private_directory import make_private, weakness, weakness_of
 from ..text import join_names, suggestion
-from .directory import RunDirectory
+from .run_files import RunDirectory
 
 
 class NoSuchRun(TFMesosError):

@@ -15,8 +15,8 @@ from ..core.actions import BeginGeneration, BeginRolling, EndRolling
 from ..json_types import Json
 from ..launcher.deciders import Beginning
 from ..text import agreeing, count, join_names
-from .directory import RunDirectory
 from .event_json import from_json
+from .run_files import RunDirectory
 from .takeover.lost_runs import is_final
 
 LOST = "lost"  # its launcher died, and nobody wrote down how it ended

@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import workers
 from tfmesos.inputs.merging import make_config
-from tfmesos.runs.directory import RunDirectory
+from tfmesos.runs.run_files import RunDirectory
 from tfmesos.runs.takeover import keys_file
 
 

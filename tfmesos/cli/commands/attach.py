@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import time
 
-from ...runs.directory import RunDirectory
 from ...runs.following import Output
+from ...runs.run_files import RunDirectory
 from .answer import say, screen, show
 from .choice import end_of, living_run
 from .common_arguments import LIVING, Argument

@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable, Sequence
 
 from ...errors import TFMesosError
-from ...runs.directory import RunDirectory
 from ...runs.following import LOOK_EVERY
 from ...runs.listing import lost_words
 from ...runs.run_directories import NoSuchRun, Store, runs_root
+from ...runs.run_files import RunDirectory
 from ...runs.status import status_now
 from ...sanitize import plain
 from ...text import join_names

@@ -14,8 +14,8 @@ from ...errors import TFMesosError
 from ...launcher.screen.standard_streams import EX_IOERR, NOBODY_READS
 from ...node.loop import READ, Loop
 from ...node.process.remover import Remover
-from ...runs.directory import RunDirectory
 from ...runs.inside.channel_end import ChannelEnd, connect
+from ...runs.run_files import RunDirectory
 from ...sanitize import plain
 from ...shared import copy_stream
 from ...shared.channel import PIECE

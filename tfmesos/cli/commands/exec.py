@@ -10,8 +10,8 @@ from functools import partial
 
 from ...launcher.screen.standard_streams import NOBODY_READS
 from ...node.loop import READ, Loop
-from ...runs.directory import RunDirectory
 from ...runs.inside.channel_end import ChannelEnd, connect
+from ...runs.run_files import RunDirectory
 from ...shared.channel import PIECE
 from ...shared.stdlib import signal
 from .answer import say

@@ -9,8 +9,8 @@ import re
 
 from ...errors import TFMesosError
 from ...launcher.links.local_port import LocalPort, Streams
-from ...runs.directory import RunDirectory
 from ...runs.inside.channel_end import connect
+from ...runs.run_files import RunDirectory
 from ...shared import wire
 from ...shared.channel import Channel
 from . import common_arguments

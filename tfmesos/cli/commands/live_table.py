@@ -15,10 +15,10 @@ from ...launcher.screen.standard_streams import Screen
 from ...launcher.screen.table import Table
 from ...launcher.screen.terminal_signals import watch_terminal
 from ...launcher.view import MOST_TASKS
-from ...runs.directory import RunDirectory
 from ...runs.following import LOOK_EVERY, Output, Shown
 from ...runs.live_status import LiveStatus
 from ...runs.measurements import latest, usage_in
+from ...runs.run_files import RunDirectory
 from ...runs.status import RunStatus, TaskStatus
 
 MEASURE_EVERY = 2.0  # seconds between two looks at what the tasks use

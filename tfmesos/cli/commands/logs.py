@@ -8,9 +8,9 @@ from collections import deque
 from collections.abc import Iterable
 
 from ...errors import TFMesosError
-from ...runs.directory import RunDirectory
 from ...runs.following import Output, Shown
 from ...runs.recorder import SAID
+from ...runs.run_files import RunDirectory
 from ...runs.status import status_now
 from . import common_arguments
 from .answer import show

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ...runs.control import ask
-from ...runs.directory import RunDirectory
+from ...runs.run_files import RunDirectory
 from ...runs.takeover.lost_runs import adoptable_until
 from ..adoption import in_background
 from ..taking_over import end_by_keys

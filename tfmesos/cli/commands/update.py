@@ -9,7 +9,7 @@ from ...config.changes import Changes
 from ...config.launch_config import LaunchConfig
 from ...errors import SpecError
 from ...runs.control import ask
-from ...runs.directory import RunDirectory
+from ...runs.run_files import RunDirectory
 from ...runs.status import RollingUpdate, status_now
 from ..arguments import FLAGS, argument_of, variables
 from ..job_flags import JOB_FLAGS, job_changes, role_names

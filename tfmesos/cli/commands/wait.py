@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from ...runs.directory import RunDirectory
 from ...runs.live_status import LiveStatus
+from ...runs.run_files import RunDirectory
 from . import common_arguments
 from .answer import say
 from .choice import end_of, living_run, until

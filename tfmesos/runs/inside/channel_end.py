@@ -10,7 +10,7 @@ from ...node.loop import READ, WRITE, Loop
 from ...shared import wire
 from ...shared.channel import Channel
 from ..control import converse
-from ..directory import RunDirectory
+from ..run_files import RunDirectory
 
 READ_SIZE = 256 * 1024  # bytes
 LAUNCHER_GONE = 69  # EX_UNAVAILABLE

@@ -16,7 +16,7 @@ from ...node.loop import Loop
 from ...sanitize import plain
 from ...shared import json_reader
 from ...shared.channel import PIECE
-from ..directory import RunDirectory
+from ..run_files import RunDirectory
 from .channel_end import ChannelEnd, connect
 
 AT_ONCE = 16  # tasks

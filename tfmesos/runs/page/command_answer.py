@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from ...http.server import Answer, text
-from ..directory import RunDirectory
+from ..run_files import RunDirectory
 
 WITHIN = 150.0  # seconds
 

@@ -9,8 +9,8 @@ from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 from ...json_types import Json
-from ..directory import RunDirectory
 from ..live_status import LiveStatus
+from ..run_files import RunDirectory
 from ..takeover.lost_runs import is_final
 from .output_view import OutputView
 from .run_list import RunList

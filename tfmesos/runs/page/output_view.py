@@ -8,8 +8,8 @@ from typing import Any
 
 from ...json_types import Json
 from ...sanitize import plain
-from ..directory import RunDirectory
 from ..following import Output, Shown
+from ..run_files import RunDirectory
 
 MOST_LINES = 2000  # that a page shows
 LONGEST_LINE = 4000  # characters

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 
 from ...json_types import Json
-from ..directory import RunDirectory
 from ..live_status import LiveStatus
 from ..run_directories import Store
+from ..run_files import RunDirectory
 from ..takeover.lost_runs import is_final
 from .views import row
 

@@ -14,8 +14,8 @@ from ...http.server import Answer, Request, text
 from ...json_types import Json
 from ...shared import json_reader
 from ..control import ask
-from ..directory import RunDirectory
 from ..run_directories import Store
+from ..run_files import RunDirectory
 from ..takeover.lost_runs import adoptable_until
 from ..task_log import LogReader
 from .browser_access import Access

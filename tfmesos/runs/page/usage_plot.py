@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ..directory import RunDirectory
 from ..growing_file import GrowingFile
+from ..run_files import RunDirectory
 
 MOST_POINTS = 20_000  # of all tasks in one look
 MOST_OF_A_TASK = 240

@@ -8,10 +8,10 @@ from ...json_types import Json
 from ...launcher.screen.progress_bar import ProgressBar
 from ...sanitize import plain
 from ...text import shortened
-from ..directory import RunDirectory
 from ..listing import end_of, why_of
 from ..live_status import LiveStatus
 from ..recorder import SAID
+from ..run_files import RunDirectory
 from ..status import RunStatus, TaskStatus, phase_of
 from ..takeover.lost_runs import adoptable_until, is_final
 from .failure import report_parts

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 
 from ...errors import TFMesosError
 from ...record import Record
-from ..directory import RunDirectory
+from ..run_files import RunDirectory
 
 BEAT_EVERY = 5.0  # seconds between two signs of life
 BEAT_SOON = 0.2  # seconds until the first, while the run is being set up

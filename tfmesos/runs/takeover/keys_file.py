@@ -13,8 +13,8 @@ from ...config.launch_config import Access, LaunchConfig
 from ...config.secret import TaskSecrets
 from ...json_types import Json
 from ...launcher.keys import Keys
-from ..directory import RunDirectory
 from ..event_json import from_json, to_json
+from ..run_files import RunDirectory
 
 
 class Kept:

@@ -8,7 +8,7 @@ import time
 from datetime import datetime
 
 from ...launcher.past import CannotTakeOver
-from ..directory import RunDirectory
+from ..run_files import RunDirectory
 from .hold import holder_of, is_fresh, last_beat
 from .keys_file import has_left
 

@@ -10,8 +10,8 @@ from ...json_types import Json
 from ...launcher.deciders import Beginning
 from ...launcher.past import CannotTakeOver, Past
 from ...version import __version__
-from ..directory import RunDirectory
 from ..event_json import from_json
+from ..run_files import RunDirectory
 from .hold import last_beat
 from .taken_messages import Taken
 

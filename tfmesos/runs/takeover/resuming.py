@@ -10,13 +10,13 @@ from typing import Any
 from ...config.launch_config import LaunchConfig
 from ...launcher.past import CannotTakeOver
 from ...launcher.screen.console import Console
-from ..directory import RunDirectory
 from ..event_json import to_json
 from ..launcher_process import this_process
 from ..output_files import OutputFiles
 from ..recorded_run import Recording
 from ..recorder import Recorder
 from ..run_directories import Store, runs_root
+from ..run_files import RunDirectory
 from . import taken_messages
 from .hold import Hold
 from .keys_file import Kept, keep
