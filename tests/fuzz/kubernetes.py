@@ -17,7 +17,7 @@ from tfmesos.engines.kubernetes.api.error import ApiError, Question, refusal
 from tfmesos.engines.kubernetes.api.exec_plugin import PluginFailed, _credential
 from tfmesos.engines.kubernetes.api.kubeconfig import access
 from tfmesos.engines.kubernetes.api.port_forward import MAX_ERROR, Channels
-from tfmesos.engines.kubernetes.api.watch_events import Lines, event_of
+from tfmesos.engines.kubernetes.api.watch_lines import Lines, event_of
 from tfmesos.errors import TFMesosError
 
 from .strategies import nearly

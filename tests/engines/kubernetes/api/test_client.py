@@ -10,7 +10,7 @@ import pytest
 
 from tests.sentences import names
 from tfmesos.config.secret import Secret
-from tfmesos.engines.kubernetes.api import client, watch_events
+from tfmesos.engines.kubernetes.api import client, watch_lines
 from tfmesos.engines.kubernetes.api import connection as api_connection
 from tfmesos.engines.kubernetes.api.access import Login
 from tfmesos.engines.kubernetes.api.error import (
@@ -198,7 +198,7 @@ def test_what_is_no_event_ends_a_watch_in_one_line(certificate, line):
 
 
 def test_a_line_without_an_end_is_not_kept(certificate, monkeypatch):
-    monkeypatch.setattr(watch_events, "MAX_LINE", 100_000)
+    monkeypatch.setattr(watch_lines, "MAX_LINE", 100_000)
 
     async def body():
         while True:

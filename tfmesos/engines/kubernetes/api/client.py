@@ -19,7 +19,7 @@ from .connection import REVIEWS, ApiConnection
 from .error import ApiError, Expired, NotKubernetes, Question, Unreachable
 from .port_forward import Handshake, PortForwards
 from .warnings import Warnings
-from .watch_events import Lines, event_of
+from .watch_lines import Lines, event_of
 
 __all__ = ["ApiError", "Client", "Expired"]
 
