@@ -33,7 +33,7 @@ ALLOWED = {
     "cli": {"cli", "runs", "inputs", "jobfiles", "launcher", *_BELOW_LAUNCHER},
 }
 # Modules that may import from a folder of a room above theirs, which imports no engine.
-_SETUPS = re.compile(r"engines/\w+/(setup|preview)\.py")
+_SETUPS = re.compile(r"engines/\w+/(setup|preview|runner_command)\.py")
 _OF_SETUPS = "tfmesos.launcher.links."
 # Room -> its folders -> what of the room these may import: folders, and modules at its top.
 FOLDERS = {

@@ -13,9 +13,10 @@ from tests.builders import workers
 from tests.sentences import names
 from tfmesos.config.exec_limits import MAX_ENVIRONMENT, MAX_STRING
 from tfmesos.config.job import Job
+from tfmesos.engines.mesos.runner_command import MAX_COMMAND, runner_command
 from tfmesos.errors import SpecError
 from tfmesos.inputs.merging import make_config
-from tfmesos.launcher.links.messages import MAX_COMMAND, runner_command, stub_settings
+from tfmesos.launcher.links.messages import stub_settings
 from tfmesos.shared.address import join_address
 
 LONGEST = "x" * (MAX_STRING - len("BIG="))
@@ -78,8 +79,8 @@ def test_an_initializer_or_finalizer_that_is_too_long_is_refused_as_well(name):
 @pytest.mark.parametrize(
     "settings, words",
     [
-        ({"python": "/" + "x" * 700}, r"python is too long: it takes 701 bytes"),
-        ({"python": "é" * 120}, r"python is too long: it takes 722 bytes"),
+        ({"python": "/" + "x" * 700, "master": "m"}, r"python is too long: it takes 701 bytes"),
+        ({"python": "é" * 120, "master": "m"}, r"python is too long: it takes 722 bytes"),
         ({"advertise": "h" * 254}, "advertise must be HOST or HOST:PORT, got 'hhh"),
         ({"advertise": 'a"b'}, "advertise must be HOST or HOST:PORT, got 'a\"b'"),
     ],

@@ -12,10 +12,11 @@ from tfmesos.config.launch_config import LaunchConfig
 from tfmesos.config.volumes import parse_volumes
 from tfmesos.engines.mesos.containers import choice
 from tfmesos.engines.mesos.placement import place
+from tfmesos.engines.mesos.runner_command import runner_command
 from tfmesos.engines.mesos.task_info import task_info
 from tfmesos.errors import SpecError
 from tfmesos.inputs.merging import make_config
-from tfmesos.launcher.links.messages import prepare_message, runner_command, start_message
+from tfmesos.launcher.links.messages import prepare_message, start_message
 
 PLAIN = servers(1, image="")
 OWN = workers(1, image="me/gpu", env={"A": "2"}, cwd="/work")

@@ -27,7 +27,6 @@ from ..config.tensorboard import log_dir_of, with_board
 from ..config.volumes import parse_volumes
 from ..engines.plugins import plugin_of
 from ..errors import SpecError
-from ..launcher.links.messages import check_room
 from ..launcher.ship.paths import ship_of
 from ..shared.address import join_address
 from .env_file import read_variables
@@ -83,7 +82,6 @@ def make_config(jobs: Jobs, *, resumes: bool = False, **settings: Unpack[Setting
         survive=_survival(config, plugin),
         warnings=(*config.warnings, *deprecations(settings)),
     )
-    check_room(config)
     plugin.check(config)
     return config
 

@@ -10,7 +10,6 @@ from ..core.lifecycle import Lifecycle
 from ..core.success import deciding
 from ..engines.plugins import plugin_of
 from ..errors import SpecError, TFMesosError
-from .links.messages import check_room
 
 _WAYS = ("back", "rolling")  # how it is changed, not what
 _ROLLING = "--rolling (rolling=True) starts each task again at its address"
@@ -51,7 +50,6 @@ def _updated(
     new = config.in_generation(config.generation + (not is_rolling), jobs)
     if not deciding(new.tasks, new.success):
         raise SpecError(None, "jobs", "leave no task whose end is the end of the run")
-    check_room(new)
     plugin_of(new.engine.name).check(new)
     return new
 

@@ -14,9 +14,10 @@ from tfmesos.config.volumes import parse_volumes
 from tfmesos.engines.mesos.containers import choice, doubtful_gpus
 from tfmesos.engines.mesos.placement import place
 from tfmesos.engines.mesos.preview import preview
+from tfmesos.engines.mesos.runner_command import runner_command
 from tfmesos.engines.mesos.task_info import framework_info, task_info
 from tfmesos.inputs.merging import make_config
-from tfmesos.launcher.links.messages import prepare_message, runner_command, stub_settings
+from tfmesos.launcher.links.messages import prepare_message, stub_settings
 
 HERE = Path(__file__).parents[2]
 GOLDEN = HERE / "golden"

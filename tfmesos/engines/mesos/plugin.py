@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..api import Context, EngineDecider, Plugin, Setup
+
+if TYPE_CHECKING:
+    from ...config.launch_config import LaunchConfig
 
 
 class MesosPlugin(Plugin):
@@ -13,6 +16,11 @@ class MesosPlugin(Plugin):
         from .api.masters import parse
 
         parse(master)
+
+    def check(self, config: LaunchConfig) -> None:
+        from .runner_command import check_room
+
+        check_room(config)
 
     def new_decider(self, jitter: Callable[[], float], rules: Mapping[str, Any]) -> EngineDecider:
         from .engine import MesosEngine

@@ -8,8 +8,9 @@ from ...config.job import Resources
 from ...config.launch_config import LaunchConfig
 from ...config.secret import without_password
 from ...json_types import Json
-from ...launcher.links.messages import runner_command, stub_settings
+from ...launcher.links.messages import stub_settings
 from .offers import Seat
+from .runner_command import runner_command
 from .task_info import framework_info, task_info
 
 

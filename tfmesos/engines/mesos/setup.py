@@ -10,7 +10,6 @@ from ...config.secret import Secret
 from ...errors import MasterError
 from ...json_types import Json
 from ...launcher.links.listener import Listener
-from ...launcher.links.messages import runner_command
 from ..api import Context, Emit, EngineStory, Expect
 from ..listening import listen_as_before
 from ..own_address import UnknownHost, local_address_towards
@@ -23,6 +22,7 @@ from .containers import choice
 from .driver import MesosDriver
 from .engine import MesosEngine
 from .offers import Seat
+from .runner_command import runner_command
 from .story import MesosStory
 
 FIND_MASTER_WITHIN = 8.0  # seconds, at first
