@@ -214,6 +214,13 @@ def _launch(
     args: argparse.Namespace,
     handover: Handover | None = None,
 ) -> int:
+    from .engines.plugins import plugin_of
+
+    with plugin_of(config.engine.name).head_start(config):
+        return _live(config, args, handover)
+
+
+def _live(config: LaunchConfig, args: argparse.Namespace, handover: Handover | None) -> int:
     from .cli.launching import launch
     from .runs.recorded_run import Recording
 

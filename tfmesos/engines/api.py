@@ -50,7 +50,7 @@ under the same name and emits what became of the tasks meanwhile.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AbstractContextManager, AsyncExitStack, nullcontext
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ..core.events import Event
@@ -278,6 +278,13 @@ class Plugin(Protocol):
     def check(self, config: LaunchConfig) -> None:
         """SpecError if it cannot run these jobs."""
         return
+
+    def head_start(self, config: LaunchConfig) -> AbstractContextManager[None]:
+        """What the engine can begin before the launcher has imported all that a run takes.
+
+        The run takes place within it; whatever no run has taken up ends with it.
+        """
+        return nullcontext()
 
     def why_readdressed(self, old: LaunchConfig, new: LaunchConfig) -> str:
         """Why a task has another address when it is started again as in *new*; empty if not."""

@@ -11,7 +11,7 @@ from functools import partial
 from math import inf
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from ..config.launch_config import LaunchConfig
 from ..core.outcome import Outcome
@@ -25,13 +25,15 @@ from ..launcher.screen.console import Console
 from ..launcher.screen.failure_report import failure_report
 from .about import about
 from .control import Command, Control
-from .metrics_file import MetricsFile
-from .output_files import OutputFiles
 from .prune import prune_when_due
 from .recorder import Recorder
 from .run_directories import Store, Unsafe, expects_records, runs_root
 from .takeover.hold import Hold
 from .takeover.keys_file import keep, leave
+
+if TYPE_CHECKING:
+    from .metrics_file import MetricsFile
+    from .output_files import OutputFiles
 
 _ID_CHARACTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # 32, none that looks like another
 
@@ -122,12 +124,16 @@ class Recording:
         self._warn(f"the run is not recorded: {why}", level)
 
     def _open_files(self, directory: str) -> OutputFiles:
+        from .output_files import OutputFiles  # most runs have none
+
         try:
             return OutputFiles(directory, self._complain)
         except OSError as error:
             raise self._cannot_write("output_dir", directory, error) from None
 
     def _open_metrics(self, path: str) -> MetricsFile:
+        from .metrics_file import MetricsFile  # most runs have none
+
         try:
             return MetricsFile(path, self.id, self._complain)
         except OSError as error:

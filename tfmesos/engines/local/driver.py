@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from .demand import check_gpus, check_number, least_gpus
 from .engine import obstacle
 from .gpu_claims import GpuClaims
 from .machine import gpu_ids, installed_memory
+from .parent_process import uses_our_python
 from .running_tasks import LocalTasks
 from .scratch_directory import ScratchDirectory
 from .task_launch import Launch
@@ -121,10 +121,6 @@ class LocalDriver:
 
     async def leave(self, within: float) -> None:
         """What still runs is ended when the setup is closed."""
-
-
-def uses_our_python(config: LaunchConfig, job: Job) -> bool:
-    return config.image_of(job) is None and config.python_of(job) == sys.executable
 
 
 def _by_holder(holders: Mapping[str, str]) -> dict[str, list[str]]:

@@ -1,8 +1,8 @@
 """The warm parent itself: a process that has imported what a runner needs, and forks runners.
 
-It runs as ``python -I -S`` and imports as little as they do. Its standard input is the socket of
-``fork_channel``, and it ends when the socket does. Nothing of a runner depends on it but the
-status with which it is reaped.
+It runs as ``python -I -S``, and imports all that a runner of a command does, however late, and no
+more. Its standard input is the socket of ``fork_channel``, and it ends when that does. Nothing of a
+runner depends on it but the status with which it is reaped.
 """
 
 from __future__ import annotations
@@ -12,9 +12,15 @@ import os
 import sys
 
 from ...node.main import main as live
+from ...node.process import progress_bar_sender  # noqa: F401
 from ...shared import process
 from ...shared.stdlib import signal, socket
 from .fork_channel import MAX_MESSAGE, PLACEHOLDER, packed, unpacked
+
+try:
+    import _ctypes  # noqa: F401
+except ImportError:
+    pass  # prctl does without it, too
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,10 +14,11 @@ from ...shared.address import join_address
 from ..api import Context, Emit, EngineStory, Expect, Listens
 from ..listening import link_tls, listen_for_all
 from .demand import check_gpus, check_number, excess, least_gpus, total
-from .driver import LocalDriver, uses_our_python
+from .driver import LocalDriver
 from .engine import LocalStory
 from .gpu_claims import GpuClaims
 from .machine import amounts, gpu_ids, installed_memory
+from .parent_process import uses_our_python
 from .running_tasks import LocalTasks
 from .scratch_directory import ScratchDirectory
 

@@ -1,4 +1,4 @@
-"""The warm parent of runners, as the launcher sees it: ``forks`` is what it runs.
+"""The warm parent of runners, as the launcher sees it: ``parent_process`` starts it.
 
 A runner that is forked from it needs no time to start Python and to import. Where there is no such
 parent (yet), or it has died, runners are started by their stub, as on a cluster.
@@ -8,23 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
 import subprocess
-import sys
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from .fork_channel import MAX_MESSAGE, PLACEHOLDER, packed, unpacked
-from .task_launch import PATH, SANDBOX, Launch
+from .parent_process import parent_process
+from .task_launch import Launch
 
-_PROGRAM = (
-    "import sys; sys.path.insert(0, sys.argv[1]); from tfmesos.engines.local.forks import main; "
-    "main()"
-)
-_HOME = str(Path(__file__).parents[3])
 _END_TIMEOUT = 2.0  # seconds for those that it has just forked to report
 
 
@@ -64,28 +57,12 @@ class WarmParent:
         self._asked: dict[str, Launch] = {}
         self._unsent: deque[bytes] = deque()
         self._reaping: dict[int, asyncio.Future[int | None]] = {}
-        self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
-            try:
-                self._process = self._start(theirs)
-            except OSError:
-                self._channel.close()
-                raise
+        self._process = parent_process()
+        self._channel = self._process.channel
         self._channel.setblocking(False)
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(self._channel, self._read)
         self._is_open = True
-
-    def _start(self, channel: socket.socket) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", _PROGRAM, _HOME],
-            env={"PATH": PATH, SANDBOX: PLACEHOLDER},
-            cwd="/",
-            stdin=channel.fileno(),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
 
     def fork(self, launch: Launch) -> bool:
         """Ask for the runner of this task; False if it cannot be asked."""
@@ -151,7 +128,6 @@ class WarmParent:
         """Nobody answers any more, and no fork is left that has not told of itself."""
         self._hang_up()
         self._process.kill()
-        self._process.wait()
         for answer in self._reaping.values():
             if not answer.done():
                 answer.set_result(None)
@@ -172,7 +148,6 @@ class WarmParent:
         if not self._is_open:
             return
         self._process.kill()
-        self._process.wait()
         self._channel.settimeout(_END_TIMEOUT)
         with suppress(OSError):
             while message := self._channel.recv(MAX_MESSAGE):
