@@ -195,9 +195,10 @@ class LogReader:
                 return  # is being written
             self._offset += len(line)
             note = _LEFT_OUT.fullmatch(line)
-            self._lines += int(note[1]) if note else 1
-            if self._lines > self._known:
-                yield line
+            passed = int(note[1]) if note else 1
+            self._lines += passed
+            if (unread := min(passed, self._lines - self._known)) > 0:
+                yield _note(unread) if note else line
 
 
 def _note(missing: int) -> bytes:
