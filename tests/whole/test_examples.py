@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import environment, tfrun, wait_for_output
+from tests.commands import environment, tfrun
+from tests.elastic_training import assert_no_step_is_lost
 
 if importlib.util.find_spec("tensorflow") is None:
     pytest.skip("the examples need TensorFlow: pip install tensorflow", allow_module_level=True)
@@ -236,25 +237,5 @@ def test_an_accuracy_below_the_bound_ends_the_program(digits, accuracy):
 
 
 def test_an_elastic_training_loses_no_step_when_its_workers_become_four_and_then_one(tmp_path):
-    program = ("--", "python", "examples/elastic.py", "--model_dir", tmp_path / "m", "--steps")
-    begun = tfrun_example("--detach", "-w", 2, "--stop-grace", "2m", *program, 10**9)
-    run_id = begun.stdout.strip()
-    try:
-        wait_for_output(run_id, "step 300:")
-        grown = tfrun_example("update", run_id, "-w", 4)
-        assert grown.returncode == 0, grown.stderr
-        wait_for_output(run_id, "generation 1: from step")
-        (first,) = re.findall(r"wrote step (\d+)", tfrun("logs", run_id).stdout)
-        wait_for_output(run_id, f"step {int(first) // 50 * 50 + 50}:")
-        shrunk = tfrun_example("update", run_id, "-w", 1, *program, 300)
-        assert shrunk.returncode == 0, shrunk.stderr
-        assert tfrun("wait", run_id).returncode == 0
-    finally:
-        tfrun("stop", run_id)
-    output = tfrun("logs", run_id).stdout
-    resumed = re.findall(r"generation (\d): from step (\d+) with (\d) workers", output)
-    written = re.findall(r"wrote step (\d+)", output)
-    assert [(number, size) for number, _, size in resumed] == [("0", "2"), ("1", "4"), ("2", "1")]
-    assert ["0", *written[:2]] == [step for _, step, _ in resumed]
-    assert 300 <= int(written[0]) < int(written[1]) == int(written[2])
-    assert float(re.search(r"test accuracy: (\S+)", output)[1]) >= 0.9
+    program = (sys.executable, "examples/elastic.py", "--model_dir", tmp_path)
+    assert_no_step_is_lost(program=program, cwd=EXAMPLES.parent)

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands import environment, tfrun
+from tests.elastic_training import assert_no_step_is_lost
 
 from .conftest import IMAGE
 from .pods import on_kubernetes
@@ -51,6 +52,14 @@ def test_a_chief_trains_with_bare_parameter_servers_and_workers(kube):
     jobs = ("--chief", "-w", 2, "-s", 1, "--serve", "ps,worker")
     words = on_kubernetes(*jobs, *SIZES, *LENT, f"--ship={HERE}/examples")
     assert_learnt(tfrun(*words, "--", "python3", "parameter_server.py", "--steps", "200"))
+
+
+def test_an_elastic_training_loses_no_step_when_its_workers_become_four_and_then_one(
+    kube, tmp_path
+):
+    program = ("python3", "elastic.py", "--model_dir", "/shared")
+    files = ("-V", f"{tmp_path}:/shared", f"--ship={HERE}/examples")
+    assert_no_step_is_lost(*on_kubernetes(*SIZES, *LENT, *files), program=program)
 
 
 FROM_PYTHON = """

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands import environment, tfrun
+from tests.elastic_training import assert_no_step_is_lost
 
 if importlib.util.find_spec("tensorflow") is None:
     pytest.skip("the examples need TensorFlow: pip install tensorflow", allow_module_level=True)
@@ -64,3 +65,12 @@ def test_mnist_replica_trains(small_nodes):
     (accuracy,) = re.findall(r"test accuracy: (\S+)", done.stdout)
     assert float(accuracy) >= 0.9
     assert list(agents_used(small_nodes).values()) == [1, 1, 1]
+
+
+def test_an_elastic_training_loses_no_step_when_its_workers_become_four_and_then_one(
+    small_nodes, tmp_path
+):
+    program = (sys.executable, EXAMPLES / "elastic.py", "--model_dir", tmp_path)
+    sizes = ("-Cw", 1, "-Mw", "1G")
+    assert_no_step_is_lost("-m", small_nodes.master.address, *sizes, program=program)
+    assert len(agents_used(small_nodes)) == 3

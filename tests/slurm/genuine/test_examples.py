@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands import tfrun
+from tests.elastic_training import assert_no_step_is_lost
 
 from .test_runs import ON_SLURM
 
@@ -39,3 +40,10 @@ def test_a_chief_trains_with_bare_parameter_servers_and_workers(slurm):
     words = ("--chief", "-w", 2, "-s", 1, "--serve", "ps,worker", *SIZES, f"--ship={EXAMPLES}")
     done = tfrun(*ON_SLURM, *words, "--", sys.executable, "parameter_server.py", "--steps", "200")
     assert_learnt(done)
+
+
+def test_an_elastic_training_loses_no_step_when_its_workers_become_four_and_then_one(
+    slurm, tmp_path
+):
+    program = (sys.executable, EXAMPLES / "elastic.py", "--model_dir", tmp_path)
+    assert_no_step_is_lost(*ON_SLURM, "-Cw", 2, "-Mw", "1G", program=program)
