@@ -160,9 +160,15 @@ def test_a_launcher_that_cannot_listen_goes_on_and_says_so(run):
 
 
 def test_a_run_that_is_over_is_not_asked(run):
+    run.outcome_file.write_text('{"exit_code": 0}')
+    with pytest.raises(NoAnswer, match="run abcd is over"):
+        ask(run, "stop")
+
+
+def test_of_a_lost_run_it_is_said_that_its_launcher_died(run):
     dead = this_process().replace(started=1)
     run.about_file.write_text(json.dumps({"began": 1.0, "launcher": to_json(dead)}))
-    with pytest.raises(NoAnswer, match="run abcd is over"):
+    with pytest.raises(NoAnswer, match="run abcd is lost: its launcher .* died"):
         ask(run, "stop")
 
 

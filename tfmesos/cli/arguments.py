@@ -150,15 +150,16 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def argument_of(flag: Setting) -> tuple[tuple[str, ...], dict[str, Any]]:
-    """What argparse is given for a flag."""
-    return flag.flags, {"dest": destination(flag), "help": _help(flag), **_action(flag)}
+def argument_of(flag: Setting, has_default: bool = True) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """What argparse is given for a flag. Without a default, what is not given stays as it is."""
+    words = _help(flag, flag.default_text if has_default else "")
+    return flag.flags, {"dest": destination(flag), "help": words, **_action(flag)}
 
 
-def _help(flag: Setting) -> str:
+def _help(flag: Setting, default_text: str) -> str:
     if flag.negation:
         return flag.negation
-    default = f" (default: {flag.default_text})" if flag.default_text else ""
+    default = f" (default: {default_text})" if default_text else ""
     often = "; may be given several times" if flag.is_repeatable and flag.kind is not bool else ""
     return f"{flag.help}{default}{often}".replace("%", "%%")
 

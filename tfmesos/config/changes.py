@@ -12,7 +12,7 @@ from typing import Any, TypedDict
 
 from ..errors import SpecError
 from ..record import NOTHING
-from ..text import suggestion
+from ..text import join_names, suggestion
 from .constraints import parse_all, parse_for_job
 from .job import Job
 from .jobs import FIELDS, parse_jobs
@@ -65,8 +65,12 @@ def _changed_job(job: Job | None, name: str, asked: Any, others: Sequence[Job]) 
         if "num" in fields:
             fields = {"at_least": None, **fields}
         return job.replace(**{**fields, "env": env})
+    if "num" not in fields:
+        there = join_names([one.name for one in others])
+        problem = f"is for a job that is not in this run (its jobs: {there}): add tasks of it, too"
+        raise SpecError(name, next(iter(fields), "num"), problem)
     commands = [one.cmd for one in others if one.cmd is not None and not one.is_auxiliary]
-    return Job(name, **{"num": 1, "cmd": next(iter(commands), None), **fields})
+    return Job(name, **{"cmd": next(iter(commands), None), **fields})
 
 
 def _around(job: Job, changes: Changes) -> Job:
@@ -177,7 +181,7 @@ def _text(value: Any) -> str:
         case None | () | "":
             return "none"
         case float():
-            return f"{value:g}"
+            return f"{value:.15g}"
         case tuple():
             return " ".join(map(str, value))
     return str(value)

@@ -21,6 +21,7 @@ from ..json_types import Json
 from ..record import NOTHING
 from ..shared import json_reader
 from .run_files import RunDirectory
+from .takeover.lost_runs import lost_words
 
 LONGEST_PATH = 107  # bytes that Linux has for the path of a socket
 LONGEST_LINE = 64 * 1024
@@ -143,7 +144,8 @@ def converse(
 ) -> tuple[socket.socket, Json]:
     """As ``ask``; returns also the socket, at which a conversation may follow."""
     if run.is_over:
-        raise NoAnswer(f"run {run.id} is over")
+        state = f"is lost: {lost_words(run)}" if run.is_lost else "is over"
+        raise NoAnswer(f"run {run.id} {state}")
     if not run.launcher.is_of_this_machine:
         raise NoAnswer(f"the launcher of run {run.id} is on {run.launcher.host}: ask it there")
     request = json.dumps({"do": do, **more}).encode() + b"\n"
@@ -162,22 +164,19 @@ def converse(
             answer: Json = json_reader.read(_line_of(link))
         except (OSError, ValueError) as error:
             raise NoAnswer(f"the launcher of run {run.id} does not answer: {error}") from None
-        if problem := answer.get("problem"):
-            raise _refusal(answer) or Refused(f"{run.id}: {problem}")
+        if answer.get("problem"):
+            raise _refusal(run, answer)
         unless_good.pop_all()
     return link, answer
 
 
-def _refusal(answer: Json) -> TFMesosError | None:
-    """What the launcher said that was more than a word: with the field, or with an exit code."""
-    match answer:
-        case {"job": job, "field": str(field), "text": str(text)}:
-            return SpecError(job, field, text)
-        case {"code": int(code), "problem": str(problem)}:
-            refused = Refused(problem)
-            refused.exit_code = code
-            return refused
-    return None
+def _refusal(run: RunDirectory, answer: Json) -> TFMesosError:
+    """It may name the field that is wrong, or the exit code."""
+    if "field" in answer:
+        return SpecError(answer.get("job"), str(answer["field"]), str(answer.get("text")))
+    refused = Refused(f"{run.id}: {answer['problem']}")
+    refused.exit_code = int(answer.get("code", Refused.exit_code))
+    return refused
 
 
 def _line_of(link: socket.socket) -> bytes:

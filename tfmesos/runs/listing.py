@@ -23,7 +23,7 @@ from .status import (
     state_of,
     status_now,
 )
-from .takeover.lost_runs import adoptable_until, clock_time
+from .takeover.lost_runs import adoptable_until, clock_time, lost_words
 
 LONGEST_COMMAND = 60  # characters
 MOST_GENERATIONS = 10  # lines about them
@@ -121,15 +121,6 @@ def why_of(run: RunDirectory, status: RunStatus) -> str:
     if run.is_lost:
         return lost_words(run)
     return "" if run.is_over else status.why
-
-
-def lost_words(run: RunDirectory) -> str:
-    """Of a run whose launcher died: nobody wrote down how it ended."""
-    when = datetime.fromtimestamp(run.last_written).strftime("%Y-%m-%d %H:%M:%S")
-    died = f"its launcher (pid {run.launcher.pid}) died; it was last heard of at {when}"
-    if (until := adoptable_until(run)) is None:
-        return died
-    return f"{died}; its tasks wait until {clock_time(until)}: tfrun adopt {run.id} continues it"
 
 
 def _origin(run: RunDirectory) -> str:

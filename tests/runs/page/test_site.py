@@ -127,7 +127,7 @@ def test_an_order_too_long_to_be_one_is_refused(owner):
 
 
 def test_why_a_run_cannot_be_controlled_is_said(owner, store):
-    add_run(store, "aaaa")
+    add_run(store, "aaaa", exit_code=0)
     told = owner.order("stop", run="aaaa")
     assert (told.status, told.text) == (409, "run aaaa is over\n")
     assert owner.order("restart", run="aaaa").status == 404  # which task?

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 
 from ...errors import TFMesosError
 from ...runs.following import LOOK_EVERY
-from ...runs.listing import lost_words
 from ...runs.run_directories import NoSuchRun, Store, runs_root
 from ...runs.run_files import RunDirectory
 from ...runs.status import status_now
+from ...runs.takeover.lost_runs import lost_words
 from ...sanitize import plain
 from ...text import join_names
 from .answer import lines, say, screen

@@ -30,7 +30,7 @@ ARGUMENTS: tuple[Argument, ...] = (
         ("file",),
         {"nargs": "?", "metavar": "FILE", "help": "job file with the new jobs"},
     ),
-    *(argument_of(flag) for flag in _FLAGS),
+    *(argument_of(flag, has_default=False) for flag in _FLAGS),
     switch("--back", help="undo the last update: go back to the jobs that there were before it"),
     switch(
         "--rolling",

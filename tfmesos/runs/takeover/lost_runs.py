@@ -39,6 +39,15 @@ def is_gone(run: RunDirectory) -> bool:
     return has_left(run) or not is_fresh(run) if alive is None else not alive
 
 
+def lost_words(run: RunDirectory) -> str:
+    """Of a run whose launcher died: nobody wrote down how it ended."""
+    when = datetime.fromtimestamp(run.last_written).strftime("%Y-%m-%d %H:%M:%S")
+    died = f"its launcher (pid {run.launcher.pid}) died; it was last heard of at {when}"
+    if (until := adoptable_until(run)) is None:
+        return died
+    return f"{died}; its tasks wait until {clock_time(until)}: tfrun adopt {run.id} continues it"
+
+
 def check_lost(run: RunDirectory) -> None:
     """Raises CannotTakeOver unless another launcher may go on with *run*."""
     if why := _why_not(run):
