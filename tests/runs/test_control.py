@@ -168,7 +168,7 @@ def test_a_run_that_is_over_is_not_asked(run):
 def test_of_a_lost_run_it_is_said_that_its_launcher_died(run):
     dead = this_process().replace(started=1)
     run.about_file.write_text(json.dumps({"began": 1.0, "launcher": to_json(dead)}))
-    with pytest.raises(NoAnswer, match="run abcd is lost: its launcher .* died"):
+    with pytest.raises(NoAnswer, match=r"run abcd is lost: its launcher .* died"):
         ask(run, "stop")
 
 

@@ -168,6 +168,15 @@ def test_an_end_by_slurm_is_told_of_each_task_with_its_restart_rule(
     assert all(words in end.reason and end.is_lost is is_lost for end in ends)
 
 
+@pytest.mark.parametrize("state, is_notice", [("PREEMPTED", True), ("NODE_FAIL", False)])
+def test_a_preemption_is_a_notice_to_all_tasks(case, state, is_notice):
+    case.running()
+    case(tell.TaskExited("worker:0-1", 0, f"{EVICTED}: it ended by itself"))
+    case.tick()
+    drained = of_type(case.seen(a_job(state)), tell.NodeDrained)
+    assert [one.is_notice for one in drained] == [is_notice, is_notice]
+
+
 def test_the_first_task_that_ended_is_reported_with_the_reason_of_slurm():
     tasks = WORKERS.replace(cmd="train").tasks
     engine, run = SlurmEngine(), Lifecycle(tasks, "run", 0.0)

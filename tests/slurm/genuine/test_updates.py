@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from tests.commands import finish, read_until, running_tfrun, tfrun
+from tests.mesos.genuine.cluster import wait_until
 
 from .test_restarts import the_run
 from .test_runs import ON_SLURM, SMALL
@@ -45,6 +46,23 @@ def test_a_run_grows_and_shrinks_and_each_task_goes_on_where_it_was(slurm, tmp_p
         assert [one["shape"]["worker"] for one in status["generations"]] == [2, 4, 1]
         run.terminate()
         finish(run)
+
+
+def test_before_a_preemption_all_tasks_write_their_step_and_go_on_from_it(slurm, tmp_path):
+    words = (*ON_SLURM, "-w", 2, *SMALL, "--restart-policy", "all", "--restarts", 0)
+    with running_tfrun(*words, "--", "sh", "-c", COUNTS.format(tmp_path)) as run:
+        read_until(run.stdout, "[worker:0] 0 of 2", "[worker:1] 0 of 2")
+        urgent = ("sbatch", "--parsable", "--partition=urgent", "--exclusive", "--nodes=3")
+        job = slurm.run(*urgent, "--output=/dev/null", "--wrap", "exec sleep 600").stdout.strip()
+        lines = read_until(run.stdout, "[worker:0] wrote", "[worker:1] wrote")
+        wait_until("it has the nodes", lambda: f"{job} RUNNING" in slurm.jobs())
+        slurm.run("scancel", job)
+        wrote = numbers("wrote", lines)
+        lines = read_until(run.stdout, "[worker:0] 1 of 2", "[worker:1] 1 of 2")
+        assert numbers("from", lines) == wrote
+        run.terminate()
+        _, err = finish(run)
+    assert "its Slurm job was preempted" in err
 
 
 def test_a_rolling_update_keeps_each_task_on_its_node_in_the_same_job(slurm):

@@ -50,6 +50,7 @@ class JobEnd(Record):
     reason: str
     is_lost: bool  # is it worth another attempt, whatever the tasks did?
     code: int = 143
+    is_notice: bool = False  # did Slurm ask all tasks to end, and give them time for it?
 
 
 _ENDS = {
@@ -57,7 +58,7 @@ _ENDS = {
     "BOOT_FAIL": JobEnd("was not started: its node did not boot", True, 1),
     "TIMEOUT": JobEnd(f"{EVICTED}: its Slurm job reached its time limit", True),
     "DEADLINE": JobEnd(f"{EVICTED}: its Slurm job reached its deadline", False),
-    "PREEMPTED": JobEnd(f"{EVICTED}: its Slurm job was preempted", True),
+    "PREEMPTED": JobEnd(f"{EVICTED}: its Slurm job was preempted", True, is_notice=True),
     "CANCELLED": JobEnd(f"{EVICTED}: its Slurm job was cancelled", False),
     "OUT_OF_MEMORY": JobEnd("ran out of memory: Slurm ended it", False, KILLED),
     "REVOKED": JobEnd(f"{EVICTED}: another cluster has its Slurm job", True),
