@@ -81,12 +81,17 @@ class Runner:
     """A runner process, started as Mesos would start it."""
 
     def __init__(
-        self, sandbox: Path, env: dict[str, str], python: str = sys.executable, before: str = ""
+        self,
+        sandbox: Path,
+        env: dict[str, str],
+        python: str = sys.executable,
+        before: str = "",
+        command: Callable[[str], str] = payload.command,
     ) -> None:
         self.sandbox = sandbox
         with open(sandbox / "stdout", "wb") as out, open(sandbox / "stderr", "wb") as err:
-            command = ["/bin/sh", "-c", before + payload.command(python)]
-            self.process = in_own_session(command, env=env, cwd=sandbox, stdout=out, stderr=err)
+            words = ["/bin/sh", "-c", before + command(python)]
+            self.process = in_own_session(words, env=env, cwd=sandbox, stdout=out, stderr=err)
 
     def wait(self, timeout: float = HANG) -> int:
         return process.exit_code(self.process.wait(timeout))

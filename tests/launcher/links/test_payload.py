@@ -73,10 +73,10 @@ def test_the_command_keeps_a_strange_interpreter_path_whole():
     assert words[:5] == ["exec", "/opt/my $python/bin/python3", "-I", "-S", "-c"]
 
 
-def run_with(sandbox, python: str) -> tuple[int, list[str]]:
+def run_with(sandbox, python: str, command=payload.command) -> tuple[int, list[str]]:
     async def main():
         async with launcher() as ours:
-            theirs = Runner(sandbox, environment(settings(ours.address)), python)
+            theirs = Runner(sandbox, environment(settings(ours.address)), python, "", command)
             try:
                 ours.start(["echo", "{job_name}"])
                 return await theirs.exited(), ours.lines()
@@ -89,6 +89,17 @@ def run_with(sandbox, python: str) -> tuple[int, list[str]]:
 @pytest.mark.parametrize("version", ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14"])
 def test_a_node_may_have_any_python_from_3_8_on(tmp_path, version):
     assert run_with(tmp_path, another_python(version)) == (0, ["worker"])
+
+
+@pytest.mark.parametrize("version", ["3.8", "3.13", f"3.{sys.version_info.minor}"])
+def test_the_long_command_does_the_same_after_lines_of_its_own(tmp_path, version):
+    lines = "import os\nos.environ['TFMESOS_RUNNER']+=''\nos.mkdir('first')\n"
+
+    def command(python):
+        return payload.long_command(python, lines)
+
+    assert run_with(tmp_path, another_python(version), command) == (0, ["worker"])
+    assert (tmp_path / "first").is_dir()
 
 
 @pytest.mark.parametrize("version", ["3.6", "3.7"])

@@ -21,6 +21,7 @@ class Packed(TypedDict):
     stub: str
     listening_stub: str  # the same for a launcher that dials
     program: str  # what Python is given to become the stub
+    compiled_program: str  # longer; the Python of the launcher need not compile it
     runners: dict[str, bytes]  # by the magic number of the Python that they are for; "": any
 
 
@@ -42,7 +43,20 @@ def command(python: str) -> str:
 
     Isolated (-I) and without site-packages (-S): nothing on the node can get in its way.
     """
-    return f'exec {shlex.quote(python)} -I -S -c "{_packed()["program"]}"'
+    return _shell_command(python, _packed()["program"])
+
+
+def long_command(python: str, before: str) -> str:
+    """The same where its length does not matter: it takes less time to start.
+
+    Python runs the lines *before* first, which the shell must not take for its own.
+    """
+    assert not {*'"$`\\'} & {*before}
+    return _shell_command(python, before + _packed()["compiled_program"])
+
+
+def _shell_command(python: str, program: str) -> str:
+    return f'exec {shlex.quote(python)} -I -S -c "{program}"'
 
 
 @functools.cache

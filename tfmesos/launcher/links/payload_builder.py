@@ -26,6 +26,11 @@ _IMPORTER = f"{_PACKAGE}.importer"
 _BEFORE_RUNNER = {f"{_PACKAGE}.{name}" for name in ("importer", "stub", "listening_stub")}
 _LEVEL = 4  # of compression; more would take longer than it saves
 _PYTHON = "import zlib,binascii as b;exec(zlib.decompress(b.a2b_base64('{}')))"
+_COMPILED_PYTHON = (
+    "import zlib,marshal,binascii as b,_frozen_importlib_external as i\n"
+    "exec(marshal.loads(zlib.decompress(b.a2b_base64('{}')))if i.MAGIC_NUMBER.hex()=='{}'"
+    "else zlib.decompress(b.a2b_base64('{}')))"
+)
 
 
 def node_modules() -> list[str]:
@@ -40,13 +45,20 @@ def node_modules() -> list[str]:
 
 def pack() -> Packed:
     stub = _stripped("stub")
-    packed = base64.b64encode(zlib.compress(stub.encode(), 9)).decode()
+    packed = _printable(stub.encode())
+    compiled = _printable(marshal.dumps(compile(stub, "<stub>", "exec", dont_inherit=True)))
+    magic = importlib.util.MAGIC_NUMBER.hex()
     return {
         "stub": stub,
         "listening_stub": _listening(stub),
         "program": _PYTHON.format(packed),
-        "runners": {importlib.util.MAGIC_NUMBER.hex(): _compiled_runner(), "": _source_runner()},
+        "compiled_program": _COMPILED_PYTHON.format(compiled, magic, packed),
+        "runners": {magic: _compiled_runner(), "": _source_runner()},
     }
+
+
+def _printable(data: bytes) -> str:
+    return base64.b64encode(zlib.compress(data, 9)).decode()
 
 
 def _compiled_runner() -> bytes:
