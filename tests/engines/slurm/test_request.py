@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 
 import pytest
 
 from tfmesos.config.job import Job
 from tfmesos.config.secret import Secret
-from tfmesos.engines.slurm import request
+from tfmesos.engines.slurm import images, request
 from tfmesos.engines.slurm.actions import Seat, Step, step_name
 from tfmesos.engines.slurm.answers import KnownNode
-from tfmesos.engines.slurm.script import script, starter, table
+from tfmesos.engines.slurm.script import TAKE_LINE, script, table
 from tfmesos.errors import SpecError
 from tfmesos.inputs.merging import make_config
 
@@ -126,7 +127,7 @@ TOLD = {f"run-worker-{i}-1": (f"host:1 run worker-{i}", Secret(f"hush{i}")) for 
 def written():
     step = a_step()
     name = step_name(step)
-    return script([step], {name: ["--ntasks=2"]}, {name: "exec true"}, TOLD, "tfmesos run 1")
+    return script([step], {name: ["--ntasks=2"]}, {name: ["true"]}, TOLD, "tfmesos run 1")
 
 
 def test_secrets_stand_in_a_here_document_and_in_no_command():
@@ -141,15 +142,15 @@ def test_the_script_is_one_that_every_shell_reads():
 
 
 def test_a_task_finds_its_own_line_by_its_number():
-    command = starter('echo "$TFMESOS_SECRET|$TFMESOS_RUNNER"')
+    says = "print(os.environ['TFMESOS_SECRET'],os.environ['TFMESOS_RUNNER'],repr(open(0).read()))"
     done = subprocess.run(
-        ["sh", "-c", command],
+        [sys.executable, "-I", "-S", "-c", TAKE_LINE + says],
         input=table(a_step(), TOLD),
         env={"SLURM_PROCID": "1", "PATH": "/usr/bin:/bin"},
         text=True,
         capture_output=True,
     )
-    assert done.stdout == "hush1|host:1 run worker-1\n"
+    assert done.stdout == "hush1 host:1 run worker-1 ''\n", done.stderr
 
 
 def test_a_later_step_shares_processors_and_memory_and_names_its_node():
@@ -160,12 +161,37 @@ def test_a_later_step_shares_processors_and_memory_and_names_its_node():
     assert not any(word.startswith("--cpus-per-task") for word in words)
 
 
+def program(apptainer="", **settings):
+    """What srun starts for each task of a job with these settings."""
+    config = make_config([job(gpus=settings.pop("gpus", 0))], master="slurm://", **settings)
+    return images.program("exec python", config.jobs[0], config, apptainer)
+
+
+VOLUMES = ["/data:/mnt:ro", "/out:/out"]
+SHELL = ["sh", "-c", "exec python"]
+
+
 def test_an_image_and_its_volumes_are_options_of_the_step_as_pyxis_names_them():
-    settings = {"image": "tf:2.16", "volumes": ["/data:/mnt:ro", "/out:/out"]}
-    config = make_config([job()], master="slurm://", **settings)
-    words = request.step_arguments(a_step(1), 1, config)
-    assert words[-2:] == [
-        "--container-image=tf:2.16",
-        "--container-mounts=/data:/mnt:ro,/out:/out",
-    ]
+    settings = {"image": "tf:2.16", "volumes": VOLUMES}
+    options = ["--container-image=tf:2.16", "--container-mounts=/data:/mnt:ro,/out:/out"]
+    assert program(**settings) == [*options, *SHELL]
+    assert program() == SHELL == program("/usr/bin/apptainer")
     assert not [word for word in asked(job(), **settings) if word.startswith("--container")]
+
+
+@pytest.mark.parametrize(
+    "image, located",
+    [
+        ("tf:2.16", "docker://tf:2.16"),
+        ("/images/tf.sif", "/images/tf.sif"),
+        ("oras://host/tf:2", "oras://host/tf:2"),
+    ],
+)
+def test_an_image_that_apptainer_runs_is_a_docker_image_a_path_or_an_address(image, located):
+    words = program("/usr/bin/apptainer", image=image)
+    assert words == ["/usr/bin/apptainer", "--silent", "exec", located, *SHELL]
+
+
+def test_apptainer_binds_volumes_and_gives_gpus():
+    words = program("/usr/bin/apptainer", image="/tf.sif", volumes=VOLUMES, gpus=1)
+    assert words[2:6] == ["exec", "--bind=/data:/mnt:ro,/out:/out", "--nv", "/tf.sif"]

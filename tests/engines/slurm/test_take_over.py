@@ -51,7 +51,9 @@ class TakenOver:
         config = make_config([Job("worker", 2)], master="slurm://")
         context = Context(config, RUN, print, str, lambda work: work, Keys({}, 2))
         self.engine = SlurmEngine()
-        around = Surroundings(self.slurm, (), lambda job: "true", happened.SlurmFound())
+        around = Surroundings(
+            self.slurm, (), lambda job, config: ["true"], None, happened.SlurmFound()
+        )
         self.told = []
         self._driver = SlurmDriver(context, around, self.engine, self.events.append, self._expect)
         for event in (happened.SlurmFound(), Place(wanted(Job("worker", 2))), *later):

@@ -23,7 +23,6 @@ TOO_MANY = CPUS * len(NODES) + 1
         (("-m", "slurm://", "--slurm-option=--time=soon"), 2, ("--time",)),
         (("-m", "slurm://", "--slurm-option=--mem=1G"), 2, ("--slurm-option", "-Mw")),
         (("-m", "slurm://", "--constraint", "hostname:IS:n9"), 75, ("hostname:IS:n9",)),
-        (("-m", "slurm://", "--image", "python"), 2, ("--image", "pyxis")),
         (("-m", "slurm://", "--user", "nobody"), 2, ("--user", "owner")),
     ],
 )

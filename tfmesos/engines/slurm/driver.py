@@ -6,7 +6,7 @@ import asyncio
 import logging
 import signal
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -26,7 +26,7 @@ from .commands import TIMEOUT, Answer, Commands
 from .engine import SlurmEngine
 from .node_choice import obstacle
 from .past_work import PastWork, Told, steps_in
-from .script import GO, script, starter, table
+from .script import GO, script, table
 
 log = logging.getLogger(__name__)
 
@@ -42,13 +42,18 @@ class Surroundings:
         self,
         commands: Commands,
         nodes: Sequence[KnownNode],
-        command_of: Callable[[Job], str],
+        program_of: Callable[[Job, LaunchConfig], list[str]],
+        check_images: Callable[[], Awaitable[None]],
         allocated: happened.SlurmFound,
     ) -> None:
-        """*command_of* tells the shell command that becomes the runner of a job's tasks."""
+        """*program_of*: what srun starts for each task of a job, which becomes its runner.
+
+        *check_images* raises SpecError if no images can be run here.
+        """
         self.commands = commands
         self.nodes = nodes
-        self.command_of = command_of
+        self.program_of = program_of
+        self.check_images = check_images
         self.allocated = allocated
 
 
@@ -87,6 +92,8 @@ class SlurmDriver:
 
     async def look(self, config: LaunchConfig) -> None:
         """Slurm itself says whether it could ever start such a job."""
+        if config.images:
+            await self._around.check_images()
         if config.slurm.allocation:
             return
         steps = steps_of(Seat(task.name, task) for task in config.tasks)
@@ -194,7 +201,7 @@ class SlurmDriver:
         text = script(
             submit.steps,
             {step_name(s): request.step_arguments(s, groups, config) for s in submit.steps},
-            {step_name(s): self._command(s) for s in submit.steps},
+            {step_name(s): self._program(s) for s in submit.steps},
             told,
             request.comment(self._run_id, submit.key),
             config.survive or 0.0,
@@ -260,8 +267,8 @@ class SlurmDriver:
                 told[seat.task_id] = self._expect(seat.task_id, seat.task, seat.port)
         return told
 
-    def _command(self, step: Step) -> str:
-        return self._around.command_of(step.seats[0].task.job)
+    def _program(self, step: Step) -> list[str]:
+        return self._around.program_of(step.seats[0].task.job, self._config)
 
     # Steps in a job that runs
 
@@ -271,7 +278,7 @@ class SlurmDriver:
         job = (start.job_id, step, start.groups, self._config)
         words = request.later_step_arguments(*job, is_given=given)
         process = await self._commands.start(
-            "srun", [*words, "sh", "-c", starter(self._command(step))], table(step, told)
+            "srun", [*words, *self._program(step)], table(step, told)
         )
         self._steps[name] = process
         try:

@@ -12,8 +12,8 @@ from ..api import Context, EngineDecider, Plugin, Setup
 LIMIT_MARGIN = 10.0  # seconds in which tasks that were stopped have surely ended
 _BY_MUNGE = "munge says who you are"
 _INSTEAD = {
-    "containerizer_type": "images are run by pyxis",
-    "force_pull_image": "pyxis keeps no images",
+    "containerizer_type": "images are run by pyxis or Apptainer",
+    "force_pull_image": "pyxis or Apptainer decides when to pull an image",
     "role": "an account is an option of Slurm",
     "principal": _BY_MUNGE,
     "secret_file": _BY_MUNGE,

@@ -91,7 +91,7 @@ def step_arguments(step: Step, groups: int, config: LaunchConfig) -> list[str]:
     words += ["--exact"] if job.gpus else []
     limits = [one.limit(len(step.seats)) for one in job.constraints if not one.is_fixed]
     words += [f"--ntasks-per-node={limit}" for limit in limits if limit]
-    return words + container(config, job)
+    return words
 
 
 def later_step_arguments(
@@ -111,16 +111,3 @@ def later_step_arguments(
     words = list(dict.fromkeys(words))
     words += [f"--nodelist={step.node}"] if step.node else []
     return [f"--jobid={job_id}", *words]
-
-
-def container(config: LaunchConfig, job: Job) -> list[str]:
-    """By pyxis."""
-    image = config.image_of(job)
-    if image is None:
-        return []
-    mounts = [
-        f"{volume.host}:{volume.container}" + (":ro" if volume.read_only else "")
-        for volume in config.volumes
-    ]
-    mounted = [f"--container-mounts={','.join(mounts)}"] if mounts else []
-    return [f"--container-image={image}", *mounted]

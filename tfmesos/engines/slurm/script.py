@@ -21,6 +21,16 @@ GO = ";go"  # ends the comment of a job whose script need not wait any more
 _LOOK_EVERY = 2  # seconds
 _ANSWER_WITHIN = 6  # seconds for a launcher to read a note, and to do something about it
 _TABLE = "TFMESOS_TABLE"
+# What the Python of each task does first: it finds the line of its task. The secret is in no
+# environment that /proc shows.
+TAKE_LINE = """\
+import os
+for line in open(0,'rb').read().splitlines():
+ number,secret,settings=line.split(b' ',2)
+ if number==os.environb[b'SLURM_PROCID']:
+  os.environb.update({b'TFMESOS_SECRET':secret,b'TFMESOS_RUNNER':settings})
+os.open(os.devnull,0)
+"""
 _NOBODY_THERE = "|".join(
     str(code) for code in (CANNOT_REACH_LAUNCHER, HANDSHAKE_FAILED, LAUNCHER_LOST)
 )
@@ -97,7 +107,7 @@ exit "$worst"
 def script(
     steps: Sequence[Step],
     arguments: Mapping[str, Sequence[str]],  # of srun, by the name of the step
-    commands: Mapping[str, str],  # of the shell, likewise: what becomes the runner
+    programs: Mapping[str, Sequence[str]],  # likewise: what it starts for each task
     told: Told,
     comment: str,
     survive: float = 0.0,
@@ -122,17 +132,17 @@ def script(
     if hold is not None:
         seconds = ceil(hold + max(LINGER, survive))
         begin += _HOLD.format(go=GO, hold=seconds, every=_LOOK_EVERY)
-    return begin + "".join(_step(step, arguments, commands, told) for step in steps) + end
+    return begin + "".join(_step(step, arguments, programs, told) for step in steps) + end
 
 
 def _step(
     step: Step,
     arguments: Mapping[str, Sequence[str]],
-    commands: Mapping[str, str],
+    programs: Mapping[str, Sequence[str]],
     told: Told,
 ) -> str:
     name = step_name(step)
-    words = ["run", name, "srun", *arguments[name], "sh", "-c", starter(commands[name])]
+    words = ["run", name, "srun", *arguments[name], *programs[name]]
     line = f"{shlex.join(words)} <<'{_TABLE}' &\n{table(step, told)}{_TABLE}\n"
     return line + 'pids="$pids $!"\n'
 
@@ -144,12 +154,3 @@ def table(step: Step, told: Told) -> str:
         settings, secret = told[seat.task_id]
         lines.append(f"{number} {secret.reveal()} {settings}\n")
     return "".join(lines)
-
-
-def starter(command: str) -> str:
-    """The shell command of each task: it takes its line of the table and becomes the runner."""
-    return (
-        'line=$(sed -n "s/^$SLURM_PROCID //p") && [ -n "$line" ] || exit 214; '
-        "TFMESOS_SECRET=${line%% *} TFMESOS_RUNNER=${line#* }; line=; "
-        "export TFMESOS_SECRET TFMESOS_RUNNER; exec </dev/null; " + command
-    )

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 
+from ...config.job import Job
+from ...config.launch_config import LaunchConfig
 from ...config.slurm_settings import partition_of
 from ...errors import EngineError, MasterError, SpecError
 from ...launcher.links import payload
@@ -14,13 +17,14 @@ from ...text import join_names
 from ..api import Context, Emit, EngineStory, Expect
 from ..listening import listen_as_before
 from ..own_address import local_address_towards
-from . import answers
+from . import answers, images
 from .answers import KnownNode
 from .commands import Answer, Commands
 from .driver import SlurmDriver, Surroundings
 from .engine import SlurmEngine
 from .events import SlurmFound
 from .hostlist import expand
+from .script import TAKE_LINE
 from .story import SlurmStory
 
 FIND_WITHIN = 8.0  # seconds for the controller to answer at first
@@ -36,6 +40,7 @@ class SlurmSetup:
         self._commands: Commands
         self._nodes: tuple[KnownNode, ...] = ()
         self._allocated = SlurmFound()
+        self._apptainer = ""  # the path of the command that runs images; empty: pyxis does
         self.scratch: str | None = None
         self.certificate = ""
         self.story: EngineStory = SlurmStory()
@@ -99,11 +104,16 @@ class SlurmSetup:
         raise SpecError(None, "master", problem)
 
     async def _check_images(self) -> None:
-        """Only srun can tell whether pyxis, a plugin of it, is installed."""
+        """Only srun itself shows whether pyxis, a plugin of it, is installed."""
         helped = await self._ask("srun", "--help")
-        if "--container-image" not in helped.out + helped.err:
-            problem = "needs the plugin pyxis on Slurm, and srun here has no --container-image"
-            raise SpecError(None, "image", problem)
+        if "--container-image" in helped.out + helped.err:
+            return
+        found = next(filter(None, map(shutil.which, images.COMMANDS)), None)
+        if found is None:
+            problem = "needs pyxis or Apptainer: srun here has no --container-image, and there is "
+            problem += "no apptainer on the PATH; if the nodes have one, put 'apptainer exec IMAGE'"
+            raise SpecError(None, "image", f"{problem} before your command instead")
+        self._apptainer = found
 
     async def _look_around(self, job_id: str) -> SlurmFound:
         """The allocation that we run in."""
@@ -126,12 +136,16 @@ class SlurmSetup:
             way_out = f"say where the nodes find this host with {self._context.named('advertise')}"
             raise EngineError(f"{error}; {way_out}") from None
 
+    def _program(self, job: Job, config: LaunchConfig) -> list[str]:
+        command = payload.long_command(config.python_of(job), TAKE_LINE)
+        return images.program(command, job, config, self._apptainer)
+
     def driver(self, decider: SlurmEngine, emit: Emit, expect: Expect) -> SlurmDriver:
-        config = self._config
         around = Surroundings(
             self._commands,
             self._nodes,
-            lambda job: payload.command(config.python_of(job)),
+            self._program,
+            self._check_images,
             self._allocated,
         )
         return SlurmDriver(self._context, around, decider, emit, expect)
