@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -47,9 +48,28 @@ def test_files_and_directories_go_both_ways_with_their_modes(task, tmp_path):
     assert sorted(os.listdir(task)) == ["again", "checkpoints", "local", "piped"]
 
 
+def test_what_is_left_out_is_named_whichever_way_it_is_copied(task, tmp_path):
+    for place in (tmp_path, task):
+        (place / "tree" / "sub").mkdir(parents=True)
+        (place / "tree" / "sub" / "out").symlink_to("/etc/passwd")
+        os.mkfifo(place / "tree" / "pipe")
+        (place / "tree" / "data").touch()
+    for words, made in (
+        (["worker:0:tree", tmp_path / "made"], tmp_path / "made"),
+        ([tmp_path / "tree", "worker:0:made"], task / "made"),
+    ):
+        done = tfrun("cp", *words)
+        left_out = [line.split(": ")[-1] for line in done.stderr.splitlines() if "left out" in line]
+        assert (done.returncode, sorted(left_out)) == (0, ["pipe", "sub/out"]), done.stderr
+        assert sorted(os.listdir(made)) == ["data", "sub"]
+
+
 def test_what_cannot_be_copied_is_one_line_and_leaves_nothing(task, tmp_path):
     (task / "there").mkdir()
     (task / "file").touch()
+    listening = str(tmp_path.parent / "socket")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(listening)
     for source, target, words in [
         ("worker:0:missing", str(tmp_path / "x"), "missing: No such file"),
         ("worker:0:there", "-", "is a directory"),
@@ -61,6 +81,8 @@ def test_what_cannot_be_copied_is_one_line_and_leaves_nothing(task, tmp_path):
         (str(tmp_path), "worker:0:file", "file exists"),
         ("worker:0:there", str(task / "file"), "file exists"),
         ("worker:0:/dev/null", str(tmp_path / "x"), "neither a file nor a directory"),
+        (f"worker:0:{listening}", str(tmp_path / "x"), "neither a file nor a directory"),
+        (listening, "worker:0:x", "neither a file nor a directory"),
     ]:
         done = tfrun("cp", source, target)
         assert (done.returncode, words in done.stderr) == (1, True), (source, done.stderr)

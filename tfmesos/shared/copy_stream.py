@@ -31,14 +31,19 @@ class CannotCopy(Exception):
     """The reason, for whoever asked."""
 
 
-def sent(path: str) -> Iterator[bytes]:
-    """What is at *path*, and below. Raises CannotCopy or OSError."""
+def sent(path: str, note_left_out: Callable[[str], object] = str) -> Iterator[bytes]:
+    """What is at *path*, and below. Raises CannotCopy or OSError.
+
+    *note_left_out* gets the path of everything that the receiver will leave out.
+    """
     found = os.stat(path)  # to follow a link that somebody named is what they want
     if stat.S_ISDIR(found.st_mode):
         yield _line("", "directory", found)
-        yield from _below(path)
-    else:
+        yield from _below(path, note_left_out)
+    elif stat.S_ISREG(found.st_mode):
         yield from _file(path, "", os.path.realpath(path))
+    else:  # some of these cannot even be opened
+        raise _not_copied(path)
 
 
 def content(path: str) -> Iterator[bytes]:
@@ -48,7 +53,11 @@ def content(path: str) -> Iterator[bytes]:
     yield from lines
 
 
-def _below(top: str) -> Iterator[bytes]:
+def _not_copied(path: str) -> CannotCopy:
+    return CannotCopy(f"{path} is neither a file nor a directory")
+
+
+def _below(top: str, note_left_out: Callable[[str], object]) -> Iterator[bytes]:
     """Every directory comes before what is in it."""
     directories = [(top, "")]
     while directories:
@@ -56,13 +65,17 @@ def _below(top: str) -> Iterator[bytes]:
         for entry in _entries(path):
             name = before + entry.name
             if entry.is_symlink():
-                yield _line(name, "link", target=os.readlink(entry.path))
+                target = os.readlink(entry.path)
+                if not stays_inside(name, target):
+                    note_left_out(name)
+                yield _line(name, "link", target=target)
             elif entry.is_dir(follow_symlinks=False):
                 yield _line(name, "directory", entry.stat(follow_symlinks=False))
                 directories.append((entry.path, f"{name}/"))
             elif entry.is_file(follow_symlinks=False):
                 yield from _file(entry.path, name, entry.path)
             else:
+                note_left_out(name)
                 yield _line(name, "other")
 
 
@@ -77,7 +90,7 @@ def _file(path: str, name: str, real: str) -> Iterator[bytes]:
     try:
         found = os.fstat(opened)
         if not stat.S_ISREG(found.st_mode):
-            raise CannotCopy(f"{path} is neither a file nor a directory")
+            raise _not_copied(path)
         data = b"" if found.st_size else _without_size(path, opened)
         left = found.st_size
         yield _line(name, "file", found, size=left or len(data))
@@ -128,7 +141,7 @@ class Received:
         if not os.path.isdir(directory):
             raise CannotCopy(f"there is no directory {directory}")
         if os.path.exists(place) and not (os.path.isfile(place) or os.path.isdir(place)):
-            raise CannotCopy(f"{place} is neither a file nor a directory")
+            raise _not_copied(place)
         self._place = place
         short = os.fsdecode(os.fsencode(name)[:200])
         self._coming = os.path.join(directory, f".{short}.tfrun-{os.urandom(4).hex()}")

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from ...errors import TFMesosError
@@ -189,8 +189,7 @@ class _Out(_Copy):
         if self._received is None:
             return
         self._received.finish()
-        for path in self._received.left_out:
-            say(f"left out, because it is not a file, or a link that leads out: {plain(path)}")
+        _say_left_out(self._received.left_out)
         self._received = None
 
     def _abandon(self) -> None:
@@ -214,7 +213,10 @@ class _In(_Copy):
         name = "input" if self._from_input else os.path.basename(os.path.abspath(local))
         if not self._from_input and not os.path.exists(local):
             raise CannotCopy(f"there is no {local}")
-        self._pieces: Iterator[bytes] = iter(()) if self._from_input else copy_stream.sent(local)
+        self._left_out: list[str] = []
+        self._pieces: Iterator[bytes] = (
+            iter(()) if self._from_input else copy_stream.sent(local, self._left_out.append)
+        )
         self._has_sent_all = False
         connection = connect(
             run, task, do="copy_in", path=path or ".", name=name, raw=self._from_input
@@ -251,3 +253,11 @@ class _In(_Copy):
     def _sent_all(self) -> None:
         self._has_sent_all = True
         self._end.channel.end()
+
+    def _finish(self) -> None:
+        _say_left_out(self._left_out)
+
+
+def _say_left_out(paths: Iterable[str]) -> None:
+    for path in paths:
+        say(f"left out, because it is not a file, or a link that leads out: {plain(path)}")
