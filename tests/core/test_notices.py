@@ -113,6 +113,7 @@ def test_the_tasks_are_stopped_before_the_run_takes_too_long_and_have_that_time(
     assert stop.grace == 30.0
     stopped(life)
     assert life.outcome.exit_code == 124
+    assert str(life.outcome.error) == "stopped 30 s before its time limit of 100 s"
 
 
 def test_a_run_that_does_not_run_yet_or_no_longer_cannot_write_a_checkpoint():

@@ -26,4 +26,7 @@ class TimeLimit:
         return []
 
     def error(self) -> RunTimeout:
+        if self.grace:
+            words = f"stopped {self.grace:g} s before its time limit of {self._seconds:g} s"
+            return RunTimeout(words)
         return RunTimeout(f"still running after {self._seconds:g} s, its time limit")
