@@ -9,6 +9,7 @@ from selenium.webdriver.common.by import By
 from tests.browser import until, until_text
 from tests.runs.page.site import add_run, recorded_run
 from tfmesos.config.job import Job
+from tfmesos.core import events as happened
 from tfmesos.launcher.links.usage import Usage
 from tfmesos.runs.measurements import line_of
 
@@ -60,6 +61,18 @@ def live(store):
     """A run of two jobs, of names that are not in the order of the alphabet."""
     run = recorded_run(store, Job("worker", 2, cmd="train"), Job("ps", 1, cmd="train"))
     yield run
+    run.recorder.discard()
+
+
+def test_each_generation_has_a_mark_on_the_time_line_and_a_line_below_it(screen, store, owner_link):
+    run = recorded_run(store, Job("worker", 1, cmd="train"))
+    run(happened.UpdateRequested((Job("worker", 1, cmd="other"),), ("worker.command: other",)))
+    run.exit("worker:0", 143)
+    screen.get(owner_link("aaaa"))
+    until_text(screen, "Generation 1 at 0:00:0", "update: worker.command: other")
+    for css in (".timeline .generation line", ".timeline .generations li"):
+        assert len(screen.find_elements(By.CSS_SELECTOR, css)) == 1
+    assert screen.execute_script(FITS)
     run.recorder.discard()
 
 

@@ -46,13 +46,14 @@ export class Timeline {
     const x = (at) => names + (Math.min(at, total) / total) * (width - names - 6);
     const height = tasks.length * ROW + AXIS;
     const more = this.run.all.length - tasks.length;
-    const label = `Time line of ${tasks.length} tasks over ${duration(total)}`;
+    const about = `Time line of ${tasks.length} tasks over ${duration(total)}`;
     this.place.replaceChildren(
-      svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label },
+      svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": about },
         ...axis(total, x, height, (width - names) / 90),
         ...this.run.generations.map((one) => generation(one, x, height)),
         ...tasks.map((task, index) => row(task, index * ROW, x, total))),
-      more > 0 ? el("p", { class: "quiet" }, `and ${more} more`) : "");
+      more > 0 ? el("p", { class: "quiet" }, `and ${more} more`) : "",
+      el("ul", { class: "generations" }, ...this.run.generations.map((one) => el("li", {}, label(one)))));
   }
 }
 
@@ -65,10 +66,13 @@ function axis(total, x, height, most) {
     svg("text", { x: x(at), y: height - 6, "text-anchor": at ? "middle" : "start" }, short(at, total))));
 }
 
-function generation({ name, at, words }, x, height) {
-  const label = `${name} at ${duration(at)}: ${words}`;
-  return svg("g", { class: "generation" }, svg("title", {}, label),
-    svg("line", { x1: x(at), x2: x(at), y1: 0, y2: height - AXIS + 4 }));
+function label({ name, at, words }) {
+  return `${name} at ${duration(at)}: ${words}`;
+}
+
+function generation(one, x, height) {
+  return svg("g", { class: "generation" }, svg("title", {}, label(one)),
+    svg("line", { x1: x(one.at), x2: x(one.at), y1: 0, y2: height - AXIS + 4 }));
 }
 
 function row(task, top, x, total) {
