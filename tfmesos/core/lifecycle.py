@@ -51,8 +51,9 @@ class Lifecycle:
             self.members.add_local(*rules.local)
         self.phase = Phase.STARTING
         self._cluster = Cluster(self.members)
-        stop = (rules.has_finalizer, rules.stop_grace, rules.tensorboard_stays)
-        self._stopping = Stopping(self.members, now, *stop)
+        self._stopping = Stopping(
+            self.members, now, rules.has_finalizer, rules.stop_grace, rules.tensorboard_stays
+        )
         self._endings = Endings(self.members, self._stopping, rules.nodes_alike)
         self._restarts = Restarts(rules.restarts)
         self.generations = Generations(tasks)

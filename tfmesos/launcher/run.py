@@ -296,8 +296,15 @@ class Run:
         return listener
 
     def _open_engine(self, setup: Setup, engine: Decider) -> None:
-        found_at = (self._listener, self._launcher, self._shipment)
-        self._runners = Runners(self.config, self.id, setup, *found_at, self._keys)
+        self._runners = Runners(
+            self.config,
+            self.id,
+            setup,
+            self._listener,
+            self._launcher,
+            self._shipment,
+            self._keys,
+        )
         self._driver = setup.driver(engine, self._events.put, self._runners.expect)
         self._view.names = self._runners.names
         self._story = Story(self.config.size, setup.story)

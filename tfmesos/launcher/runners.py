@@ -86,5 +86,5 @@ class Runners:
             for word in ("first", "later")
         )
         secret = Secret(self._listener.expect(task_id, first, settings, later).hex())
-        told = (self._run_id, self._launcher, task_id, owner, self._setup.certificate)
-        return stub_settings(*told), secret
+        told = stub_settings(self._run_id, self._launcher, task_id, owner, self._setup.certificate)
+        return told, secret

@@ -12,6 +12,7 @@ import time
 
 from ..errors import EVICTED
 from ..shared import held_directory, process, wire
+from ..shared.exit_status import after_out_of_memory
 from ..shared.link_timeouts import DEAD_SERVER_TIMEOUT, GOODBYE_TIMEOUT, OUTPUT_PAUSE
 from ..shared.stdlib import signal, socket
 from .link.connection import Link
@@ -221,7 +222,7 @@ class Runner:
             self._usage.ended()
             code, reason = process.ending(child.returncode)
         if code and host.oom_kills() > killed_before:
-            reason = f"ran out of memory and {reason}"
+            reason = after_out_of_memory(reason)
         if code and name == "finalizer":
             self._output.say(f"the finalizer {reason}")
         return code, reason

@@ -63,7 +63,9 @@ class TaskLog:
                 content = file.read()
                 size, lines = len(content), lines + content.count(b"\n")
             beginning = beginning or lines
-        self._piece, self._size, self._lines = pieces[-1], size, lines
+        self._piece = pieces[-1]
+        self._size = size
+        self._lines = lines
         self._beginning = beginning if pieces[-1] else 0
 
     def append(self, data: bytes) -> None:

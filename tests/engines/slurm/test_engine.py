@@ -153,7 +153,7 @@ def test_a_runner_out_of_touch_has_its_job_looked_at(case):
         ("COMPLETING", "TimeLimit", "time limit", True),
         ("PREEMPTED", "None", "preempted", True),
         ("CANCELLED", "None", "cancelled", False),
-        ("OUT_OF_MEMORY", "OutOfMemory", "ran out of memory", False),
+        ("OUT_OF_MEMORY", "OutOfMemory", "was killed: out of memory", False),
         ("DEADLINE", "DeadLine", "deadline", False),
     ],
 )

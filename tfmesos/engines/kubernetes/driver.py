@@ -277,9 +277,9 @@ class KubernetesDriver:
             self._users[name] = set(told)
             for pod in some:
                 self._task_of[pod.name], self._pod_of[pod.task_id] = pod.task_id, pod.name
-            about = (self._config, action.avoid, self._group_of_pods)
             local = frozenset(pod.name for pod in some if ports[pod.name] is not None)
-            batches.append(Batch(name, told, local, *about))
+            group = self._group_of_pods
+            batches.append(Batch(name, told, local, self._config, action.avoid, group))
         return batches
 
     def _bodies_of(self, batches: Sequence[Batch], pods: Sequence[NewPod]) -> Bodies:

@@ -101,12 +101,20 @@ class LocalDriver:
         self._say(f"launching {names} on {start.hostname}", "info")
         for seat in start.seats:
             sandbox = self._sandboxes[seat.task_id] = self._scratch.new_sandbox(seat.task_id)
-            told = self._expect(seat.task_id, seat.task, seat.port, seat.gpu_ids)
-            command = self._command_of(seat.task.job)
-            image = self._config.image_of(seat.task.job)
-            is_ours = uses_our_python(self._config, seat.task.job)
-            about = (seat.task_id, seat.task, sandbox, command, *told)
-            self._tasks.launch(Launch(*about, image, seat.gpu_ids, is_ours))
+            settings, secret = self._expect(seat.task_id, seat.task, seat.port, seat.gpu_ids)
+            self._tasks.launch(
+                Launch(
+                    seat.task_id,
+                    seat.task,
+                    sandbox,
+                    self._command_of(seat.task.job),
+                    settings,
+                    secret,
+                    self._config.image_of(seat.task.job),
+                    seat.gpu_ids,
+                    uses_our_python(self._config, seat.task.job),
+                )
+            )
 
     async def explain(self, ending: Ending) -> Ending:
         """*ending* with the last lines of the runner's own complaints, if it reported nothing."""

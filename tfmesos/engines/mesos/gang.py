@@ -185,8 +185,9 @@ class Gang:
         is_known = self._last and (self._held or now - self._last[1] <= MEMORY)
         placement = self._last[0] if self._last and is_known else None
         nodes = list(self._nodes.values())
-        known = (self.agents, self.holders, self.quotas)
-        return explain(waiting, placement, self._largest, nodes, *known)
+        return explain(
+            waiting, placement, self._largest, nodes, self.agents, self.holders, self.quotas
+        )
 
     def _note(self, offer: Offer) -> None:
         self._nodes[offer.agent_id] = offer.node

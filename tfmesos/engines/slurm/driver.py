@@ -275,8 +275,9 @@ class SlurmDriver:
     async def _start_step(self, start: do.StartStep, told: Told) -> None:
         step, name = start.step, step_name(start.step)
         given = bool(self._config.slurm.allocation)
-        job = (start.job_id, step, start.groups, self._config)
-        words = request.later_step_arguments(*job, is_given=given)
+        words = request.later_step_arguments(
+            start.job_id, step, start.groups, self._config, is_given=given
+        )
         process = await self._commands.start(
             "srun", [*words, *self._program(step)], table(step, told)
         )

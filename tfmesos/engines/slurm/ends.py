@@ -15,10 +15,11 @@ def with_job(one: Allocation, end: JobEnd) -> list[Event]:
     if unplaced:
         told.append(placed(guess(unplaced, ())))
     if end.reason.startswith(EVICTED):  # each is known before the first is acted on
-        why = (end.reason, end.is_lost, end.is_notice)
-        told += [NodeDrained(task_id, *why) for task_id in one.sitting]
-    ended = (end.code, end.reason, end.is_lost)
-    return [*told, *(TaskEnded(task_id, *ended) for task_id in one.sitting)]
+        told += [
+            NodeDrained(task_id, end.reason, end.is_lost, end.is_notice) for task_id in one.sitting
+        ]
+    told += [TaskEnded(task_id, end.code, end.reason, end.is_lost) for task_id in one.sitting]
+    return told
 
 
 def with_step(one: Allocation, ended: StepEnded) -> list[Event]:

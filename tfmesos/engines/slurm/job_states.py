@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...errors import EVICTED
 from ...record import Record
-from ...shared.exit_status import KILLED
+from ...shared.exit_status import KILLED, out_of_memory
 from ...text import duration
 from .events import Job
 
@@ -60,7 +60,7 @@ _ENDS = {
     "DEADLINE": JobEnd(f"{EVICTED}: its Slurm job reached its deadline", False),
     "PREEMPTED": JobEnd(f"{EVICTED}: its Slurm job was preempted", True, is_notice=True),
     "CANCELLED": JobEnd(f"{EVICTED}: its Slurm job was cancelled", False),
-    "OUT_OF_MEMORY": JobEnd("ran out of memory: Slurm ended it", False, KILLED),
+    "OUT_OF_MEMORY": JobEnd(out_of_memory("Slurm ended it"), False, KILLED),
     "REVOKED": JobEnd(f"{EVICTED}: another cluster has its Slurm job", True),
 }
 # What the reason says about a job that is completing: its state does not say why.

@@ -53,9 +53,17 @@ class RunnerReports:
     async def _act_on(self, link: RunnerLink, kind: str, message: wire.Message) -> None:
         if kind == "register":
             host, port = address(message)
-            where = (join_address(host, port), port, directory(message), node(message))
             shown_at = self._ports.open(link, port) if link.is_private else ""
-            self._emit(TaskRegistered(link.task_id, *where, shown_at))
+            self._emit(
+                TaskRegistered(
+                    link.task_id,
+                    join_address(host, port),
+                    port,
+                    directory(message),
+                    node(message),
+                    shown_at,
+                )
+            )
         elif kind == "ready":
             self._emit(TaskReady(link.task_id))
         elif kind == "heartbeat":

@@ -6,7 +6,7 @@ from ...errors import FrameError
 from ...shared import process, stdlib, wire
 from ...shared.channel import LARGEST, Channel
 from ..link.connection import Beside
-from .work import CannotBegin, Work
+from .work import CannotBegin, Opened, Work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ...shared.wire import Message
     from .surroundings import Surroundings
 
-    Begin = Callable[[Channel, Callable[[], None], Surroundings, Message], Work]
+    Begin = Callable[[Opened], Work]
 
 MOST = 64  # at a time
 NOT_RUNNING = "it is not running"
@@ -88,7 +88,8 @@ class Channels(Beside):
         if kind is None:
             raise FrameError("a channel for an unknown purpose")
         try:
-            work = kind()(channel, lambda: self._over(number), surroundings, request)
+            opened = Opened(channel, lambda: self._over(number), surroundings, request)
+            work = kind()(opened)
         except CannotBegin as error:
             return nothing.done(error.code, str(error))
         except OSError as error:
@@ -136,7 +137,7 @@ def _stacks() -> Begin:
 
 def _stay() -> Begin:
     """Does nothing but end with its task."""
-    return lambda channel, over, surroundings, request: Work(channel, over)
+    return lambda opened: Work(opened.channel, opened.over)
 
 
 # What may be asked for, each imported when it is.

@@ -15,12 +15,11 @@ from .work import TASK_ENDED, CannotBegin, Work, careful
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from ...shared.channel import Channel
     from ...shared.wire import Message
     from ..process.spawn import Spawned
-    from .surroundings import Surroundings
+    from .work import Opened
 
 MARK = "TFMESOS_EXEC_ID"  # in the environment of all that the command starts
 SHELLS = ("/bin/bash", "/bin/sh")
@@ -29,18 +28,14 @@ DRAIN_TIME = 0.5  # seconds for output of an ended command that others hold open
 
 
 class Command(Work):
-    def __init__(
-        self,
-        channel: Channel,
-        over: Callable[[], None],
-        surroundings: Surroundings,
-        request: Message,
-    ) -> None:
+    def __init__(self, opened: Opened) -> None:
         """CannotBegin if the command cannot be started."""
-        super().__init__(channel, over)
+        super().__init__(opened.channel, opened.over)
+        surroundings = opened.surroundings
+        request = opened.request
         self._loop = surroundings.loop
         self._guard = surroundings.get_guard()
-        self._mark = f"{surroundings.settings.task}-{channel.number}"
+        self._mark = f"{surroundings.settings.task}-{self.channel.number}"
         self._input = bytearray()  # that the command has yet to take
         self._input_ended = False
         self._timers: list[Timer] = []

@@ -12,9 +12,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ...shared.channel import Channel
     from ...shared.wire import Message
     from .surroundings import Surroundings
+    from .work import Opened
 
 FAILED = 1  # exit code
 AT_ONCE = 8  # pieces before others have their turn
@@ -23,14 +23,10 @@ AT_ONCE = 8  # pieces before others have their turn
 class CopyOut(Work):
     """Sends what is at a path, or the content of the file there."""
 
-    def __init__(
-        self,
-        channel: Channel,
-        over: Callable[[], None],
-        surroundings: Surroundings,
-        request: Message,
-    ) -> None:
-        super().__init__(channel, over)
+    def __init__(self, opened: Opened) -> None:
+        super().__init__(opened.channel, opened.over)
+        surroundings = opened.surroundings
+        request = opened.request
         self._loop = surroundings.loop
         path = _path(surroundings, request)
         if request.get("raw") is True and os.path.isdir(path):
@@ -72,14 +68,10 @@ class CopyOut(Work):
 class CopyIn(Work):
     """Makes what comes at a path: all of it, or nothing."""
 
-    def __init__(
-        self,
-        channel: Channel,
-        over: Callable[[], None],
-        surroundings: Surroundings,
-        request: Message,
-    ) -> None:
-        super().__init__(channel, over)
+    def __init__(self, opened: Opened) -> None:
+        super().__init__(opened.channel, opened.over)
+        surroundings = opened.surroundings
+        request = opened.request
         name = wire.field(request, "name", str)
         if not copy_stream.is_inside(name) or "/" in name:
             raise CannotBegin(2, "a copy needs a name")

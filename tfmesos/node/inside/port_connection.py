@@ -13,11 +13,7 @@ from .work import CannotBegin, Work, careful
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ...shared.channel import Channel
-    from ...shared.wire import Message
-    from .surroundings import Surroundings
+    from .work import Opened
 
 DIAL_TIME = 10.0  # seconds
 
@@ -25,14 +21,10 @@ DIAL_TIME = 10.0  # seconds
 class Connection(Work):
     """Both ways end on their own: who has sent all may still receive."""
 
-    def __init__(
-        self,
-        channel: Channel,
-        over: Callable[[], None],
-        surroundings: Surroundings,
-        request: Message,
-    ) -> None:
-        super().__init__(channel, over)
+    def __init__(self, opened: Opened) -> None:
+        super().__init__(opened.channel, opened.over)
+        surroundings = opened.surroundings
+        request = opened.request
         self._loop = surroundings.loop
         self._port = wire.count(request, "port")
         if not 0 < self._port < 65536:

@@ -21,13 +21,11 @@ from .work import Work, careful
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from typing import Any
 
-    from ...shared.channel import Channel
-    from ...shared.wire import Message
     from ..loop import Timer
-    from .surroundings import Surroundings
+    from .work import Opened
 
 TOOL = "py-spy"
 SIGNAL_NAME = "SIGRTMAX"
@@ -46,14 +44,10 @@ LONGEST_LINE = 200  # characters of a command line, or of what is wrong
 class Stacks(Work):
     """Sends a line of JSON for each process; first ``{"needs_tool": true}`` if that is so."""
 
-    def __init__(
-        self,
-        channel: Channel,
-        over: Callable[[], None],
-        surroundings: Surroundings,
-        request: Message,
-    ) -> None:
-        super().__init__(channel, over)
+    def __init__(self, opened: Opened) -> None:
+        super().__init__(opened.channel, opened.over)
+        surroundings = opened.surroundings
+        request = opened.request
         self._loop = surroundings.loop
         self._surroundings = surroundings
         self._is_native = request.get("native") is True

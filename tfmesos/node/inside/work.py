@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     W = TypeVar("W", bound="Work")
 
     from ...shared.channel import Channel
+    from ...shared.wire import Message
+    from .surroundings import Surroundings
 
 
 TASK_ENDED = "its task has ended"
@@ -22,6 +24,22 @@ class CannotBegin(Exception):
     def __init__(self, code: int, reason: str) -> None:
         super().__init__(reason)
         self.code = code
+
+
+class Opened:
+    """A channel that was opened for a *request*; ``over`` is called when nothing is left to do."""
+
+    def __init__(
+        self,
+        channel: Channel,
+        over: Callable[[], None],
+        surroundings: Surroundings,
+        request: Message,
+    ) -> None:
+        self.channel = channel
+        self.over = over
+        self.surroundings = surroundings
+        self.request = request
 
 
 def careful(method: Callable[[W], None]) -> Callable[[W], None]:

@@ -104,7 +104,8 @@ class Link:
         if self._settings.certificate:
             connection = self._inside_tls(connection)
             self._loop.after(0, self._read)  # TLS may hold what came behind the runner
-        self._socket, self._handshake = connection, self._new_handshake()
+        self._socket = connection
+        self._handshake = self._new_handshake()
         self._handshake.done = True
         self._decoder.limit = wire.MAX_FRAME
         connection.setblocking(False)
@@ -122,7 +123,8 @@ class Link:
     def _take(self, connection: socket.socket | TlsSocket, proof: wire.Message) -> None:
         """Go on with the launcher at this connection; it counts the one before as lost."""
         self._hang_up()
-        self._socket, self._handshake = connection, self._new_handshake()
+        self._socket = connection
+        self._handshake = self._new_handshake()
         self._handshake.done = True
         self._decoder = wire.FrameDecoder(wire.MAX_FRAME)
         self._set_up(connection)
@@ -256,9 +258,13 @@ class Link:
             self.family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
 
     def _new_handshake(self) -> RunnerHandshake:
-        me = (self._settings.run, self._settings.task)
-        nonce = os.urandom(NONCE_BYTES)
-        return RunnerHandshake(self._secret, *me, nonce, again=self._was_connected)
+        return RunnerHandshake(
+            self._secret,
+            self._settings.run,
+            self._settings.task,
+            os.urandom(NONCE_BYTES),
+            again=self._was_connected,
+        )
 
     def _send_hello(self) -> None:
         self._handshake = self._new_handshake()

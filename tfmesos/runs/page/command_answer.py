@@ -17,7 +17,11 @@ async def command_answer(words: Sequence[str], run: RunDirectory) -> Answer:
     goes on in the background.
     """
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tfmesos", *words, run.id),
+        sys.executable,
+        "-m",
+        "tfmesos",
+        *words,
+        run.id,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
