@@ -103,3 +103,47 @@ def test_a_branch_on_an_engine_is_found_however_it_is_written(source):
 )
 def test_a_fact_or_a_name_alone_is_no_branch(source):
     assert branches_on_engines(source) == []
+
+
+# Statements
+
+
+def packed_calls(source: str) -> list[int]:
+    """The lines of calls that take a tuple apart which its function has just packed."""
+    found: set[int] = set()
+    for function in ast.walk(ast.parse(source)):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            starred = [
+                (one.value.id, call.lineno)
+                for call in ast.walk(function)
+                if isinstance(call, ast.Call)
+                for one in call.args
+                if isinstance(one, ast.Starred) and isinstance(one.value, ast.Name)
+            ]
+            names = [name for name, _ in starred]
+            packed = _packed_once(function)
+            found |= {line for name, line in starred if name in packed and names.count(name) == 1}
+    return sorted(found)
+
+
+def _packed_once(function: ast.AST) -> set[str]:
+    """Names of tuples that say nothing of their own: two values or more, used once."""
+    used = [node.id for node in ast.walk(function) if isinstance(node, ast.Name)]
+    return {
+        target.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple)
+        for target in node.targets
+        if isinstance(target, ast.Name) and used.count(target.id) == 2
+        if all(not isinstance(one, ast.Constant | ast.Starred) for one in node.value.elts)
+    }
+
+
+def test_no_call_takes_apart_a_tuple_that_was_packed_for_it():
+    found = {name: lines for name, source in sources() if (lines := packed_calls(source))}
+    assert found == {}
+
+
+def test_a_packed_call_is_found():
+    assert packed_calls("def f(x):\n    about = (x.a, x.b)\n    return g(1, *about)") == [3]
+    assert packed_calls("def f(x):\n    words = ('a', 'b', x)\n    return run(*words)") == []

@@ -53,9 +53,15 @@ class ServerProcess:
         self._loop = loop
         self._settings = settings
         self._received = b""
-        layers = (prepare.get("env") or {}, prepare.get("user_env") or {}, settings.mark)
-        of_secrets = (secrets.environment, secrets.of_command)
-        self.env = env = command.merged(os.environ, settings.env, *layers, *of_secrets)
+        self.env = env = command.merged(
+            os.environ,
+            settings.env,
+            prepare.get("env") or {},
+            prepare.get("user_env") or {},
+            settings.mark,
+            secrets.environment,
+            secrets.of_command,
+        )
         self._channel, theirs = socket.socketpair()
         code = source("tf_server").encode()
         with theirs:
