@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from ..config.job import Task
 from ..config.jobs import tasks_of
-from ..errors import NODE_UNFIT, Interrupted, Preempted, ResourcesError, TFMesosError
+from ..errors import NODE_UNFIT, Interrupted, ResourcesError, TFMesosError
 from . import actions as do
 from . import auxiliary, held_tasks
 from . import events as happened
@@ -321,8 +321,7 @@ class Lifecycle:
     def _explain_notice(self, words: str) -> list[Action]:
         """The engine has learned more about why a task had to go."""
         self.generations.explain(words)
-        if isinstance(self._stopping.outcome.error, Preempted):
-            self._stopping.outcome = self._stopping.outcome.replace(error=Preempted(words))
+        self._stopping.explain(words)
         return [do.Say(words, "warning")] if self.phase is Phase.RESTARTING else []
 
     def _restart_all(
@@ -364,8 +363,7 @@ class Lifecycle:
         if restart.of_all:
             self.generations.restart(words)
             return [said, *self._restart_all("all tasks are started again", restart.pause, now)]
-        has_failed_node = (not had_started or end.is_lost) and not end.is_transient
-        if restart.elsewhere or (has_failed_node and not restart.keeps_place):
+        if restart.blames_node(end, had_started):
             at_once = restart.elsewhere or end.code == NODE_UNFIT
             self._avoided_nodes.failed(member.node, now, at_once=at_once)
         member.previous_place = restart.previous_place(end, had_started, now)

@@ -42,6 +42,11 @@ class Restart(Record):
         limit = "" if self.limit == inf else f" of {self.limit}"
         return f"{what}{when} (restart {self.number}{limit})"
 
+    def blames_node(self, end: End, had_started: bool) -> bool:
+        """Does it count against the node of the task?"""
+        has_failed = (not had_started or end.is_lost) and not end.is_transient
+        return self.elsewhere or (has_failed and not self.keeps_place)
+
     def previous_place(self, end: End, had_started: bool, now: float) -> PreviousPlace | None:
         """Its previous place, where the others look for it; not if that is what failed."""
         if not self.keeps_place and (not had_started or end.is_lost or self.elsewhere):

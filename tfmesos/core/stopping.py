@@ -49,6 +49,11 @@ class Stopping:
         if isinstance(self.outcome.error, Preempted):
             self.outcome = self.outcome.replace(cause=ending)
 
+    def explain(self, why: str) -> None:
+        """More is known about why the tasks had to go."""
+        if isinstance(self.outcome.error, Preempted):
+            self.outcome = self.outcome.replace(error=Preempted(why))
+
     @property
     def keeps_any(self) -> bool:
         return any(member.is_live for member in self._kept)

@@ -13,7 +13,6 @@ from ...core.actions import Anticipate, Kill, Place, Request, Say, StopPlacing, 
 from ...core.events import Event, Ticked
 from ...errors import EVICTED
 from ...shared.exit_status import KILLED
-from ...text import count
 from . import actions as do
 from . import ends, reports
 from . import events as happened
@@ -22,13 +21,13 @@ from .allocation import (
     Allocation,
     Phase,
     Sitting,
-    cpus_of,
     guess,
     placed,
     seat_for,
     steps_of,
 )
 from .events import Job, SlurmEvent
+from .given_allocation import GivenAllocation, steps_inside
 from .job_states import (
     BACK_IN_QUEUE,
     COMPLETING,
@@ -68,9 +67,8 @@ class SlurmEngine:
         Tasks are stopped *notice_before* seconds before the time limit of their job, and have
         *notice_grace* of them to end, if it is given.
         """
-        self._given = allocation
+        self._given = GivenAllocation(allocation)
         self._is_found = False
-        self._cpus = 0  # of the given allocation
         self._allocations: list[Allocation] = []
         self._submitted = 0
         self._wanted: dict[str, Wanted] = {}  # those of the last request
@@ -140,10 +138,7 @@ class SlurmEngine:
     def _found(self, event: happened.SlurmFound) -> list[Output]:
         self._is_found = True
         if self._given and not self._allocations:
-            given = Allocation("given", (), self._given, Phase.RUNNING, is_given=True)
-            given.nodes[0] = event.nodes
-            self._cpus = event.cpus
-            self._allocations.append(given)
+            self._allocations.append(self._given.found(event.nodes, event.cpus))
         return [tell.EngineReady()]
 
     # Places
@@ -169,18 +164,9 @@ class SlurmEngine:
     def _place_inside(self, fresh: Sequence[Wanted]) -> list[Output]:
         """In the allocation that we run in."""
         (given,) = self._allocations
-        needed = sum(cpus_of(wanted) for wanted in fresh)
-        used = sum(cpus_of(one.seat) for one in given.sitting.values())
-        if self._cpus and needed + used > self._cpus:
-            has = f"job {self._given}, in which tfmesos runs, has {self._cpus}"
-            return [tell.Impossible(f"the tasks need {count(needed + used, 'CPU')}, Slurm {has}")]
-        again = [one for one in fresh if one.previous_place and one.previous_place.node]
-        first = [seat_for(one) for one in fresh if one not in again]
-        steps = [step.replace(group=0) for step in steps_of(first)]
-        for one in again:
-            assert one.previous_place is not None
-            steps.append(Step((seat_for(one),), 0, one.previous_place.node))
-        return [told for step in steps for told in self._start(given, step)]
+        if shortage := self._given.shortage(given, fresh):
+            return [tell.Impossible(shortage)]
+        return [told for step in steps_inside(fresh) for told in self._start(given, step)]
 
     def _seat_in_running(self, wanted: Wanted, avoid: Sequence[str]) -> list[Output]:
         """A step of its own in a job that runs and has room for it; nothing if there is none."""
