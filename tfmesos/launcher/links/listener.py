@@ -1,8 +1,7 @@
 """The listener the runners report to.
 
-Whoever connects is a stranger until it has proved the secret of its task: short of time, of
-bytes and of company. After that one connection at a time speaks for its task, and the
-messages both sides count survive the change from one connection to the next.
+One connection at a time speaks for its task, once ``admission`` has let it in. The messages that
+both sides count survive the change from one connection to the next.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from ...acceptor import BACKLOG, Acceptor, Complaints, family_of
 from ...core.events import (
     Event,
     RunnerBack,
@@ -30,8 +28,8 @@ from ...core.events import (
 )
 from ...errors import FrameError, HandshakeError
 from ...shared import wire
-from ...shared.address import join_address
-from .authentication import Authentication, LauncherHandshake
+from .admission import CHUNK, Admission
+from .authentication import Authentication
 from .channel_relay import Channels
 from .draining import LOOK_EVERY, drain
 from .exchange import Holder, Limits, Sinks, Supplies
@@ -47,7 +45,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-CHUNK = 256 * 1024  # bytes
 HEAR_OUT_WITHIN = 15.0  # seconds for the last words of tasks that ended before a take-over
 FLUSH = 1.0  # seconds for the last bytes to a runner, or from it
 _REPORTS = {
@@ -76,17 +73,18 @@ class Listener:
         self._lacks_past = sinks.lacks_past
         self._limits = limits
         self._holder = holder or Holder()
-        self._authentication = Authentication(run_id, self._secret_of, supplies.runners)
+        authentication = Authentication(run_id, self._secret_of, supplies.runners)
+        self._admission = Admission(
+            authentication, limits, self._holder.name, lambda: len(self._awaited)
+        )
         self.sender = PackSender(supplies.packs, limits.silence, self._spawn, supplies.on_sent)
         self._channels = Channels()
         self._ports = TaskPorts(self.serve_owner, self._spawn, sinks.say)
         self._reports = RunnerReports(sinks, limits.silent_after, dismisses, self._ports)
         self._links: dict[str, RunnerLink] = {}  # by task id
         self._awaited: set[str] = set()  # those of them without a connection
-        self._complaints = Complaints()
         self._group = asyncio.TaskGroup()
         self._handlers: set[asyncio.Task[None]] = set()
-        self._acceptors: list[Acceptor] = []
         self._closing = False
         self._loop: asyncio.AbstractEventLoop
 
@@ -103,8 +101,7 @@ class Listener:
         trace: TracebackType | None,
     ) -> None:
         self._closing = True
-        for acceptor in self._acceptors:
-            acceptor.close()
+        self._admission.close()
         for task_id in list(self._links):
             self.forget(task_id)
         for handler in self._handlers:
@@ -113,23 +110,11 @@ class Listener:
         # the group's own doing.
         own = (kind, error, trace) if kind is asyncio.CancelledError else (None, None, None)
         await self._group.__aexit__(*own)
-        for acceptor in self._acceptors:
-            await acceptor.wait_closed()
+        await self._admission.wait_closed()
 
     async def listen(self, host: str, port: int, tls: SSLContext | None = None) -> tuple[str, int]:
         """Listen at *host* and *port* (0: any free one), and say where that is."""
-        listener = socket.create_server((host, port), family=family_of(host), backlog=BACKLOG)
-        where: tuple[str, int] = listener.getsockname()[:2]
-        acceptor = Acceptor(
-            listener,
-            self._protocol,
-            admit_within=2 * self._limits.handshake,
-            room=lambda: self._limits.strangers + len(self._awaited),
-            complaints=self._complaints,
-            tls=tls,
-        )
-        self._acceptors.append(acceptor)
-        return where
+        return self._admission.listen(host, port, self._connected, tls)
 
     async def adopt(self, connection: socket.socket, tls: SSLContext | None = None) -> None:
         """Treat a connection that we made as one that came; return when it has ended.
@@ -148,9 +133,6 @@ class Listener:
         if link is None or task_id not in self._awaited:
             return False
         return not (link.is_dismissed and link.exited)
-
-    def _protocol(self) -> asyncio.BaseProtocol:
-        return asyncio.StreamReaderProtocol(asyncio.StreamReader(CHUNK // 2), self._connected)
 
     def expect(
         self,
@@ -328,53 +310,11 @@ class Listener:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         decoder = wire.FrameDecoder()
         try:
-            link = await self._admit(reader, writer, decoder)
+            link = await self._admission.admit(reader, writer, decoder, self._welcome)
             if link is not None:
                 await self._attend(link, reader, writer, decoder)
         finally:
             await hang_up(writer, FLUSH)
-
-    # Strangers:
-
-    async def _admit(
-        self,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-        decoder: wire.FrameDecoder,
-    ) -> RunnerLink | None:
-        try:
-            handshake, arrived = await self._prove(reader, writer, decoder)
-            if handshake.task == ASKING:
-                writer.write(wire.encode({"type": "holder", "name": self._holder.name}))
-                return None
-            if handshake.python is not None:
-                await self._authentication.send_runner(
-                    writer, handshake.python, self._limits.silence
-                )
-            return self._welcome(handshake.task, writer, arrived)
-        except TimeoutError:
-            self._refuse(writer, "it did not prove the secret in time")
-        except (OSError, FrameError, HandshakeError) as error:
-            self._refuse(writer, str(error))
-        return None
-
-    async def _prove(
-        self,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-        decoder: wire.FrameDecoder,
-    ) -> tuple[LauncherHandshake, int]:
-        try:
-            async with asyncio.timeout(self._limits.handshake):
-                return await self._authentication.prove(reader, writer, decoder)
-        finally:
-            for acceptor in self._acceptors:
-                acceptor.admit(writer.transport.get_protocol())
-
-    def _refuse(self, writer: asyncio.StreamWriter, reason: str) -> None:
-        peer = writer.get_extra_info("peername")
-        who = join_address(*peer[:2]) if peer else "a peer that has gone"
-        self._complaints.add(who, reason)
 
     # Runners:
 
