@@ -234,7 +234,7 @@ class TFMesosScheduler(OldNames):
         return found
 
     async def _update(self, run: Run, changes: Changes, dry_run: bool) -> tuple[str, ...]:
-        found = await run.update(changes, dry_run=dry_run)
+        found = await run.owner_requests.update(changes, dry_run=dry_run)
         if found and not dry_run:
             if changes.get("rolling"):
                 self._rolled = Future()

@@ -14,19 +14,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import daemon_threads
-from ..config.changes import Changes
 from ..config.launch_config import LaunchConfig
 from ..core import actions as do
 from ..core import events as happened
 from ..core.actions import ClusterSpec
-from ..core.generations.notices import why_not_checkpoint
 from ..core.lifecycle import Lifecycle
 from ..core.outcome import Outcome
 from ..core.phases import Phase
 from ..engines.api import Context, Decider, Driver, Setup
 from ..engines.plugins import plugin_of
 from ..errors import Interrupted, SpecError, TFMesosError
-from ..json_types import Json
 from ..shared.address import split_address
 from .deciders import Beginning, Deciders
 from .inside import Inside
@@ -38,6 +35,7 @@ from .links.messages import limits_of, prepare_message, stop_message
 from .missing_output import MissingOutput, completed, explained
 from .observer import Observer
 from .open_files import limit_warning
+from .owner_requests import NOT_YET, OwnerRequests
 from .past import CannotTakeOver, GivenAway, Past, Succession
 from .recall import SOONER, Recall
 from .run_events import Clock, RunEvents
@@ -47,7 +45,6 @@ from .screen.standard_streams import unwritten
 from .screen.story import Story
 from .shipment import Shipment
 from .starts import Starts
-from .updates import NotUpdated, resolved
 from .view import View, progress_every
 
 if TYPE_CHECKING:
@@ -92,6 +89,7 @@ class Run:
         self._events = RunEvents(self._observer.happened, self._now)
         self._outcome: Outcome | None = None
         self.stop_requests = StopRequests()
+        self.owner_requests = OwnerRequests(self.config, self._events.put)
         self._shipment = Shipment(config, console)
         self._brought = Brought(bring_to, config.bring_limit, lambda id: self._runners.names[id])
         self._chief: LocalChief | None = None  # the task in this terminal
@@ -103,7 +101,6 @@ class Run:
         self._listener: Listener
         self._starts: Starts
         self._lifecycle: Lifecycle | None = None
-        self._inside: Inside | None = None
         self._deciders: Deciders
         self._launcher = ""  # where the runners find us
         self._has_left = False
@@ -122,7 +119,7 @@ class Run:
     def awaited(self) -> str:
         """What the end of the run waits for just now, in words."""
         if self._lifecycle is None:
-            return "it is being set up"
+            return NOT_YET
         return self._lifecycle.summary() or self._lifecycle.members.still_running()
 
     def request_stop(self, reason: str, exit_code: int, grace: float | None = None) -> None:
@@ -136,57 +133,6 @@ class Run:
 
     def shorten_stop(self, grace: float) -> None:
         self._events.put(happened.StopRequested(SOONER, 0, grace))
-
-    def restart(self, name: str, elsewhere: bool) -> str:
-        """Have a task ended and started again; returns what is wrong with that, if anything is."""
-        if self._lifecycle is None:
-            return "it is being set up"
-        task_id, problem = self._lifecycle.members.to_restart(name)
-        if not problem:
-            self._events.put(happened.RestartRequested(task_id, elsewhere))
-        return problem
-
-    def checkpoint(self) -> str:
-        """Have all tasks stopped together, with their grace; returns what is wrong with that."""
-        if self._lifecycle is None:
-            return "it is being set up"
-        problem = why_not_checkpoint(self._lifecycle.phase)
-        if not problem:
-            self._events.put(happened.NoticeGiven("its owner requested a checkpoint"))
-        return problem
-
-    async def update(self, changes: Changes, *, dry_run: bool = False) -> tuple[str, ...]:
-        """Go on with other jobs; returns what changes, in words: nothing, if they are no others.
-
-        Raises SpecError, ResourcesError or NotUpdated: then the run goes on as it was.
-        """
-        if self._lifecycle is None:
-            raise NotUpdated("it is being set up")
-        new, wanted = resolved(self.config, changes, self._lifecycle)
-        if wanted is None:
-            return ()
-        await self._driver.look(new)
-        resolved(self.config, changes, self._lifecycle)  # it may have changed while we looked
-        if not dry_run:
-            self._events.put(wanted)
-        return wanted.difference
-
-    def continue_held(self) -> str:
-        """Let the tasks end that are held; returns what is wrong with that, if anything is."""
-        if self._lifecycle is None or not self._lifecycle.members.held():
-            return "no task is held"
-        self._events.put(happened.ContinueRequested())
-        return ""
-
-    def refusal_inside(self, asked: Json) -> str:
-        """What is wrong with what its owner wants to do inside a task, if anything is."""
-        return self._inside.refusal(asked) if self._inside else "it is being set up"
-
-    async def serve_inside(
-        self, asked: Json, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
-        assert self._inside is not None
-        await self._inside.serve(asked, reader, writer)
 
     def give_away(self, why: str, exit_code: int = GivenAway.exit_code) -> None:
         """End this launcher, and leave the tasks to the next one."""
@@ -267,10 +213,11 @@ class Run:
         if self._past is None:
             self._observer.begun(beginning)
         lifecycle = self._lifecycle = beginning.lifecycle()
-        self._inside = Inside(self.config, lambda: lifecycle.members, self._listener, console)
+        inside = Inside(self.config, lambda: lifecycle.members, self._listener, console)
         engine = beginning.engine()
         self._deciders = Deciders(lifecycle, engine, self._observer.told)
         self._open_engine(setup, engine)
+        self.owner_requests.begin(lifecycle, inside, self._driver.look)
         self._starts = Starts(
             self.config,
             self._listener,
@@ -450,5 +397,12 @@ class Run:
     def _change(self, config: LaunchConfig) -> None:
         """What is launched from now on is launched so."""
         self.config = config
-        for part in (self._driver, self._runners, self._starts, self._view, self._story):
+        for part in (
+            self._driver,
+            self._runners,
+            self._starts,
+            self._view,
+            self._story,
+            self.owner_requests,
+        ):
             part.change(config)

@@ -172,11 +172,11 @@ class Recording:
             "stop": partial(_stop, run),
             "restart": partial(_restart, run),
             "update": partial(_update, run),
-            "inside": run.refusal_inside,
-            "checkpoint": lambda _: run.checkpoint(),
-            "continue": lambda _: run.continue_held(),
+            "inside": run.owner_requests.refusal_inside,
+            "checkpoint": lambda _: run.owner_requests.checkpoint(),
+            "continue": lambda _: run.owner_requests.continue_held(),
         }
-        conversations = {"inside": run.serve_inside}
+        conversations = {"inside": run.owner_requests.serve_inside}
         return Control(self._recorder.directory, commands, self._warn, conversations)
 
     async def _woke_up(self, run: Run) -> None:
@@ -255,7 +255,8 @@ def _stop(run: Run, request: Json) -> str:
 
 
 def _restart(run: Run, request: Json) -> str:
-    return run.restart(str(request.get("task")), request.get("elsewhere") is True)
+    elsewhere = request.get("elsewhere") is True
+    return run.owner_requests.restart(str(request.get("task")), elsewhere)
 
 
 async def _update(run: Run, request: Json) -> Json:
@@ -264,7 +265,7 @@ async def _update(run: Run, request: Json) -> Json:
     if not isinstance(changes, dict):
         return {"problem": "the changes must be an object"}
     try:
-        found = await run.update(changes, dry_run=request.get("dry_run") is True)
+        found = await run.owner_requests.update(changes, dry_run=request.get("dry_run") is True)
     except SpecError as error:
         where = {"job": error.job, "field": error.field, "text": error.problem}
         return {"problem": str(error), **where}
