@@ -6,7 +6,8 @@ have dozens of them, and they all stand between the user and the first task.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Self, dataclass_transform
 
@@ -21,12 +22,21 @@ class _Frozen(type):
 
     __match_args__: tuple[str, ...]
     _defaults: dict[str, Any]
+    _contents: Callable[[Any], tuple[Any, ...]]  # the values of the fields, in their order
 
     def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> _Frozen:
         fields = tuple(body.get("__annotations__", ()))
         defaults = {field: body.pop(field) for field in fields if field in body}
         body.update(__slots__=fields, __match_args__=fields, _defaults=defaults)
+        body["_contents"] = _reader(fields)
         return super().__new__(cls, name, bases, body)
+
+
+def _reader(fields: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
+    """``attrgetter`` reads several fields at once; of one it gives the bare value."""
+    if len(fields) > 1:
+        return attrgetter(*fields)
+    return lambda record: tuple(getattr(record, field) for field in fields)
 
 
 class Record(metaclass=_Frozen):
@@ -38,10 +48,12 @@ class Record(metaclass=_Frozen):
 
     def __init__(self, *args: Any, **named: Any) -> None:
         fields = type(self).__match_args__
-        given = dict(zip(fields, args, strict=False))
-        values = {**type(self)._defaults, **given, **named}
-        if len(args) > len(fields) or given.keys() & named or values.keys() != set(fields):
-            raise TypeError(self._complaint(args, named))
+        values = dict(zip(fields, args, strict=False))
+        if named or len(args) != len(fields):
+            given = values
+            values = {**type(self)._defaults, **given, **named}
+            if len(args) > len(fields) or given.keys() & named or values.keys() != set(fields):
+                raise TypeError(self._complaint(args, named))
         for name, value in values.items():
             object.__setattr__(self, name, value)
         self.__post_init__()
@@ -71,16 +83,16 @@ class Record(metaclass=_Frozen):
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented
-        return all(
-            getattr(self, name) == getattr(other, name) for name in type(self).__match_args__
-        )
+        contents = type(self)._contents
+        return contents(self) == contents(other)
 
     def __hash__(self) -> int:
-        return hash((type(self), *self._values().values()))
+        return hash((type(self), *type(self)._contents(self)))
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={value!r}" for name, value in self._values().items())
         return f"{type(self).__qualname__}({shown})"
 
     def _values(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in type(self).__match_args__}
+        kind = type(self)
+        return dict(zip(kind.__match_args__, kind._contents(self), strict=True))

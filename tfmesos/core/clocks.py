@@ -18,8 +18,8 @@ class Clocks(Generic[Output]):
 
     @property
     def deadline(self) -> float | None:
-        times = (deadline() for deadline, _ in self._pairs)
-        return min((time for time in times if time is not None), default=None)
+        times = [time for deadline, _ in self._pairs if (time := deadline()) is not None]
+        return min(times, default=None)
 
     def tick(self, now: float) -> list[Output]:
         """Do what is due, in the order of the pairs; one may put off the next."""

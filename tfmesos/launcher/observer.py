@@ -38,6 +38,9 @@ class Observer:
     def happened(self, event: Any, now: float) -> None:
         """What they receive, as it comes in."""
 
+    def secure(self) -> None:
+        """They are about to act on what has happened so far: what must be kept of it is kept."""
+
     def told(self, event: Event | Mark, now: float) -> None:
         """What the engine tells the lifecycle, and the marks of the lifecycle."""
 
@@ -78,6 +81,10 @@ class Observers(Observer):
     def happened(self, event: Any, now: float) -> None:
         for one in self._observers:
             one.happened(event, now)
+
+    def secure(self) -> None:
+        for one in self._observers:
+            one.secure()
 
     def told(self, event: Event | Mark, now: float) -> None:
         for one in self._observers:

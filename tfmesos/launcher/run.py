@@ -86,7 +86,7 @@ class Run:
         self._on_failure = on_failure if config.has_servers else None
         self.id = f"tfmesos-{run_id}"
         self._view = View(config, console, self._observer)
-        self._events = RunEvents(self._observer.happened, self._now)
+        self._events = RunEvents(self._observer.happened, self._observer.secure, self._now)
         self._outcome: Outcome | None = None
         self.stop_requests = StopRequests()
         self.owner_requests = OwnerRequests(self.config, self._events.put)

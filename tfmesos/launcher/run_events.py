@@ -25,13 +25,19 @@ class Clock:
 
 
 class RunEvents:
-    """*record* gets each event before anybody acts on it, or learns that it has arrived.
+    """*record* gets each event as it comes, *secure* is called before anybody acts on them.
 
     What happens before ``open`` is recorded then.
     """
 
-    def __init__(self, record: Callable[[Any, float], object], now: Clock) -> None:
+    def __init__(
+        self,
+        record: Callable[[Any, float], object],
+        secure: Callable[[], object],
+        now: Clock,
+    ) -> None:
         self._record = record
+        self._secure = secure
         self._now = now
         self._early: list[Any] = []
         self.is_open = False
@@ -59,4 +65,6 @@ class RunEvents:
 
     async def get(self) -> tuple[Any, float]:
         """The next event, and when it came."""
-        return await self._queue.get()
+        found = await self._queue.get()
+        self._secure()
+        return found

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
@@ -16,9 +17,18 @@ from ..json_types import Json
 from ..record import Record
 
 _PACKAGE = __package__.rpartition(".")[0] + "."
+_PLAIN = (str, int, float, bool, type(None))  # most values, so they are looked at first
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def json_line(value: Any) -> bytes:
+    """JSON in one line of a file."""
+    return _encode(value).encode("utf-8", "backslashreplace") + b"\n"
 
 
 def to_json(value: Any) -> Any:
+    if type(value) in _PLAIN:
+        return value
     match value:
         case Secret():
             return "(secret)"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -22,7 +23,7 @@ from ..launcher.deciders import Beginning
 from ..launcher.links.usage import Usage
 from ..launcher.observer import Confirm, Counted, Observer
 from .about import write_commit
-from .event_json import to_json
+from .event_json import json_line, to_json
 from .log_lines import left_out, lines_in, written_line
 from .measurements import MeasurementLog, line_of
 from .progress_bar_file import ProgressLog, bar_line
@@ -97,6 +98,8 @@ class Recorder(Observer):
         self._lost: Counter[Appendable] = Counter()  # lines that were to be written when it failed
         self._names: dict[str, str] = {}  # of tasks, by their ids
         self._events = EventLog(directory.events_file)
+        self._unwritten: deque[bytes] = deque()  # events, if it confirms
+        self._writes_events = threading.Lock()
         self._measurements = MeasurementLog(directory.measurements_file)
         self._progress = ProgressLog(directory.progress_file)
         directory.output.mkdir(mode=0o700, exist_ok=before is not None)
@@ -133,6 +136,7 @@ class Recorder(Observer):
 
     def _count(self, marks: Marks) -> None:
         """On the thread: what these messages brought is written, as far as it can be."""
+        self.secure()
         if not self._problem:
             self._try(lambda: self._taken.add(map(self._taken_by, marks.values())))
         self._confirm({task_id: counted.number for task_id, counted in marks.items()})
@@ -145,6 +149,7 @@ class Recorder(Observer):
 
     def begun(self, beginning: Beginning) -> None:
         self._note(beginning.at, "beginning", beginning, wall=self._wall())
+        self.secure()  # the engine is found before the first event
 
     def happened(self, event: Any, now: float) -> None:
         self._note(now, "event", event)
@@ -157,12 +162,18 @@ class Recorder(Observer):
         self._note(now, "told", event, **({"wall": self._wall()} if is_mark else {}))
 
     def _note(self, now: float, kind: str, value: Any, **more: Any) -> None:
-        line = json.dumps({"at": now, kind: to_json(value), **more}, ensure_ascii=False)
-        data = line.encode("utf-8", "backslashreplace") + b"\n"
+        data = json_line({"at": now, kind: to_json(value), **more})
         if self.confirms and not self._problem:
-            self._try(lambda: self._events.append(data))
+            self._unwritten.append(data)
         elif not self._writer.put(self._events, data):
             self._events.left_out += 1
+
+    def secure(self) -> None:
+        """In one piece: under load many events come before anybody acts on the first of them."""
+        with self._writes_events:
+            data = b"".join(self._unwritten.popleft() for _ in range(len(self._unwritten)))
+            if data and not self._problem:
+                self._try(lambda: self._events.append(data))
 
     def written(
         self, task: str, stream: str, text: str, dropped: int, counted: Counted | None = None
@@ -259,6 +270,7 @@ class Recorder(Observer):
         if self._git is not None:
             self._git.kill()  # it has had its time
             self._git.wait()
+        self.secure()
         return self._writer.close(CLOSE_WITHIN)
 
     def leave(self) -> None:

@@ -46,20 +46,27 @@ class Writer:
     def put(self, file: Appendable, data: bytes, counted: Counted | None = None) -> bool:
         """False if too much is waiting already: this is left out, then."""
         with self._changed:
+            if self._is_idle or self._size > PLENTY:
+                self._changed.notify()
             if counted is not None:
                 self._marks[counted.task_id] = counted
             if self._size > MOST_WAITING or self.has_failed:
                 return False
             self._waiting.setdefault(file, []).append(data)
             self._size += len(data)
-            self._changed.notify()
         return True
 
     def count(self, counted: Counted) -> None:
         """A message came of which nothing is to be written here."""
         with self._changed:
+            if self._is_idle:
+                self._changed.notify()
             self._marks[counted.task_id] = counted
-            self._changed.notify()
+
+    @property
+    def _is_idle(self) -> bool:
+        """Then the thread waits to be woken; otherwise it writes, or waits until that is due."""
+        return not self._waiting and not self._marks
 
     def close(self, within: float) -> bool:
         """Write what is left. False if that takes longer than *within* seconds."""
