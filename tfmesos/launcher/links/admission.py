@@ -40,7 +40,7 @@ class Admission:
         holder: str,
         count_awaited: Callable[[], int],
     ) -> None:
-        """*holder* is what other launchers of this run are told who ask for the present one."""
+        """*holder* is the answer to other launchers of this run that ask who holds it."""
         self._authentication = authentication
         self._limits = limits
         self._holder = holder
