@@ -6,7 +6,7 @@ import asyncio
 import logging
 import signal
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -32,6 +32,7 @@ log = logging.getLogger(__name__)
 
 SUBMIT_WITHIN = 60.0  # seconds for a controller that does not answer to take a job
 RETRY_EVERY = 1.0  # seconds
+PLACES_FOR = 20.0  # seconds for which a place in the queue is taken to be the same
 SETTLE_WITHIN = 2.0  # seconds for a command of a launcher that was killed to end
 
 
@@ -81,6 +82,8 @@ class SlurmDriver:
         self._last_words: dict[str, str] = {}  # of steps, by their names
         self._step_of: dict[str, str] = {}  # by task id
         self._past = PastWork()
+        self._places: Mapping[str, int] = {}  # of the jobs that wait, by their numbers
+        self._places_until = 0.0  # they are listed again then
         self._orphans: dict[str, str] = {}  # steps of launchers before this one -> their job
 
     async def run(self) -> None:
@@ -309,7 +312,7 @@ class SlurmDriver:
         failed = [error for error in errors if not answers.is_unknown_job(error)]
         if failed:
             return self._emit(happened.JobsUnseen(f"Slurm: {answers.complaint(failed[0])}"))
-        places = answers.places((await self._queue()).out) if pending else {}
+        places = await self._places_of(job_ids) if pending else {}
         found = answers.jobs("\n".join(one.out for one in listed), time.time(), places)
         self._note_last_words(found)
         known = {job.job_id for job in found}
@@ -325,9 +328,15 @@ class SlurmDriver:
         words = ("--noheader", "--all", "--states=all", f"--jobs={job_id}")
         return await self._commands.run("squeue", *words, f"--format={answers.JOB_FORMAT}")
 
-    async def _queue(self) -> Answer:
-        words = ("--noheader", "--states=PENDING", f"--format={answers.QUEUE_FORMAT}")
-        return await self._commands.run("squeue", *words)
+    async def _places_of(self, job_ids: Sequence[str]) -> Mapping[str, int]:
+        """Where they stand in the queue. All of it is listed, so this is not done at each look."""
+        now = time.monotonic()
+        known = {number.partition("+")[0] for number in self._places}
+        if now >= self._places_until or not known.intersection(job_ids):
+            words = ("--noheader", "--states=PENDING", f"--format={answers.QUEUE_FORMAT}")
+            self._places = answers.places((await self._commands.run("squeue", *words)).out)
+            self._places_until = now + PLACES_FOR
+        return self._places
 
     # Leaving
 
