@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tfmesos.engines.slurm import answers
-from tfmesos.engines.slurm.events import Job
+from tfmesos.engines.slurm.events import Component, Job
 from tfmesos.engines.slurm.hostlist import expand
 
 
@@ -95,3 +95,19 @@ def test_the_number_of_a_job_is_the_first_thing_that_sbatch_prints():
 
 def test_a_step_is_found_by_its_name():
     assert answers.step_id("7.batch|batch\n7.0|run-worker-0-1\n", "run-worker-0-1") == "7.0"
+
+
+def shown(**fields):
+    return " ".join(f"{name}={value}" for name, value in {"JobId": 9, **fields}.items()) + "\n"
+
+
+def test_the_components_of_the_allocation_around_us_are_those_that_run():
+    text = shown(JobState="RUNNING", NodeList="n[1-2]", NumCPUs=6, JOB_GRES="gpu:a100:3,gpu:1")
+    text += shown(JobState="RUNNING", NodeList="n3", NumCPUs=2, JOB_GRES="(null)")
+    text += shown(JobState="RUNNING", NodeList="n4", NumCPUs="2-4")
+    text += shown(JobState="COMPLETED", NodeList="n4", NumCPUs=2)
+    assert answers.components(text) == (
+        Component(("n1", "n2"), 6, 4),
+        Component(("n3",), 2, 0),
+        Component(("n4",), None, None),
+    )

@@ -41,7 +41,8 @@ class Case:
         self.engine = SlurmEngine(**rules)
         self.now = 0.0
         self.jobs = jobs or (WORKERS,)
-        found = happened.SlurmFound(("n1", "n2"), 4) if rules else happened.SlurmFound()
+        given = happened.Component(("n1", "n2"), 4, 0)
+        found = happened.SlurmFound((given,)) if rules else happened.SlurmFound()
         assert self(found) == [tell.EngineReady()]
 
     def __call__(self, event):
@@ -347,34 +348,6 @@ def test_a_job_that_is_too_large_is_asked_for_with_fewer_tasks_at_once(case):
     outputs = case(happened.NotSubmitted("1", "too many"))
     assert of_type(outputs, tell.TasksLeftOut)[0].task_ids == ("worker:1-1",)
     assert case(happened.NotSubmitted("2", "too many")) == [tell.Impossible("too many")]
-
-
-# Within an allocation
-
-
-def test_within_an_allocation_tasks_become_steps_of_it():
-    case = Case(Job("worker", 2, cpus=2), allocation="9")
-    outputs = case.place()
-    assert of_type(outputs, do.Submit) == []
-    (start,) = of_type(outputs, do.StartStep)
-    assert start.job_id == "9" and len(start.step.seats) == 2
-
-
-def test_within_an_allocation_a_task_that_is_started_again_has_a_step_on_its_node():
-    case = Case(allocation="9")
-    case.place()
-    case.registered("worker:0-1", "worker:1-1", node="n2")
-    case(tell.TaskExited("worker:1-1", 3, "exited with 3"))
-    (again,) = wanted(Job("worker", 1), attempt=2, previous_place=PreviousPlace("n2", 1, 60.0))
-    (start,) = of_type(case(Place((again,), others_run=True)), do.StartStep)
-    assert (start.step.node, start.step.group, start.job_id) == ("n2", 0, "9")
-
-
-def test_what_does_not_fit_into_the_allocation_is_refused_with_numbers():
-    (told,) = Case(Job("worker", 3, cpus=1.5), allocation="9").place()
-    assert isinstance(told, tell.Impossible)
-    for part in ("6 CPUs", "job 9", "has 4"):
-        assert part in told.reason
 
 
 def test_a_job_is_over_when_its_last_task_has_ended(case):

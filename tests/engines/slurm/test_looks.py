@@ -48,7 +48,7 @@ def look(times):
         driver = SlurmDriver(context, around, SlurmEngine(), seen.append, None)
         for number in range(times):
             driver.carry_out(do.Look(("7",), True))
-            while len(seen) == number:
+            while len(seen) == number:  # noqa: ASYNC110
                 await asyncio.sleep(0)
 
     asyncio.run(main())

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.commands import finish, read_until, running_tfrun
+from tests.commands import finish, read_until, running_tfrun, tfrun
 
 from .test_runs import SMALL
 
@@ -55,3 +55,30 @@ def test_an_interrupted_run_ends_its_steps_and_leaves_the_allocation(slurm, numb
     assert slurm.jobs() == [f"{job} RUNNING"]
     assert slurm.output("squeue", "-h", "-s", "-j", job, "-o", "%i").count(f"{job}.0") == 0
     slurm.run("scancel", job)
+
+
+def test_a_heterogeneous_allocation_takes_each_task_where_it_fits(slurm):
+    size = ("-n2", "--gpus-per-task=1", ":", "-n2", "-c2")
+    script = "echo at $SLURMD_NODENAME gpu $CUDA_VISIBLE_DEVICES."
+    words = ("-w", 2, "-Gw", 1, "-s", 2, "-Cs", 2, *SMALL, "--", "sh", "-c", script)
+    done = within(slurm, size, *words)
+    assert done.returncode == 0, done.stderr
+    assert sorted(re.findall(r"worker:\d\] at n\d gpu (.*)\.", done.stdout)) == ["0", "1"]
+    assert len(re.findall(r"ps:\d\] at n\d gpu \.", done.stdout)) == 2
+
+
+@pytest.mark.parametrize("size", [("-n3",), ("-n3", "--gpus=2")])
+def test_gpus_that_an_allocation_does_not_have_are_refused(slurm, size):
+    done = within(slurm, size, "-w", 3, "-Gw", 1, *SMALL, "--", "true")
+    assert done.returncode == 75, done.stderr
+    assert "the tasks need 3 CPUs and 3 GPUs" in done.stderr
+
+
+@pytest.mark.parametrize("job", ["4000000", "nonsense", "ended"])
+def test_an_allocation_that_is_over_is_refused_in_one_line(slurm, job, monkeypatch):
+    if job == "ended":
+        job = slurm.run("sbatch", "--wait", "--parsable", "--wrap", "true", "-o/dev/null").stdout
+    monkeypatch.setenv("SLURM_JOB_ID", job.strip())
+    done = tfrun("-m", "slurm://", "-w", 1, *SMALL, "--", "true")
+    assert done.returncode == 69 and done.stderr.count("\n") == 1, done.stderr
+    assert f"job {job.strip()}, which SLURM_JOB_ID names, does not run" in done.stderr

@@ -51,7 +51,7 @@ class Allocation:
 
     @property
     def groups(self) -> int:
-        return 1 + max((step.group for step in self.steps), default=0)
+        return max((1 + step.group for step in self.steps), default=len(self.nodes))
 
     def seat(self, step: Step) -> None:
         name = step_name(step)

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 
 from ...record import Record
 from ...text import shortened
-from .events import Job
+from .events import Component, Job
 from .hostlist import expand
+from .job_states import RUNNING
 
 NODE_FORMAT = "%N|%o|%f"
 JOB_FORMAT = "%i|%T|%N|%S|%e|%k|%r"
@@ -26,6 +27,7 @@ _TOO_MUCH = re.compile(
     r"not available|violates|More processors|Node count|Memory required|emory specification|"
     r"can ?not be satisfied|Requested nodes are busy|Job size|[Ll]imit"
 )
+_GPUS = re.compile(r"\bgpu(?::[^:,()]+)?:(\d+)")
 _HEAD = re.compile(r"^(?:\S*/)?(sbatch|srun|squeue|sinfo|scontrol|scancel): (error: |fatal: )?")
 
 
@@ -108,6 +110,21 @@ def step_id(text: str, name: str) -> str:
 def fields(text: str) -> dict[str, str]:
     """The fields of ``scontrol --oneliner show job``."""
     return dict(word.split("=", 1) for word in text.split() if "=" in word)
+
+
+def components(text: str) -> tuple[Component, ...]:
+    """Those of a job that runs, of which ``scontrol --oneliner --details show job`` tells."""
+    shown = [fields(line) for line in text.splitlines() if line.startswith("JobId=")]
+    return tuple(_component(one) for one in shown if one.get("JobState") in RUNNING)
+
+
+def _component(shown: Mapping[str, str]) -> Component:
+    cpus, gpus = shown.get("NumCPUs", ""), shown.get("JOB_GRES")
+    return Component(
+        expand(shown.get("NodeList", "")),
+        int(cpus) if cpus.isdigit() else None,
+        None if gpus is None else sum(map(int, _GPUS.findall(gpus))),
+    )
 
 
 # Complaints

@@ -27,7 +27,7 @@ from .allocation import (
     steps_of,
 )
 from .events import Job, SlurmEvent
-from .given_allocation import GivenAllocation, steps_inside
+from .given_allocation import GivenAllocation
 from .job_states import (
     BACK_IN_QUEUE,
     COMPLETING,
@@ -138,7 +138,7 @@ class SlurmEngine:
     def _found(self, event: happened.SlurmFound) -> list[Output]:
         self._is_found = True
         if self._given and not self._allocations:
-            self._allocations.append(self._given.found(event.nodes, event.cpus))
+            self._allocations.append(self._given.found(event.components))
         return [tell.EngineReady()]
 
     # Places
@@ -164,9 +164,10 @@ class SlurmEngine:
     def _place_inside(self, fresh: Sequence[Wanted]) -> list[Output]:
         """In the allocation that we run in."""
         (given,) = self._allocations
-        if shortage := self._given.shortage(given, fresh):
-            return [tell.Impossible(shortage)]
-        return [told for step in steps_inside(fresh) for told in self._start(given, step)]
+        steps = self._given.steps_for(given, fresh)
+        if steps is None:
+            return [tell.Impossible(self._given.shortage(given, fresh))]
+        return [told for step in steps for told in self._start(given, step)]
 
     def _seat_in_running(self, wanted: Wanted, avoid: Sequence[str]) -> list[Output]:
         """A step of its own in a job that runs and has room for it; nothing if there is none."""

@@ -10,11 +10,18 @@ class SlurmEvent(Record):
     """Goes to the decider of this engine, and to no other."""
 
 
-class SlurmFound(SlurmEvent):
-    """Its commands answer; *cpus* and *nodes* are those of the allocation that we run in."""
+class Component(Record):
+    """What a component of an allocation has; only a heterogeneous one has several. None: unknown"""
 
-    nodes: tuple[str, ...] = ()
-    cpus: int = 0
+    nodes: tuple[str, ...]
+    cpus: int | None = None
+    gpus: int | None = None
+
+
+class SlurmFound(SlurmEvent):
+    """Its commands answer; *components* are those of the allocation that we run in."""
+
+    components: tuple[Component, ...] = ()
 
 
 class SlurmSought(SlurmEvent):

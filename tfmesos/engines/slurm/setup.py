@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 
+from ...config.engine_kinds import SLURM_SCHEME
 from ...config.job import Job
 from ...config.launch_config import LaunchConfig
 from ...config.slurm_settings import partition_of
@@ -23,7 +24,6 @@ from .commands import Answer, Commands
 from .driver import SlurmDriver, Surroundings
 from .engine import SlurmEngine
 from .events import SlurmFound
-from .hostlist import expand
 from .script import TAKE_LINE
 from .story import SlurmStory
 
@@ -117,10 +117,15 @@ class SlurmSetup:
 
     async def _look_around(self, job_id: str) -> SlurmFound:
         """The allocation that we run in."""
-        shown = await self._ask("scontrol", "--oneliner", "show", "job", job_id)
-        known = answers.fields(shown.out.partition("\n")[0])
-        cpus = known.get("NumCPUs", "")
-        return SlurmFound(expand(known.get("NodeList", "")), int(cpus) if cpus.isdigit() else 0)
+        words = ("--oneliner", "--details", "show", "job", job_id)
+        shown = await self._commands.run("scontrol", *words)
+        if shown.code and not answers.is_unknown_job(shown.err):
+            raise EngineError(f"Slurm does not answer: {answers.complaint(shown.err)}")
+        components = answers.components(shown.out)
+        if not components:
+            problem = f"Slurm job {job_id}, which SLURM_JOB_ID names, does not run"
+            raise EngineError(f"{problem}: unset it, or name a partition: -m {SLURM_SCHEME}NAME")
+        return SlurmFound(components)
 
     async def listen(self, listener: Listener) -> str:
         launcher, self.certificate = await listen_as_before(listener, self._context, self._own_host)
