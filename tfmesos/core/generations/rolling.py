@@ -191,13 +191,12 @@ class Rolling:
         """Leave all tasks as they are now."""
         updated = [m for m, old in self._before.items() if m.is_live and m.task != old.task]
         self._generations.stop_rolling(is_undone=not updated)
-        has = agreeing(len(updated), "has", "have")
-        rest = f"{_names(updated)} {has} been updated: tfrun update --back undoes that"
-        words = f"{problem}; the rolling update has stopped, {rest if updated else UNCHANGED}"
+        rest = "and all tasks are as before"
+        if updated:
+            has = agreeing(len(updated), "has", "have")
+            rest = f"but {_names(updated)} {has} been updated: tfrun update ID --back undoes that"
+        words = f"{problem}; the rolling update has stopped, {rest}"
         return [EndRolling(self._generations.jobs, words), Say(words, "warning")]
-
-
-UNCHANGED = "and all tasks are as before"
 
 
 def _names(members: Sequence[Member]) -> str:

@@ -8,16 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...config.job import Job, Task
-from ...record import Record
 from ..actions import BeginGeneration
 from ..events import UpdateRequested
 from ..phases import Phase
-
-
-class _Next(Record):
-    jobs: tuple[Job, ...]
-    why: str
-    is_restart: bool
 
 
 class Generations:
@@ -25,11 +18,10 @@ class Generations:
         self.number = 0
         self.jobs = tuple(dict.fromkeys(task.job for task in tasks))
         self.previous: tuple[Job, ...] = ()  # before the last update; nothing if there was none
-        self._next: _Next | None = None
-        self.is_updating = False  # has its owner asked for the next one, or for other jobs?
-        # Those of a rolling update that is not complete:
-        self.attempted: tuple[Job, ...] = ()
-        self._undone: tuple[Job, ...] = ()  # those that a rolling update is to undo
+        self.attempted: tuple[Job, ...] = ()  # those of a rolling update that is not complete
+        self._undone: tuple[Job, ...] = ()  # what was attempted before, if that update undoes it
+        self.is_updating = False  # is an update under way, rolling or not?
+        self._next: BeginGeneration | None = None  # what is done when nothing is left of this one
 
     @property
     def next_jobs(self) -> tuple[Job, ...]:
@@ -56,7 +48,7 @@ class Generations:
     ) -> str:
         """What keeps the owner of the run from changing it; empty if nothing does.
 
-        He may go *back* while tasks are changed one after the other.
+        A rolling update can be undone (*back*) while it goes on.
         """
         if phase > Phase.RESTARTING:
             return "it is ending"
@@ -74,11 +66,11 @@ class Generations:
 
     def restart(self, why: str) -> None:
         """The next one is like this one, or like what all tasks are being changed to."""
-        self._next = _Next(self._goal, why, True)
+        self._prepare(self._goal, why, is_restart=True)
 
     def go_on(self, why: str) -> None:
         """The same, and nobody has failed."""
-        self._next = _Next(self._goal, why, False)
+        self._prepare(self._goal, why)
 
     @property
     def _goal(self) -> tuple[Job, ...]:
@@ -90,9 +82,12 @@ class Generations:
             self._next = self._next.replace(why=why)
 
     def update(self, jobs: tuple[Job, ...], why: str) -> None:
-        self._next = _Next(jobs, why, False)
+        self._prepare(jobs, why)
         self.is_updating = True
         self.attempted = ()
+
+    def _prepare(self, jobs: tuple[Job, ...], why: str, *, is_restart: bool = False) -> None:
+        self._next = BeginGeneration(self.number + 1, jobs, why, is_restart)
 
     def roll(self, jobs: tuple[Job, ...]) -> None:
         """Tasks are changed one after the other, until all are those of these jobs."""
@@ -121,9 +116,9 @@ class Generations:
 
     def begin(self) -> BeginGeneration:
         """Nothing is left of the present one."""
-        assert self._next is not None
-        self.number += 1
-        begun = BeginGeneration(self.number, *self._next._values().values())
-        self._take(begun.jobs)
+        begun = self._next
+        assert begun is not None
         self._next = None
+        self.number = begun.number
+        self._take(begun.jobs)
         return begun
