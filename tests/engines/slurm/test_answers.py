@@ -111,3 +111,8 @@ def test_the_components_of_the_allocation_around_us_are_those_that_run():
         Component(("n3",), 2, 0),
         Component(("n4",), None, None),
     )
+
+
+def test_a_node_is_drained_while_its_tasks_run_and_when_they_have_ended():
+    listed = "n1 draining\nn1 draining\nn2 drained*\nn3 mixed\nn4 idle\n\n"
+    assert answers.drained(listed) == ("n1", "n2")

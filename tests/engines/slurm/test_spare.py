@@ -114,10 +114,37 @@ def test_a_run_that_needs_no_more_places_cancels_the_spare_job(leaving):
     assert [one.job_id for one in leaving(happened.Submitted("3", "9"))] == ["9"]
 
 
-def test_tasks_that_may_stay_in_their_job_get_no_spare_one():
+def on_nodes():
+    """Both tasks run, and are about to be stopped for the next generation."""
     case = Case()
     case.running()
-    assert case(Anticipate(NEXT)) == []
+    (look,) = case(Anticipate(NEXT))
+    assert isinstance(look, do.LookAtNodes)
+    return case, look.nodes
+
+
+def test_tasks_that_may_stay_in_their_job_get_no_spare_one():
+    case, _ = on_nodes()
+    assert case(happened.NodesSeen(())) == case(happened.NodesSeen(("other",))) == []
+
+
+def test_tasks_leave_a_job_with_a_drained_node_for_a_spare_one():
+    case, nodes = on_nodes()
+    (submit,) = case(happened.NodesSeen(nodes[:1]))
+    assert submit.is_held
+    case(happened.Submitted("2", "8"))
+    for task_id in (FIRST, SECOND):
+        case(tell.TaskExited(task_id, 143, "was stopped"))
+    (let_go,) = of_type(case(NEXT), do.LetGo)
+    assert let_go.job_id == "8"
+
+
+def test_what_is_known_of_nodes_when_the_next_generation_has_begun_changes_nothing():
+    case, nodes = on_nodes()
+    for task_id in (FIRST, SECOND):
+        case(tell.TaskExited(task_id, 143, "was stopped"))
+    assert of_type(case(NEXT), do.StartStep)
+    assert case(happened.NodesSeen(nodes)) == []
 
 
 @pytest.mark.parametrize("policy, spares", [("all", 1), ("task", 0)])

@@ -48,6 +48,27 @@ def test_a_run_grows_and_shrinks_and_each_task_goes_on_where_it_was(slurm, tmp_p
         finish(run)
 
 
+def test_with_a_checkpoint_all_tasks_write_their_step_and_leave_a_drained_node(slurm, tmp_path):
+    """Slurm lets the tasks of a drained node finish, so its operator asks for the checkpoint."""
+    where = ("--constraint", "hostname:UNIQUE", "--restart-policy", "all", "--restarts", 0)
+    says = COUNTS.format(tmp_path).replace("echo wrote", "sleep 0.3; echo wrote")
+    with running_tfrun(*ON_SLURM, "-w", 2, *SMALL, *where, "--", "sh", "-c", says) as run:
+        read_until(run.stdout, "[worker:0] 0 of 2", "[worker:1] 0 of 2")
+        left = json.loads(tfrun("status", the_run(), "--json").stdout)["tasks"][0]["node"]
+        slurm.run("scontrol", "update", f"NodeName={left}", "State=DRAIN", "Reason=test")
+        try:
+            assert tfrun("checkpoint", the_run()).returncode == 0
+            lines = read_until(run.stdout, "[worker:0] 1 of 2", "[worker:1] 1 of 2")
+            assert numbers("from", lines) == numbers("wrote", lines)
+            tasks = json.loads(tfrun("status", the_run(), "--json").stdout)["tasks"]
+            assert left not in [task["node"] for task in tasks] and len(tasks) == 2
+        finally:
+            slurm.run("scontrol", "update", f"NodeName={left}", "State=RESUME")
+        run.terminate()
+        finish(run)
+    slurm.wait_for_nodes()
+
+
 def test_before_a_preemption_all_tasks_write_their_step_and_go_on_from_it(slurm, tmp_path):
     words = (*ON_SLURM, "-w", 2, *SMALL, "--restart-policy", "all", "--restarts", 0)
     with running_tfrun(*words, "--", "sh", "-c", COUNTS.format(tmp_path)) as run:

@@ -71,7 +71,13 @@ class Look(Record):
     pending: bool = False
 
 
-SlurmAction = Submit | LetGo | StartStep | CancelJob | ReleaseJob | CancelStep | Look
+class LookAtNodes(Record):
+    """See which of these nodes are drained."""
+
+    nodes: tuple[str, ...]
+
+
+SlurmAction = Submit | LetGo | StartStep | CancelJob | ReleaseJob | CancelStep | Look | LookAtNodes
 
 
 def step_name(step: Step) -> str:

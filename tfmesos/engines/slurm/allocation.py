@@ -47,11 +47,15 @@ class Allocation:
     gave_up: set[str] = field(default_factory=set)  # steps that were asked to end
     limit_at: float | None = None  # when its time limit ends it
     fewer_at: float | None = None  # when it is asked for with fewer tasks, if it waits
-    is_leaving: bool = False  # does its time limit near, so that nothing more starts in it?
+    is_leaving: bool = False  # do its tasks leave it soon, so that nothing more starts in it?
 
     @property
     def groups(self) -> int:
         return max((1 + step.group for step in self.steps), default=len(self.nodes))
+
+    @property
+    def all_nodes(self) -> set[str]:
+        return {node for nodes in self.nodes.values() for node in nodes}
 
     def seat(self, step: Step) -> None:
         name = step_name(step)

@@ -72,6 +72,12 @@ def _seconds(time: str, wall: float) -> float | None:
     return float(time) - wall if time.isdigit() else None
 
 
+def drained(text: str) -> tuple[str, ...]:
+    """The nodes whose state says so; one of several partitions is listed for each of them."""
+    rows = (line.partition(" ") for line in text.splitlines())
+    return tuple(dict.fromkeys(name for name, _, state in rows if state.startswith("drain")))
+
+
 def places(text: str) -> dict[str, int]:
     """The place of each waiting job among those of its partition, by priority."""
     rows = [line.split("|") for line in text.splitlines() if line.count("|") == 2]

@@ -120,6 +120,8 @@ class SlurmDriver:
                 self._do(self._start_step(action, self._told([step])))
             case do.Look(job_ids, pending):
                 self._do(self._look(job_ids, pending))
+            case do.LookAtNodes(nodes):
+                self._do(self._look_at_nodes(nodes))
             case do.CancelJob(job_id, reason):
                 log.debug("cancelling job %s: %s", job_id, reason)
                 self._do(self._cancel(job_id))
@@ -327,6 +329,11 @@ class SlurmDriver:
     async def _listed(self, job_id: str) -> Answer:
         words = ("--noheader", "--all", "--states=all", f"--jobs={job_id}")
         return await self._commands.run("squeue", *words, f"--format={answers.JOB_FORMAT}")
+
+    async def _look_at_nodes(self, nodes: Sequence[str]) -> None:
+        words = ("--noheader", "--Node", f"--nodes={','.join(nodes)}", "--format=%N %T")
+        answer = await self._commands.run("sinfo", *words)
+        self._emit(happened.NodesSeen(answers.drained(answer.out)))
 
     async def _places_of(self, job_ids: Sequence[str]) -> Mapping[str, int]:
         """Where they stand in the queue. All of it is listed, so this is not done at each look."""

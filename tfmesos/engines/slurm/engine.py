@@ -6,7 +6,7 @@ the launcher: the links tell all else, and sooner.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from ...core import events as tell
 from ...core.actions import Anticipate, Kill, Place, Request, Say, StopPlacing, Wanted
@@ -124,6 +124,8 @@ class SlurmEngine:
                 return self._refused(key, reason, now)
             case happened.JobsSeen():
                 return self._seen(event, now)
+            case happened.NodesSeen(drained):
+                return self._nodes_seen(drained, now)
             case happened.JobsUnseen(text):
                 return self._unseen(text, now)
             case happened.StepEnded():
@@ -286,13 +288,26 @@ class SlurmEngine:
     # The job of the next generation
 
     def _anticipate(self, place: Place, now: float) -> list[Output]:
-        """If this one has to leave its job anyway."""
-        if self._given or not any(one.is_leaving for one in self._allocations):
+        """If this one has to leave its job anyway, or leaves a drained node."""
+        if self._given:
             return []
+        if not any(one.is_leaving for one in self._allocations):
+            self._spare.place = place
+            nodes = {node for one in self._allocations for node in one.all_nodes}
+            return [do.LookAtNodes(tuple(sorted(nodes)))] if nodes else []
         dropped = _cancelled(self._spare.take(), "the next generation is another one")
         one = self._new_job(place.tasks, _avoided(place, now))
         self._spare.keep(one, place)
         return [*dropped, do.Submit(one.key, one.steps, is_held=True)]
+
+    def _nodes_seen(self, drained: Collection[str], now: float) -> list[Output]:
+        place = self._spare.place
+        leaving = [one for one in self._allocations if not one.all_nodes.isdisjoint(drained)]
+        if place is None or not leaving:  # None: the next generation has begun
+            return []
+        for one in leaving:
+            one.is_leaving = True
+        return self._anticipate(place, now)
 
     def _use_spare(self, place: Place, now: float) -> list[Output]:
         is_right = self._spare.fits(place)

@@ -67,6 +67,12 @@ class JobsSeen(SlurmEvent):
     gone: tuple[str, ...] = ()
 
 
+class NodesSeen(SlurmEvent):
+    """These nodes are drained: their tasks may finish, nothing new is to start there."""
+
+    drained: tuple[str, ...]
+
+
 class JobsUnseen(SlurmEvent):
     """The controller did not answer."""
 

@@ -15,12 +15,12 @@ class Spare:
 
     def __init__(self) -> None:
         self.job: Allocation | None = None
-        self._place: Place | None = None  # the request that it is for
+        self.place: Place | None = None  # the request that it is, or would be, for
 
     def keep(self, job: Allocation, place: Place) -> None:
         job.is_held = True
         self.job = job
-        self._place = place
+        self.place = place
 
     @property
     def jobs(self) -> list[Allocation]:
@@ -34,10 +34,10 @@ class Spare:
 
     def fits(self, place: Place) -> bool:
         """Would a job that is submitted for this request now be the same?"""
-        return self._place == place
+        return self.place == place
 
     def take(self) -> Allocation | None:
         """It is not kept any more."""
         job = self.job
-        self.job = self._place = None
+        self.job = self.place = None
         return job
