@@ -31,6 +31,8 @@ def changed(old, **changes):
         ({"whole": True, "jobs": {"worker": 2}}, ["ps: 1 -> 0"]),
         ({"cmd": ["a", "b"]}, [f"{job}.command: {old} -> a b" for job, old in
                                (("ps", "serve"), ("worker", "train"))]),
+        ({"cmd": ["sh", "-c", "a b"], "jobs": {"ps": 0}},
+         ["ps: 1 -> 0", "worker.command: train -> sh -c 'a b'"]),
         ({"env": {"A": "secret", "B": "2"}}, ["ps.env: A, B", "worker.env: A, B"]),
         ({"image": "new"}, ["ps.image: none -> new", "worker.image: none -> new"]),
         (

@@ -126,6 +126,7 @@ def test_a_rolling_update_is_part_of_the_history_of_its_generation(recorder, dir
     ((update,),) = [one.updates for one in status.generations]
     assert (update.at, update.why, update.tasks) == (10.0, "other mem", ("worker:0", "worker:1"))
     assert (update.is_going_on, update.problem) == (False, "") and "complete" in update.words
+    assert [task.restarts for task in status.tasks.values()] == [0, 0]
     (mark,) = whole(LiveStatus(directory), 2000.0)["generations"]
     assert mark["at"] == 10.0 and "other mem" in mark["words"]
     decided = [action for _, _, actions in replay(directory) for action in actions]

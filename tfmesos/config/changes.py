@@ -7,6 +7,7 @@ Changes are a document: ``{"jobs": {"worker": {"num": 4}}, "env": {...}, "image"
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypedDict
 
@@ -140,7 +141,7 @@ def _difference(
         if one != other:
             yield f"{name}.{field}: {_text(one)} -> {_text(other)}"
     for field, one, other in (
-        ("command", old.cmd, new.cmd),
+        ("command", _command(old), _command(new)),
         ("image", before.image_of(old), after.image_of(new)),
         ("cwd", old.cwd, new.cwd),
         ("constraints", _constraints(old), _constraints(new)),
@@ -170,6 +171,13 @@ def readdressed(old: LaunchConfig, new: LaunchConfig) -> str:
 
 def _size_text(job: Job | None) -> str:
     return "0" if job is None else job.size_text
+
+
+def _command(job: Job) -> str | None:
+    """As it can be typed."""
+    if job.cmd is None or isinstance(job.cmd, str):
+        return job.cmd
+    return shlex.join(job.cmd)
 
 
 def _constraints(job: Job) -> tuple[str, ...]:

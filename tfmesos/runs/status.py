@@ -292,6 +292,10 @@ class Reader:
         self._rolling_to = begun.jobs
         self.status.generations[-1].updates.append(RollingUpdate(at, begun.why, begun.tasks))
 
+    def _is_updated(self, name: str) -> bool:
+        """Does a rolling update go on that changes this task?"""
+        return any(one.is_going_on and name in one.tasks for one in self.status.updates[-1:])
+
     def _end_rolling(self, problem: str) -> None:
         """The last one, if it goes on."""
         for one in self.status.updates[-1:]:
@@ -335,6 +339,7 @@ class Reader:
         task.code = None
         task.reason = ""
         task.began = task.ended = None
+        self._no_restarts[name] += attempt > self._attempts[name] and self._is_updated(name)
         task.restarts = attempt - 1 - self._no_restarts[name]
         self._attempts[name] = attempt
 
