@@ -11,6 +11,7 @@ import gc
 import os
 import sys
 
+from ...errors import RUNNER_BROKEN
 from ...node.main import main as live
 from ...node.process import progress_bar_sender  # noqa: F401
 from ...shared import process
@@ -55,7 +56,7 @@ def _fork(channel: Any, task: str, environment: dict[str, str]) -> None:
             channel.send(packed("forked", task, os.getpid()))
             _become_runner(environment)
         finally:
-            os._exit(1)
+            os._exit(RUNNER_BROKEN)
 
 
 def _become_runner(environment: dict[str, str]) -> NoReturn:

@@ -8,9 +8,12 @@ import subprocess
 import threading
 from collections.abc import Callable
 
+from ...errors import RUNNER_EXITS
 from ...shared import process
 from .scratch_directory import make_sandbox
 from .task_launch import Launch, NotStarted
+
+_EXIT_CODE = 49  # where /proc/PID/stat has it, from the state on
 
 
 def start_process(launch: Launch) -> subprocess.Popen[bytes]:
@@ -33,6 +36,19 @@ def start_process(launch: Launch) -> subprocess.Popen[bytes]:
             )
     except (OSError, ValueError) as error:  # ValueError: a NUL in an argument or a variable
         raise NotStarted(process.in_words(error)) from error
+
+
+def ended_by_itself(pid: int) -> bool:
+    """Has this runner, which is not reaped yet, ended in order? Then nothing of its task is left.
+
+    It adopts all that its command leaves behind, and ends last. One that was killed, or had an
+    internal error, may leave something. Where nobody knows how it ended it counts as killed.
+    """
+    fields = process.stat(pid)
+    if len(fields) <= _EXIT_CODE or fields[0] != b"Z":
+        return False
+    status = int(fields[_EXIT_CODE])
+    return os.WIFEXITED(status) and os.WEXITSTATUS(status) not in RUNNER_EXITS
 
 
 def watch(pid: int, wait: Callable[[], object], ended: Callable[[], None]) -> Callable[[], None]:

@@ -16,7 +16,7 @@ from ...shared import process
 from ...shared.exit_status import KILLED, memory_limit, out_of_memory
 from ..api import Emit
 from .events import TaskGone, TaskStarted
-from .processes import start_process, watch
+from .processes import ended_by_itself, start_process, watch
 from .scratch_directory import ScratchDirectory, make_sandbox
 from .start_rate import StartRate
 from .task_launch import SANDBOX, Launch, NotStarted
@@ -51,6 +51,11 @@ class _Running:
     @property
     def pid(self) -> int:
         return self.process.pid
+
+    @property
+    def left_nothing(self) -> bool:
+        """Is it certain that nothing of it is left, now that it has ended?"""
+        return isinstance(self.process, Forked) and ended_by_itself(self.pid)
 
 
 class LocalTasks:
@@ -271,7 +276,8 @@ class LocalTasks:
         self._ended = []
         began = self._loop.time()
         # Until it is reaped the leader's pid, which names the session, is not used again.
-        crowded = self._kill_all([self._running[i] for i in ended])
+        suspects = [one for one in map(self._running.__getitem__, ended) if not one.left_nothing]
+        crowded = self._kill_all(suspects)
         self._look_took = self._loop.time() - began
         for task_id in ended:
             running = self._running[task_id]
