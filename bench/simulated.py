@@ -106,7 +106,7 @@ class Runner(asyncio.Protocol):
         self._handshake = RunnerHandshake(secret, settings["run"], settings["task"], nonce)
         self._buffer = bytearray()
         self._is_welcome = False
-        self._missing = 0  # bytes of what is shipped
+        self._missing = 0  # bytes of the shipped files
         self._asked_at = 0.0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

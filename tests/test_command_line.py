@@ -11,7 +11,7 @@ from tfmesos.cli.commands.names import parser_of
     [
         ("list", ["--runing"], ["--runing", "not a flag of tfrun list", "--running?"]),
         ("wait", ["--timout=3"], ["--timout ", "--timeout?"]),
-        ("status", ["one", "two"], ["too many", "two"]),
+        ("status", ["one", "two"], ["unexpected argument", "two"]),
     ],
 )
 def test_a_wrong_word_of_a_command_is_named_with_the_one_that_was_meant(

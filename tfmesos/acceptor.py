@@ -44,7 +44,7 @@ class Complaints:
         self._refused += 1
         now = time.monotonic()
         if now - self._said_at >= SAY_EVERY:
-            log.warning("refused %d connection(s); the last, of %s: %s", self._refused, who, why)
+            log.warning("refused %d connection(s); the last, from %s: %s", self._refused, who, why)
             self._refused = 0
             self._said_at = now
 
@@ -171,7 +171,9 @@ class Acceptor:
             connection.close()
             self.admit(protocol)
             if self._tls is not None:
-                self._complaints.add(stranger.who, f"no TLS with it: {error.strerror or error}")
+                self._complaints.add(
+                    stranger.who, f"the TLS handshake failed: {error.strerror or error}"
+                )
             return
         stranger.transport = opened[0]
         if stranger.is_dropped:
@@ -182,7 +184,7 @@ class Acceptor:
             self.admit(protocol)
         while len(self._strangers) > self._room():
             who = self._drop_oldest()
-            self._complaints.add(who, "too many others had not proved who they are")
+            self._complaints.add(who, "too many connections have not authenticated yet")
 
     def _drop_oldest(self) -> str:
         stranger = self._strangers.pop(next(iter(self._strangers)))
@@ -199,5 +201,5 @@ class Acceptor:
             return self._give_time(protocol, stranger)
         del self._strangers[protocol]
         if not stranger.is_gone:
-            self._complaints.add(stranger.who, "it did not prove who it is in time")
+            self._complaints.add(stranger.who, "it did not authenticate in time")
             stranger.drop()

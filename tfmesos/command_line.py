@@ -24,7 +24,7 @@ class CommandLine(argparse.ArgumentParser):
         from .text import suggestion
 
         if not word.startswith("-"):
-            return f"there is one argument too many: {word}"
+            return f"unexpected argument: {word}"
         near = suggestion(word, self._option_string_actions)
         return f"{word} is not a flag of {self.prog}{near}"
 

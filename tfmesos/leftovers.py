@@ -35,7 +35,7 @@ LEFTOVERS = (
     Leftover(
         "helpers of the launcher",
         (
-            "engines/local/warm_parent",
+            "engines/local/parent_process",
             "engines/slurm/commands",
             "engines/kubernetes/api/exec_plugin",
             "runs/on_end",
@@ -83,7 +83,7 @@ LEFTOVERS = (
         "the kernel frees them",
     ),
     Leftover(
-        "a framework of Mesos",
+        "a Mesos framework",
         ("engines/mesos/task_info",),
         ("engines/mesos/task_info",),
         "the master removes it and its tasks after its failover timeout",
@@ -96,7 +96,7 @@ LEFTOVERS = (
         "next run of this user in that namespace deletes one that nobody renews",
     ),
     Leftover(
-        "a job of Slurm",
+        "a Slurm job",
         ("engines/slurm/script",),
         ("engines/slurm/script", "engines/slurm/driver"),
         "it ends when its runners have given up on the launcher; a launcher that takes over "

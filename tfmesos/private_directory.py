@@ -58,9 +58,9 @@ def weakness_of(found: os.stat_result, *, is_sticky_safe: bool = False) -> str:
         return ""
     is_group_wide = found.st_mode & stat.S_IWGRP and not _is_of_us_alone(found.st_gid)
     if is_group_wide or found.st_mode & stat.S_IWOTH:
-        way_out = "take that from them with chmod go-w"
+        way_out = "revoke that with chmod go-w"
         sticky = ", or make it sticky, as /tmp is, with chmod +t" if is_sticky_safe else ""
-        return f"can be written by other users: {way_out}{sticky}"
+        return f"is writable by other users: {way_out}{sticky}"
     return ""
 
 

@@ -124,7 +124,7 @@ class TFMesosScheduler(OldNames):
         With ``wait=False`` it returns at once, and the first use of an address waits.
         """
         if self._thread is not None:
-            raise RuntimeError("start() was called before: make a new scheduler for a new run")
+            raise RuntimeError("start() was already called: create a new scheduler for a new run")
         self._owner = threading.get_ident()
         self._thread = threading.Thread(target=self._live, name="tfmesos", daemon=True)
         self._thread.start()
@@ -222,7 +222,7 @@ class TFMesosScheduler(OldNames):
             raise SpecError(None, "jobs", f"must be a dict such as {{'worker': 4}}, got {jobs!r}")
         changes = {"jobs": dict(jobs or {}), **settings}
         if not any(value for key, value in changes.items() if key != "rolling"):
-            problem = "needs what is to change, such as {'worker': 4}, or back=True"
+            problem = "needs a change, such as {'worker': 4}, or back=True"
             raise SpecError(None, "update", problem)
         asked = asyncio.run_coroutine_threadsafe(self._update(run, changes, dry_run), loop)
         found = asked.result()

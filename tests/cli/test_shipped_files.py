@@ -29,7 +29,7 @@ def words(*flags):
 
 def test_the_files_are_listed_with_their_sizes_and_no_others(directory):
     lines = words(f"--ship={directory}")
-    at = lines.index("ships 2 files, 3.1 KB before packing, to each task")
+    at = lines.index("ships 2 files, 3.1 KB before packing to each task")
     assert [line.split() for line in lines[at + 1 :]] == [
         ["3", "KB", "data/digits.bin"],
         ["100", "bytes", "train.py"],
@@ -40,7 +40,7 @@ def test_the_files_are_listed_with_their_sizes_and_no_others(directory):
 def test_single_files_and_addresses_are_listed_and_nothing_is_fetched(directory, tmp_path):
     url = "http://nobody.invalid/code.zip"
     lines = words(f"--ship={url}", "--ship-file", f"{directory / 'train.py'}:conf/x.py")
-    assert "    what http://nobody.invalid/code.zip gives" in lines
+    assert "    the contents of http://nobody.invalid/code.zip" in lines
     assert [line.split() for line in lines][-1] == ["100", "bytes", "conf/x.py"]
 
 

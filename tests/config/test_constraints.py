@@ -52,13 +52,13 @@ def test_a_node_is_admitted_or_not(text, admitted):
         (":UNIQUE", "must be [JOB=]FIELD:OPERATOR[:VALUE]"),
         (
             "hostname:UNIQ",
-            "knows no operator 'UNIQ' in 'hostname:UNIQ': "
+            "has the unknown operator 'UNIQ' in 'hostname:UNIQ': "
             "use UNIQUE, CLUSTER, GROUP_BY, MAX_PER, IS, LIKE, UNLIKE",
         ),
         ("hostname:UNIQUE:3", "'hostname:UNIQUE:3' has a value, but UNIQUE takes none"),
         ("rack:IS", "'rack:IS' needs a value after IS:"),
         ("rack:LIKE:", "'rack:LIKE:' needs a value after LIKE:"),
-        ("rack:LIKE:(", "'rack:LIKE:(' has a bad regular expression: missing )"),
+        ("rack:LIKE:(", "'rack:LIKE:(' has an invalid regular expression: missing )"),
         ("rack:MAX_PER", "'rack:MAX_PER' needs a value after MAX_PER:"),
         ("rack:MAX_PER:x", "'rack:MAX_PER:x' needs a whole number above 0 after MAX_PER:"),
         ("rack:MAX_PER:0", "needs a whole number above 0"),
@@ -75,7 +75,7 @@ def test_a_constraint_that_makes_no_sense_says_why(text, problem):
 
 @pytest.mark.parametrize("pattern", ["a{99999999999999999999}", "(" * 5000 + ")" * 5000])
 def test_a_pattern_beyond_all_bounds_is_a_bad_one(pattern):
-    with pytest.raises(SpecError, match="bad regular expression"):
+    with pytest.raises(SpecError, match="invalid regular expression"):
         parse(f"rack:LIKE:{pattern}")
 
 
@@ -118,7 +118,7 @@ def test_a_job_that_is_not_there_is_named_with_those_that_are():
 
 
 def test_a_job_names_itself_when_its_constraint_is_wrong():
-    with pytest.raises(SpecError, match="job 'worker': constraints knows no operator"):
+    with pytest.raises(SpecError, match="job 'worker': constraints has the unknown operator"):
         workers(1, constraints=["hostname:ODD"])
     with pytest.raises(SpecError, match="must be a list of strings"):
         workers(1, constraints="hostname:UNIQUE")

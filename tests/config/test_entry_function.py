@@ -47,7 +47,7 @@ def test_a_part_of_a_cluster_cannot_be_told_its_servers():
 
 @pytest.mark.parametrize("field, value", [("context", {"a": 1}), ("log_dir", "/logs")])
 def test_what_only_a_function_is_told_needs_one(field, value):
-    with pytest.raises(SpecError, match=f"^{field} is for an entry"):
+    with pytest.raises(SpecError, match=f"^{field} is used only with entry"):
         commands([Job("worker", 1)], entry=None, **{field: value})
 
 

@@ -56,14 +56,14 @@ def test_jobs_may_be_given_as_tfmesos_took_them(given):
 @pytest.mark.parametrize(
     "jobs, message",
     [
-        ([], "jobs ask for no task at all"),
-        ([Job("ps", 0)], "jobs ask for no task at all"),
+        ([], "jobs ask for no tasks"),
+        ([Job("ps", 0)], "jobs ask for no tasks"),
         ([Job("ps", 1), Job("ps", 1)], "job 'ps': name is given to two jobs"),
         ({"name": "ps", "num": 1, "cpu": 3}, "job 'ps': cpu is not a field of a job: name, num"),
         ({"name": "ps"}, "job 'ps': num is missing"),
         ({"worker": 1}, "worker is not a field of a job: name, num"),
         ({"num": 1}, "name is missing"),
-        (["ps"], "jobs must hold Job objects or dicts, got 'ps'"),
+        (["ps"], "jobs must contain Job objects or dicts, got 'ps'"),
     ],
 )
 def test_wrong_jobs_are_refused_by_name(jobs, message):
@@ -182,7 +182,8 @@ def test_tasks_of_one_type_are_numbered_one_after_another():
     [
         (
             [Job("chief", 1), Job("boss", 1, task_type="chief")],
-            "job 'boss': task_type 'chief' is that of a task already, and TensorFlow knows one",
+            "job 'boss': task_type 'chief' is already the type of a task, and TensorFlow allows "
+            "only one",
         ),
         (
             [Job("worker", 1), Job("gpu", 2, start=1, task_type="worker")],

@@ -88,7 +88,7 @@ def test_a_job_may_reserve_its_port_or_not_whatever_the_run_does():
 @pytest.mark.parametrize(
     "fields, problem",
     [
-        ({"port": 0}, "port must be a port such as 2222, or =2222 to insist on it, got 0"),
+        ({"port": 0}, "port must be a port such as 2222, or =2222 to require it, got 0"),
         ({"port": 65536}, "port must be a port such as 2222"),
         ({"port": "2222x"}, "port must be a port such as 2222"),
         ({"port": "=="}, "port must be a port such as 2222"),
@@ -98,7 +98,7 @@ def test_a_job_may_reserve_its_port_or_not_whatever_the_run_does():
         ({"image": "a b"}, "image must be the name of an image, got 'a b'"),
         ({"cwd": 5}, "cwd must be a string, got 5"),
         ({"env": "A=1"}, "env must be a dict, got 'A=1'"),
-        ({"env": {"A": 1}}, "env must hold strings, got 1 for A"),
+        ({"env": {"A": 1}}, "env must contain strings, got 1 for A"),
         ({"env": {"1": "1"}}, "env needs a variable name before =, got '1'"),
         ({"reserve_port": "no"}, "reserve_port must be True or False, got 'no'"),
     ],
@@ -119,7 +119,7 @@ def test_a_port_is_a_wish_or_insisted_on(port, wanted, insists):
 
 
 def test_two_tasks_on_one_machine_cannot_insist_on_one_port():
-    with pytest.raises(SpecError, match=r"^job 'worker': port =2222 can be that of one task on"):
+    with pytest.raises(SpecError, match=r"^job 'worker': port =2222 cannot be the port of two"):
         make_config(workers(2, port="=2222"), master="local")
     make_config(workers(2, port=2222), master="local")
     make_config(workers(2, port="=2222"), master="mesos:5050")

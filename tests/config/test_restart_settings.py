@@ -37,7 +37,9 @@ def test_restarts_are_a_number_or_unlimited(given, limit):
 
 @pytest.mark.parametrize("given", ["x", "-1", -1, 1.5, True, "9" * 5000])
 def test_other_numbers_of_restarts_are_refused(given):
-    with pytest.raises(SpecError, match="restarts must be a whole number from 0 on, or unlimited"):
+    with pytest.raises(
+        SpecError, match="restarts must be a whole number of 0 or more, or unlimited"
+    ):
         make_config(workers(1), restarts=given)
 
 
@@ -59,7 +61,7 @@ def test_a_job_may_have_a_policy_of_its_own_and_has_that_of_the_run_else():
 @pytest.mark.parametrize(
     "field, value, problem",
     [
-        ("restarts", "often", "must be a whole number from 0 on, or unlimited, got 'often'"),
+        ("restarts", "often", "must be a whole number of 0 or more, or unlimited, got 'often'"),
         ("restart_policy", "always", "must be one of never, task, all, got 'always'"),
         ("retry_codes", "300", "must be exit codes from 1 to 255, as in 137,143 or 128-255"),
     ],

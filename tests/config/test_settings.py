@@ -80,7 +80,7 @@ OTHERS = {
     "slurm_options": ["--account=x"],  # on Slurm
     "ship": ".",
     "ship_files": [__file__],
-    "ship_limit": 1,  # of what is shipped
+    "ship_limit": 1,  # of the shipped files
     "bring": ["*.h5"],
     "bring_limit": 1,
     "cwd": "/",
@@ -213,7 +213,7 @@ def test_an_empty_text_is_refused_where_something_would_be_lost_without_a_word(f
         ("advertise", 5, "must be a string, got 5"),
         ("restart_policy", 5, "must be a string, got 5"),
         ("local_chief", "yes", "must be True or False, got 'yes'"),
-        ("restarts", True, "must be a whole number from 0 on, or unlimited, got True"),
+        ("restarts", True, "must be a whole number of 0 or more, or unlimited, got True"),
         ("hang_timeout", [5], "must be above 0, got [5]"),
         ("env", ["X=1"], "must be a dict, got ['X=1']"),
         ("forward_addresses", 5, "must be a dict, got 5"),

@@ -118,7 +118,7 @@ def test_the_tasks_are_stopped_before_the_run_takes_too_long_and_have_that_time(
 
 def test_a_run_that_does_not_run_yet_or_no_longer_cannot_write_a_checkpoint():
     life = Life(workers(1))
-    assert "do not run yet" in why_not_checkpoint(life.state.phase) and life(NOTICE) == []
+    assert "not running yet" in why_not_checkpoint(life.state.phase) and life(NOTICE) == []
     life.up()
     assert why_not_checkpoint(life.state.phase) == ""
     life(happened.StopRequested("stopped", 130))

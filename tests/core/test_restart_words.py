@@ -32,7 +32,7 @@ def test_a_restart_is_a_warning_and_all_are_told_why_they_are_stopped():
     assert names(text, f"worker:0 on host-{FIRST} was killed;", "all tasks in 1 s (restart 1 of 3)")
     assert level == "warning"
     assert only(do.StopRunner, todo) == [
-        do.StopRunner(SECOND, KILL_GRACE, "all tasks are started again", False)
+        do.StopRunner(SECOND, KILL_GRACE, "all tasks are being restarted", False)
     ]
 
 

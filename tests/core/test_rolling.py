@@ -345,7 +345,7 @@ def test_a_run_whose_tasks_do_not_run_yet_is_not_updated_so():
     life(happened.EngineReady())
     assert life(rolling(workers(2, **NEW))) == []
     why = life.state.generations.why_not_update(life.state.phase, is_rolling=True)
-    assert "do not run yet" in why and "--rolling" in why
+    assert "not running yet" in why and "--rolling" in why
 
 
 def test_a_stop_in_the_middle_ends_the_run():

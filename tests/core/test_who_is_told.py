@@ -13,7 +13,7 @@ from .life import FIRST, SECOND, Life
 @pytest.mark.parametrize(
     "event, words",
     [
-        (happened.NodeLost, ("node of worker:1", "lost")),
+        (happened.NodeLost, ("lost", "node of worker:1")),
         (happened.NodeWanted, ("operator", "node of worker:1")),
     ],
 )

@@ -45,5 +45,7 @@ def test_an_image_that_is_not_on_this_machine_is_named(docker, tmp_path):
     file.write_text(yaml.safe_dump(tf_job(replica("MASTER", image="tfmesos-tests/none"))))
     done = tfrun(file)
     assert done.returncode == 2 and done.stderr.count("\n") == 1
-    assert "that of tfmesos-tests/none cannot be read by Docker on this machine: " in done.stderr
+    assert (
+        "Docker on this machine cannot read the entry point of tfmesos-tests/none: " in done.stderr
+    )
     assert "No such image" in done.stderr

@@ -33,7 +33,7 @@ def test_without_a_mesos_the_tasks_run_in_the_same_container(docker, image, user
         "[worker:0] worker 0",
         "[worker:1] worker 1",
     ]
-    said = "tfrun: no Docker in this container: the tasks run in it, too, and not each in"
+    said = "tfrun: there is no Docker in this container, so the tasks run in it instead of in"
     assert without_waits(done.stderr) == f"{said} tfmesos/tfmesos\n"
 
 

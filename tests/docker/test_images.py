@@ -13,7 +13,7 @@ from tests.commands import finish, read_until, running_tfrun, standing_mesos, tf
 from .containers import TYPES
 from .registry import running_registry
 
-BAD = "127.0.0.1:9/no/such"  # nobody listens there
+BAD = "127.0.0.1:9/no/such"  # nothing listens there
 
 
 @pytest.mark.parametrize(

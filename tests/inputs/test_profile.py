@@ -140,10 +140,10 @@ def test_a_profile_that_is_not_there_is_refused_with_those_that_are(file, monkey
 
 def test_a_file_that_others_can_write_is_refused(file):
     file.chmod(0o666)
-    assert names(said(), "profiles", f"{file} can be written", "chmod go-w")
+    assert names(said(), "profiles", f"{file} is writable", "chmod go-w")
     file.chmod(0o600)
     file.parent.chmod(0o777)
-    assert names(said(), "profiles", f"{file.parent} can be written")
+    assert names(said(), "profiles", f"{file.parent} is writable")
     file.parent.chmod(0o700)
     assert config().image == "of/defaults"
 

@@ -124,7 +124,7 @@ NO_VALUE = "give NAME=FILE or NAME=env:VARIABLE, never the secret itself"
         ),
         (
             {"secret_env": {"A": "zero"}},
-            "secret_env A holds a zero byte, which a variable cannot: use a file (secrets)",
+            "secret_env A contains a zero byte, which a variable cannot: use a file (secrets)",
             2,
         ),
         (
@@ -134,7 +134,7 @@ NO_VALUE = "give NAME=FILE or NAME=env:VARIABLE, never the secret itself"
         ),
         (
             {"secrets": {"gcs-key.json": "secret"}, "gcs_key": "secret"},
-            "secrets needs another name than 'gcs-key.json': that one is reserved",
+            "secrets cannot be called 'gcs-key.json': that name is reserved",
             2,
         ),
         ({"secrets": {"a": "long"}}, f"secrets a is longer than {LONGEST:,} bytes", 2),
@@ -181,7 +181,7 @@ def test_what_is_wrong_is_one_line_without_a_secret(place, settings, problem, co
 def test_a_secret_that_everybody_can_read_is_warned_of_and_no_other(place):
     write("open", b"x", 0o644)
     config = make_config(workers(1), secrets={"a": "open", "b": "secret", "c": "env:HUSH"})
-    expected = "open holds a secret, and everybody here can read it: chmod 600 it"
+    expected = "open contains a secret that everybody on this machine can read: chmod 600 it"
     assert config.warnings == (expected,)
 
 

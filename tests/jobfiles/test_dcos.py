@@ -243,7 +243,7 @@ def test_an_error_that_is_found_later_names_the_key_of_the_file(tmp_path, servic
         ),
         (
             {"tf_image": "mesosphere/dcos-tensorflow:v1.3"},
-            "service.tf_image has a Python older than 3.8: drop it with an empty image",
+            "service.tf_image has a Python older than 3.8: override it with an empty image",
         ),
         (
             {"use_tensorboard": True},
@@ -273,7 +273,7 @@ def test_what_has_no_meaning_here_is_one_warning(service, words):
 
 def test_a_disk_of_its_own_is_a_warning_for_each_section():
     found = remarks(worker={"disk_type": "MOUNT"}, parameter_server={"disk_type": "ROOT"})
-    words = "worker.disk_type MOUNT has no effect here: disk space is that of the sandbox"
+    words = "worker.disk_type MOUNT has no effect here: disk space comes from the sandbox"
     assert found == [words]
 
 
@@ -282,8 +282,11 @@ def test_a_disk_of_its_own_is_a_warning_for_each_section():
     [
         ({"job_name": ""}, "service.job_name is missing: it is the name of the module that has"),
         ({"job_name": "a.py b"}, "service.job_name must be the name of a module, without .py, got"),
-        ({"job_path": "../x"}, "service.job_path must be a path within what job_url gives, got "),
-        ({"job_path": "/x"}, "service.job_path must be a path within what job_url gives, got '/x'"),
+        ({"job_path": "../x"}, "service.job_path must be a path inside the files of job_url, got "),
+        (
+            {"job_path": "/x"},
+            "service.job_path must be a path inside the files of job_url, got '/x'",
+        ),
         (
             {"job_context": "{'a': 1}"},
             "service.job_context must be a string with a JSON object, but i",
@@ -322,10 +325,10 @@ def test_what_is_wrong_is_one_line_with_its_key(service, words):
         ({"worker": {"count": 0}}, "worker.count and gpu_worker.count are 0: no task calls main()"),
         ({"tensorboard": {"hots": 1}}, "tensorboard.hots is unknown here"),
         ({"workers": {}}, "workers is unknown here: did you mean worker?"),
-        ({"worker": {"cpu": 1, "cpus": 1}}, "worker.cpu and cpus are the same: give one of them"),
+        ({"worker": {"cpu": 1, "cpus": 1}}, "worker.cpu and cpus mean the same: give only one"),
         (
             {"worker": {"placement_constraint": "hostname:UNIK"}},
-            "worker.placement_constraint knows no operator 'UNIK'",
+            "worker.placement_constraint has the unknown operator 'UNIK'",
         ),
         (
             {"worker": {"placement_constraint": '[["hostname", 5]]'}},

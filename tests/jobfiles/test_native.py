@@ -48,10 +48,11 @@ def test_a_job_without_fields_is_one_task():
         ("jobs:\n worker:\n  memm: 5", "j.yaml:3: jobs.worker.memm is not a field of a job: "
                                        "did you mean mem?"),
         ("jobs:\n worker:\n  name: w", "j.yaml:3: jobs.worker.name is not a field of a job"),
-        ("jobs: 5", "j.yaml:1: jobs must hold names of jobs, as in worker: ..., got 5"),
-        ("jobs:\n worker: 2", "j.yaml:2: jobs.worker must hold fields of a job, as in num: 2, got"),
-        ("cmd: a\ncommand: b", "j.yaml:2: command and cmd are the same: give one of them"),
-        ("jobs:\n w: {num: 1, count: 2}", "j.yaml:2: jobs.w.count and num are the same"),
+        ("jobs: 5", "j.yaml:1: jobs must contain names of jobs, as in worker: ..., got 5"),
+        ("jobs:\n worker: 2", "j.yaml:2: jobs.worker must contain fields of a job, as in num: "
+        "2, got"),
+        ("cmd: a\ncommand: b", "j.yaml:2: command and cmd mean the same: give only one"),
+        ("jobs:\n w: {num: 1, count: 2}", "j.yaml:2: jobs.w.count and num mean the same"),
         ("jobs:\n w: {serve: 'yes'}", "j.yaml:2: jobs.w.serve must be true or false, got 'yes'"),
         ("jobs:\n w: {serve: true, cmd: x}", "j.yaml:2: jobs.w.serve and cmd are mutually"),
     ],

@@ -162,7 +162,7 @@ def test_a_launcher_that_falls_silent_is_lost_as_well(tmp_path):
     code, theirs = asyncio.run(main())
     assert code == LAUNCHER_LOST
     assert gone(int(theirs.stdout))
-    assert theirs.stderr.endswith("is lost: the launcher fell silent\n")
+    assert theirs.stderr.endswith("is lost: the launcher stopped responding\n")
 
 
 def test_a_launcher_on_the_same_machine_may_be_silent_however_long(tmp_path):

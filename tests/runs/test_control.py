@@ -91,9 +91,9 @@ def test_what_the_launcher_refuses_is_said_with_its_run(run):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        (b'{"do": "dance"}\n', b"knows only stop"),
-        (b"{}\n", b"knows only stop"),
-        (b"[]\n", b"knows only stop"),
+        (b'{"do": "dance"}\n', b"accepts only stop"),
+        (b"{}\n", b"accepts only stop"),
+        (b"[]\n", b"accepts only stop"),
         (b"stop\n", b"this is not a request"),
         (b"", b"this is not a request"),
     ],

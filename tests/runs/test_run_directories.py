@@ -48,7 +48,7 @@ def test_the_beginning_of_an_id_will_do(store):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ("ab", "'ab' is the beginning of several runs: abcd, abxy"),
+        ("ab", "'ab' begins the ids of several runs: abcd, abxy"),
         ("abxx", "there is no run 'abxx': did you mean abxy?"),
         ("zz", "there is no run 'zz': the last ones are abcd, abxy"),
         ("", "there is no run '': the last ones are abcd, abxy"),
@@ -62,7 +62,7 @@ def test_a_wrong_id_names_the_nearest(store, given, words):
 
 
 def test_without_a_run_it_is_said_how_to_start_one(store):
-    with pytest.raises(NoSuchRun, match="no run yet"):
+    with pytest.raises(NoSuchRun, match="no runs yet"):
         store.find(None)
 
 
@@ -196,7 +196,9 @@ def test_runs_in_a_directory_where_others_can_put_some_are_not_used(store):
 
 def test_a_launcher_on_another_machine_is_named_to_whom_would_control_it(store):
     run = add(store, "abcd", launcher=ELSEWHERE)
-    with pytest.raises(NoAnswer, match="the launcher of run abcd is on another-machine: ask it"):
+    with pytest.raises(
+        NoAnswer, match="the launcher of run abcd is on another-machine: run the command there"
+    ):
         ask(run, "stop")
 
 

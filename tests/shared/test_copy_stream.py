@@ -162,7 +162,7 @@ def test_nothing_is_written_through_a_link(tmp_path):
     (tmp_path / "outside").mkdir()
     received = Received(str(tmp_path / "target"))
     received.feed(TOP + line(path="d", kind="link", target="sub"))
-    with pytest.raises(CannotCopy, match="was damaged on the way"):
+    with pytest.raises(CannotCopy, match="was damaged in transit"):
         received.feed(line(path="d/x", size=1))
     received.abandon()
     assert os.listdir(tmp_path) == ["outside"]
@@ -197,7 +197,7 @@ def test_no_link_is_made_through_another_link(tmp_path):
         {"path": "deep/a/b", "kind": "link", "target": "../../top"},
         {"path": "deep/a/b/link", "kind": "link", "target": "../../../x"},
     )
-    with pytest.raises(CannotCopy, match="was damaged on the way"):
+    with pytest.raises(CannotCopy, match="was damaged in transit"):
         received.feed(tree)
     received.abandon()
     assert os.listdir(tmp_path / "target") == []
@@ -216,7 +216,7 @@ def test_no_link_is_made_through_another_link(tmp_path):
 )
 def test_values_beyond_all_bounds_are_damage_not_a_traceback(tmp_path, wrong):
     received = Received(str(tmp_path / "target"))
-    with pytest.raises(CannotCopy, match="was damaged on the way"):
+    with pytest.raises(CannotCopy, match="was damaged in transit"):
         received.feed(b"{" + wrong + b"}\n")
     received.abandon()
     assert os.listdir(tmp_path) == []

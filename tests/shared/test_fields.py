@@ -180,10 +180,10 @@ def test_a_handshake_is_done_once():
         ({"type": "x"}, "'x' in place of 'hello'"),
         ({"type": "hello"}, "'hello' without 'task'"),
         ({"type": "hello", "task": "task"}, "'hello' without 'run'"),
-        ({"type": "hello", "task": "task", "run": "no"}, "a task that is not expected: 'task'"),
+        ({"type": "hello", "task": "task", "run": "no"}, "an unexpected task: 'task'"),
         (
             {"type": "hello", "task": "x" * 81, "run": "run"},
-            f"a task that is not expected: {'x' * 80!r}",
+            f"an unexpected task: {'x' * 80!r}",
         ),
         ({"type": "hello", "task": "task", "run": "run"}, "'hello' without 'nonce'"),
         (

@@ -88,9 +88,9 @@ def check_inside(*flags, tmp_path, python="python3") -> None:
         check_terminal(python)
         port = int(inside("cp", "worker:0:port", "-").stdout)
         with running_tfrun("forward", f"worker:0:{port}") as forward:
-            while "leads to" not in (line := forward.stderr.readline()):
+            while "forwarded to" not in (line := forward.stderr.readline()):
                 assert line, "tfrun forward has ended"
-            local = int(re.search(r"127\.0\.0\.1:(\d+) leads", line)[1])
+            local = int(re.search(r"127\.0\.0\.1:(\d+) is", line)[1])
             with socket.create_connection(("127.0.0.1", local), HANG) as connection:
                 assert connection.makefile("rb").read() == b"hello from inside"
         stacks = inside("stacks", "worker:0")

@@ -43,7 +43,7 @@ def test_attach_shows_the_live_table_and_leaves_with_ctrl_c_or_at_the_end(detach
         shell.until(lambda screen: "%  " in screen and " MB  " in screen)  # what they use
         shell.press("C-c")
         left = shell.until_prompt()
-        assert "TASK " not in left and f"detached: {detached} goes on" in left
+        assert "TASK " not in left and f"detached: {detached} keeps running" in left
         assert shell.has_cursor
         shell.type(f"clear; {TFRUN} attach; echo code $?")
         shell.until(full)

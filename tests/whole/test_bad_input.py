@@ -68,7 +68,10 @@ def test_an_extra_config_that_is_no_object_is_refused(tmp_path, text, problem):
             ["-w", "1", "--local-chief", "--hang-timeout", "5", "--", "x"],
             "--hang-timeout cannot be combined with a local chief",
         ),
-        (["-w", "1", "--restarts", "-1", "--", "x"], "--restarts must be a whole number from 0 on"),
+        (
+            ["-w", "1", "--restarts", "-1", "--", "x"],
+            "--restarts must be a whole number of 0 or more",
+        ),
         (
             ["-w", "1", "--restart-policy", "ever", "--", "x"],
             "--restart-policy must be one of never, task, all, got 'ever'",
@@ -106,7 +109,7 @@ def test_an_extra_config_that_is_no_object_is_refused(tmp_path, text, problem):
         (["-w", "1", "--advertise", "a b", "--", "x"], "--advertise must be HOST or HOST:PORT"),
         (
             ["-w", "1", "--constraint", "hostname:ODD", "--", "x"],
-            "--constraint knows no operator 'ODD' in 'hostname:ODD': "
+            "--constraint has the unknown operator 'ODD' in 'hostname:ODD': "
             "use UNIQUE, CLUSTER, GROUP_BY, MAX_PER, IS, LIKE, UNLIKE",
         ),
         (
@@ -115,7 +118,7 @@ def test_an_extra_config_that_is_no_object_is_refused(tmp_path, text, problem):
         ),
         (
             ["-w", "1", "--constraint", "rack:LIKE:(", "--", "x"],
-            "--constraint 'rack:LIKE:(' has a bad regular expression: missing )",
+            "--constraint 'rack:LIKE:(' has an invalid regular expression: missing )",
         ),
         (
             ["-w", "1", "--constraint", "rack:IS", "--", "x"],
@@ -140,7 +143,7 @@ def test_an_extra_config_that_is_no_object_is_refused(tmp_path, text, problem):
         ),
         (
             ["-w", "1", "--advertise", "no-such-host.invalid", "--", "x"],
-            "--advertise 'no-such-host.invalid' is not a host that this machine knows",
+            "--advertise 'no-such-host.invalid': this machine cannot resolve",
         ),
         (
             ["-w", "1", "--serve", "ps", "--", "x"],

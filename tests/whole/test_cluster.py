@@ -204,10 +204,10 @@ def test_bad_jobs_are_refused_before_anything_starts():
     "settings, message",
     [
         ({"master": "a:b:c"}, "master"),
-        ({"env": {"X": 1}}, "env must hold strings, got 1 for X"),
+        ({"env": {"X": 1}}, "env must contain strings, got 1 for X"),
         ({"containerizer_type": "lxc"}, "containerizer_type must be MESOS or DOCKER"),
         ({"volumes": {"/a": "b"}}, "volumes must name absolute paths"),
-        ({"extra_config": {"x": "y"}}, "extra_config knows initializer and finalizer"),
+        ({"extra_config": {"x": "y"}}, "extra_config may contain only initializer and finalizer"),
         ({"volumes": 5}, "volumes must be a dict or a list"),
         (
             {"start_timeout": "x"},

@@ -67,8 +67,8 @@ def test_a_function_can_be_called_from_python_too(tmp_path, capfd):
         ),
         (("--entry", "a:b", "--context", "{1"), "--context must be a JSON object: Expecting prop"),
         (("--entry", "a:b", "--context", "[1]"), "--context must be a JSON object, got [1]"),
-        (("--context", "{}", "--", "x"), "--context is for an entry: name that, too"),
-        (("--log-dir", "x", "--", "x"), "--log-dir is for an entry: name that, too"),
+        (("--context", "{}", "--", "x"), "--context is used only with entry: give that, too"),
+        (("--log-dir", "x", "--", "x"), "--log-dir is used only with entry: give that, too"),
     ],
 )
 def test_wrong_values_are_one_line_and_nothing_is_started(args, problem):

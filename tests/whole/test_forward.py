@@ -47,10 +47,10 @@ def port(tmp_path):
 
 def local_port(forward):
     line = forward.stderr.readline()
-    while "leads to" not in line:
+    while "forwarded to" not in line:
         assert line, "tfrun forward has ended"
         line = forward.stderr.readline()
-    return int(re.search(r"127\.0\.0\.1:(\d+) leads", line)[1])
+    return int(re.search(r"127\.0\.0\.1:(\d+) is", line)[1])
 
 
 def echoed(port, data):
@@ -122,7 +122,7 @@ def test_a_port_that_nobody_listens_at_is_said_and_the_connection_ends(port):
     closed = free_port()
     with running_tfrun("forward", f"worker:0:{closed}") as forward:
         assert echoed_or_reset(local_port(forward)) == b""
-        assert f"nobody listens at port {closed}" in forward.stderr.readline()
+        assert f"nothing listens on port {closed}" in forward.stderr.readline()
     assert tfrun("forward", "worker:9:1").returncode == 2
     assert tfrun("forward", "worker:0:nonsense").returncode == 2
 

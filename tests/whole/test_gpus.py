@@ -16,7 +16,7 @@ def test_more_gpus_than_this_machine_has_is_said_at_once(tmp_path):
     path = f"{tmp_path}:{os.environ['PATH']}"
     done = tfrun("-w", 2, "-Gw", 1, "--", "true", env={"PATH": path})
     assert done.returncode == 75
-    assert "ask for 2 gpus, this machine has 1" in done.stderr
+    assert "ask for 2 GPUs, but this machine has 1" in done.stderr
 
 
 def test_each_task_sees_its_own_gpus_and_a_ps_none(tmp_path):

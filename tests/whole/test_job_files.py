@@ -96,9 +96,9 @@ def test_a_port_that_is_insisted_on_and_taken_fails_the_run_with_the_reason(tmp_
         ("jobs: {worker: {env: {A: 1}}}\ncmd: x", 2, "job.yaml:1: jobs.worker.env must hold"),
         ("jobs:\n\tworker: {}", 2, "job.yaml:2: has a tab before the first word"),
         ("jobs: {worker: {}}\ncmd: x\nhang_timeout: soon", 2, "job.yaml:3: hang_timeout must be a"),
-        ("cmd: x", 2, "job.yaml:1: jobs ask for no task at all"),
+        ("cmd: x", 2, "job.yaml:1: jobs ask for no tasks"),
         ("jobs:\n worker: {}", 2, "job.yaml:2: jobs.worker.cmd is missing: give one to the job"),
-        ("jobs: {worker: {num: 0}}\ncmd: x", 2, "job.yaml:1: jobs ask for no task at all"),
+        ("jobs: {worker: {num: 0}}\ncmd: x", 2, "job.yaml:1: jobs ask for no tasks"),
         (None, 66, "the job file cannot be read: job.yaml: No such file or directory"),
     ],
 )  # fmt: skip

@@ -212,7 +212,7 @@ def test_the_browser_is_started_with_a_private_file_that_is_gone_afterwards(tmp_
     program.chmod(0o755)
     monkeypatch.setenv("BROWSER", str(program))
     with running_tfrun("ui") as ui:
-        read_until(ui.stderr, "opened in your browser; Ctrl-C ends it")
+        read_until(ui.stderr, "opens in your browser; Ctrl-C ends it")
         address = until_written(tmp_path / "arguments")
         file = Path(address.removeprefix("file://"))
         while file.parent.exists():
@@ -237,7 +237,7 @@ def test_a_second_page_is_not_served_but_linked_to(page, detached):
         again = tfrun(*command, "--no-browser")
         assert again.returncode == 0
         assert again.stdout.startswith(f"{place}enter?token=") and token not in again.stdout
-        assert re.search(r"good for one browser; process \d+ serves it\n", again.stderr)
+        assert re.search(r"works in one browser; process \d+ serves it\n", again.stderr)
         assert again.stdout.endswith(f"&run={detached}\n") == (command[0] == "open")
     other = tfrun("ui", "--port", "1", "--no-browser")
     assert other.returncode == 2
@@ -282,7 +282,7 @@ def test_a_link_that_nobody_reads_ends_the_page():
 def test_a_browser_that_cannot_be_started_leaves_the_link_to_its_user(monkeypatch):
     monkeypatch.setenv("BROWSER", "/bin/false")
     with running_tfrun("ui") as ui:
-        read_until(ui.stderr, "no browser has come; open this link yourself")
+        read_until(ui.stderr, "no browser has opened the page; open this link yourself")
         assert "/enter?token=" in ui.stdout.readline()
         ui.send_signal(signal.SIGINT)
         assert ui.wait(HANG) == 0
@@ -308,7 +308,7 @@ def test_another_user_of_the_machine_gets_nothing(page, detached):
     words = [place, f"{place}events", f"{place}events?run={detached}", file.as_uri()]
     python = ["/usr/bin/python3", "-c", STRANGER, *words]
     done = subprocess.run(python, user="nobody", capture_output=True, text=True, cwd="/")
-    refusal = "403 This page is opened by a fresh link. Make one with: tfrun ui\n"
+    refusal = "403 Open this page with a fresh link. To get one: tfrun ui\n"
     assert done.stdout == refusal * 3 + "Permission denied\n", done.stderr
 
 

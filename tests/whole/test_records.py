@@ -84,7 +84,7 @@ def test_ctrl_c_leaves_an_attached_run_alone(detached):
         assert "Ctrl-C leaves it running" in attached.stderr.readline()
         attached.send_signal(signal.SIGINT)
         _, said = attached.communicate(timeout=HANG)
-    assert (attached.returncode, said) == (0, f"tfrun: detached: {detached} goes on\n")
+    assert (attached.returncode, said) == (0, f"tfrun: detached: {detached} keeps running\n")
     assert f"{detached}  running" in tfrun("list").stdout
 
 

@@ -61,10 +61,10 @@ def test_a_command_that_fails_is_given_up_and_what_has_been_updated_can_be_undon
 
 def test_what_cannot_be_done_one_after_the_other_is_refused_in_one_line(detached):
     for words, said in (
-        (("-w", 3), "worker: 2 -> 3 makes another cluster"),
-        (("-s", 1), "ps: 0 -> 1 makes another cluster"),
-        ((), "needs what is to change"),
-        (("--back",), "nothing to go back to"),
+        (("-w", 3), "worker: 2 -> 3 changes the cluster"),
+        (("-s", 1), "ps: 0 -> 1 changes the cluster"),
+        ((), "needs a change"),
+        (("--back",), "no update to undo"),
     ):
         refused = tfrun("update", detached, "--rolling", *words)
         assert refused.returncode == 2 and said in refused.stderr, (words, refused.stderr)

@@ -15,7 +15,7 @@ from tests.commands import (
     without_waits,
 )
 
-IGNORED = "tfrun: standard input goes to no task: only a --local-chief reads it\n"
+IGNORED = "tfrun: no task reads standard input, except with --local-chief\n"
 
 
 @pytest.mark.parametrize(

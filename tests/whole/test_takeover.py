@@ -205,7 +205,7 @@ def test_a_lost_run_that_cannot_be_replayed_can_be_stopped(lost):
     stopped = tfrun("stop", run.id)
     assert stopped.returncode == 0, stopped.stderr
     assert "it was begun by tfmesos 9" in stopped.stderr
-    assert stopped.stderr.endswith("has stopped: its tasks were ended by their engine\n")
+    assert stopped.stderr.endswith("has stopped: the engine has ended its tasks\n")
     assert not (run.path / "keys").exists()
     assert json.loads((run.path / "outcome.json").read_text())["was_stopped"] is True
 

@@ -67,7 +67,9 @@ def test_a_killed_launcher_leaves_no_secret(files, where):
 def test_a_warning_names_a_secret_that_everybody_can_read_and_the_run_goes_on(files):
     (files / "token").chmod(0o644)
     done = tfrun("-w", 1, "--secret", "token=token", "--", "true", cwd=files)
-    expected = "tfrun: token holds a secret, and everybody here can read it: chmod 600 it\n"
+    expected = (
+        "tfrun: token contains a secret that everybody on this machine can read: chmod 600 it\n"
+    )
     assert (done.returncode, without_waits(done.stderr)) == (0, expected)
 
 
@@ -85,7 +87,7 @@ def test_a_warning_names_a_secret_that_everybody_can_read_and_the_run_goes_on(fi
         (
             ["--secret", "a=token", "--secret", "a=key.json"],
             2,
-            "--secret has two secrets of the name 'a': give one of them",
+            "--secret has two secrets named 'a': give only one",
         ),
         (
             ["--secret-env", "A=env:NO_SUCH"],

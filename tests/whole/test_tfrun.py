@@ -266,9 +266,9 @@ def test_tasks_find_the_launcher_where_it_says_it_is(host):
 @pytest.mark.parametrize(
     "flag, code, problem",
     [
-        ("", 2, "the current directory does not exist any more"),
-        ("--ship", 66, "--ship cannot be read: the current directory does not exist any more"),
-        ("--entry a:b --log-dir x", 2, "the current directory does not exist any more"),
+        ("", 2, "the current directory no longer exists"),
+        ("--ship", 66, "--ship cannot be read: the current directory no longer exists"),
+        ("--entry a:b --log-dir x", 2, "the current directory no longer exists"),
     ],
 )
 def test_a_directory_that_is_gone_is_named(tmp_path, flag, code, problem):

@@ -57,7 +57,7 @@ def test_a_job_file_says_what_the_run_is_to_be_like(detached, tmp_path):
 
 def test_what_cannot_be_is_refused_in_one_line_and_the_run_goes_on(detached):
     for words, said in (
-        ((), "needs what is to change"),
+        ((), "needs a change"),
         (("-w", 0), "-w/--nworker"),
         (("-Cw", 0), "-Cw/--worker-cpus"),
         (("-w", 10**6), "memory"),
@@ -82,7 +82,8 @@ def test_what_cannot_be_is_refused_in_one_line_and_the_run_goes_on(detached):
 
 def test_an_update_is_undone_and_what_was_undone_is_had_again(detached):
     none = tfrun("update", detached, "--back")
-    assert (none.returncode, none.stderr.count("\n")) == (2, 1) and "nothing to go" in none.stderr
+    assert (none.returncode, none.stderr.count("\n")) == (2, 1)
+    assert "no update to undo" in none.stderr
     assert tfrun("update", detached, "-w", 3, "--env", "WORD=hello", "--", SAYS).returncode == 0
     both = tfrun("update", detached, "--back", "-w", 4)
     assert (both.returncode, both.stderr.count("\n")) == (2, 1) and "--back" in both.stderr

@@ -26,7 +26,7 @@ ARGUMENTS: tuple[Argument, ...] = (
             "help": "id of the run; its first letters are enough (default: the only lost run)",
         },
     ),
-    switch("--detach", help="print the id of the run, and do not show its output"),
+    switch("--detach", help="print the id of the run instead of showing its output"),
 )
 
 
@@ -56,5 +56,5 @@ def _only_lost() -> RunDirectory:
     if len(lost) != 1:
         ids = join_names([run.id for run in lost])
         problem = f"several runs are lost: {ids}" if lost else "no lost run can be taken over"
-        raise NoSuchRun(f"{problem}; give the ID of the run, see tfrun list")
+        raise NoSuchRun(f"{problem}; give the ID of the run (see tfrun list)")
     return lost[0]

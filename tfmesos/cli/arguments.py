@@ -45,8 +45,8 @@ _FORMAT = Setting(
 # What only the command line knows.
 _OWN_FLAGS = (
     Setting(
-        "read the run from this YAML, TOML or JSON file (-: standard input). As the first "
-        "argument it needs no flag",
+        "read the run from this YAML, TOML or JSON file (-: standard input); as the first "
+        "argument, the file needs no flag",
         ("--job-file",),
         TASKS,
         "FILE",
@@ -70,7 +70,7 @@ _OWN_FLAGS = (
     ),
     Setting(
         "continue the lost run of this name, or begin a new one; when terminated, leave the run "
-        "to the next such call",
+        "to the next tfrun --resume",
         ("--resume",),
         FAILURES,
         field="resume",
@@ -143,8 +143,8 @@ def build_parser() -> argparse.ArgumentParser:
         metavar="command",
         help=(
             "command to run in every task; {ps_hosts}, {worker_hosts}, {job_name} and "
-            "{task_index} are filled in. A single argument goes to a shell, several are executed "
-            "as they are"
+            "{task_index} are filled in. A single argument is run by a shell, several are "
+            "executed without one"
         ),
     )
     return parser
@@ -179,7 +179,9 @@ def _action(flag: Setting) -> dict[str, Any]:
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     if not argv:
-        sys.stderr.write(f"{USAGE}tfrun -h says more, tfrun --help everything.\n")
+        sys.stderr.write(
+            f"{USAGE}tfrun -h lists the most important flags, tfrun --help all of them.\n"
+        )
         sys.exit(SpecError.exit_code)
     if len(argv) == 1:
         argv = [_AS_FLAG.get(argv[0], argv[0])]
@@ -279,7 +281,7 @@ def _secrets(field: str, given: Sequence[str]) -> dict[str, str] | None:
         if not equals:
             raise SpecError(None, field, "must be NAME=FILE or NAME=env:VARIABLE")
         if name in found:
-            raise SpecError(None, field, f"has two secrets of the name {name!r}: give one of them")
+            raise SpecError(None, field, f"has two secrets named {name!r}: give only one")
         found[name] = source
     return found or None
 
@@ -312,7 +314,7 @@ def _json_file(field: str, path: str | None) -> Any:
     content = content_of(field, path, _LARGEST_JSON + 1)
     if len(content) > _LARGEST_JSON:
         raise SpecError(None, field, f"is longer than {_LARGEST_JSON:,} bytes: {path}")
-    return _object(field, content, f"must hold a JSON object: {path}")
+    return _object(field, content, f"must contain a JSON object: {path}")
 
 
 def _object(field: str, content: bytes, problem: str) -> Any:

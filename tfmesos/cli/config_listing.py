@@ -22,8 +22,8 @@ from .flag_inputs import job_file_of
 HELP = """\
 usage: tfrun config [--json] [flags of tfrun]
 
-Show every setting that is not its default, and where it comes from: a flag, the job file, a
-profile, the environment, or the [defaults] of your configuration file.
+Show every setting that differs from its default, and where its value comes from: a flag, the
+job file, a profile, the environment, or the [defaults] of your configuration file.
 """
 _JSON = "--json"
 
@@ -52,7 +52,10 @@ def config_listing(argv: Sequence[str]) -> str:
         texts = [{"setting": r.setting, "value": r.value, "from": r.origin} for r in rows]
         return f"{json.dumps(texts, indent=2)}\n"
     if not rows:
-        return f"every setting is its default; profiles are read from {config_file(os.environ)}\n"
+        return (
+            "every setting has its default value; profiles are read from "
+            f"{config_file(os.environ)}\n"
+        )
     shown = [(f"{row.setting} = {json.dumps(row.value)}", row.origin) for row in rows]
     width = max(len(text) for text, _ in shown)
     return "".join(f"{plain_all(f'{text:{width}}  {origin}')}\n" for text, origin in shown)

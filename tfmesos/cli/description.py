@@ -48,7 +48,7 @@ def _command(job: Job) -> str:
 def _directory(config: LaunchConfig, job: Job) -> str:
     cwd, is_given = config.directory_of(job), bool(job.cwd) or config.cwd_is_given
     if config.ship is not None:
-        return f"{cwd if is_given else '.'} of what is shipped"
+        return f"{cwd if is_given else '.'} of the shipped files"
     if cwd is None:
         return "its sandbox, or in the working directory of its container"
     return cwd if is_given else f"{cwd} where the node has it, else in its sandbox"

@@ -11,7 +11,7 @@ USAGE = """\
 usage: tfrun -w N [-s N] [options] -- command [argument ...]
        tfrun -w 2 -- python train.py              two workers on this machine
        tfrun -m k8s:// -w 2 -s 1 -- python ..     on Kubernetes, with a ps
-       tfrun job.yaml [options] [-- command]      what a job file says
+       tfrun job.yaml [options] [-- command]      run what a job file describes
 """
 
 DESCRIPTION = (
@@ -22,7 +22,7 @@ DESCRIPTION = (
 _SHORT = {
     "-w N": "number of workers",
     "-s N": "number of parameter servers",
-    "--chief": "add a chief; the run ends when it ends",
+    "--chief": "add a chief; the run ends when the chief ends",
     "-m MASTER": "local (default), k8s://, slurm:// or a Mesos master",
     "-Gw N, -Cw N, -Mw SIZE": "GPUs, CPUs and memory of each worker",
     "--image IMAGE": "Docker image of the tasks",

@@ -22,8 +22,8 @@ _ROLES = (
 _AMOUNTS: tuple[tuple[str, str, str, str, float], ...] = (
     ("cpus", "C", "N", "CPUs of {}", DEFAULT_CPUS),
     ("gpus", "G", "N", "GPUs of {}", 0),
-    ("mem", "M", "SIZE", "memory of {}: MiB, or as in 2G", DEFAULT_MEM),
-    ("disk", "", "SIZE", "disk space of {}: MiB, or as in 2G", 0),
+    ("mem", "M", "SIZE", "memory of {} (MiB, or with a unit, as in 2G)", DEFAULT_MEM),
+    ("disk", "", "SIZE", "disk space of {} (MiB, or with a unit, as in 2G)", 0),
 )
 
 
@@ -31,8 +31,8 @@ def _numbers() -> Iterator[Setting]:
     rows: tuple[tuple[str, str, tuple[str, ...], type], ...] = (
         (
             "worker",
-            "number of workers; 2:8 asks for eight and takes fewer, at least two, if there is no "
-            "room",
+            "number of workers; 2:8 asks for eight, and accepts as few as two if there is no "
+            "room for more",
             ("-w", "--nworker"),
             int,
         ),

@@ -70,7 +70,7 @@ def _new_run(recording: Recording, console: Console, handover: Handover | None) 
             handover.ready()
         if not config.local_chief and unread_input():
             level = "info" if is_inherited_input() else "notice"
-            console.say("standard input goes to no task: only a --local-chief reads it", level)
+            console.say("no task reads standard input, except with --local-chief", level)
 
     run = Run(
         config,

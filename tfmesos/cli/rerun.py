@@ -16,8 +16,8 @@ from .arguments import parse
 HELP = """\
 usage: tfrun rerun ID [flags] [-- command]
 
-Start such a run again, from its directory. Flags of tfrun, and a command, that are given win over
-those of that run; --detach is not taken over.
+Start the run ID again, in its directory. Flags and a command that are given here replace those
+of the run ID; --detach is not inherited.
 """
 _OF_ONE_CALL = ("--detach",)  # how it was called, not what was run
 
@@ -75,4 +75,6 @@ def _check_kept(argv: Sequence[str]) -> None:
     if args.job_file == STANDARD_INPUT:
         raise CannotRerun("its job file came from standard input and is not kept: give --job-file")
     if "://***@" in (args.master or ""):
-        raise CannotRerun("its master has a password, which is not kept: give -m/--master again")
+        raise CannotRerun(
+            "the address of its master has a password, which is not kept: give -m/--master again"
+        )

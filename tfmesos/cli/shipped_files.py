@@ -17,9 +17,9 @@ def shipped_files(ship: Ship) -> Iterator[str]:
         tree.add_directory(ship.directory)
     tree.add_files((path, name) for path, name in ship.files if path not in ship.addresses)
     total = f"{count(len(tree.files), 'file')}, {size_text(tree.size)}"
-    yield f"ships {total} before packing, to each task"
+    yield f"ships {total} before packing to each task"
     for address in ship.addresses:
-        yield f"    what {address} gives"
+        yield f"    the contents of {address}"
     for name, size in tree.largest(len(tree.files)):
         yield f"    {size_text(size):>10}  {plain(name)}"
     for name, target in tree.links.items():

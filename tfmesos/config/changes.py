@@ -48,7 +48,7 @@ def changed_jobs(config: LaunchConfig, changes: Changes) -> tuple[Job, ...]:
             raise SpecError(None, key, f"cannot be changed by an update{suggestion(key, KEYS)}")
     asked = changes.get("jobs") or {}
     if not isinstance(asked, Mapping):
-        raise SpecError(None, "jobs", f"must be names and numbers or fields, got {asked!r}")
+        raise SpecError(None, "jobs", f"must map names of jobs to numbers or fields, got {asked!r}")
     there = {job.name: job for job in config.jobs}
     names = asked if changes.get("whole") else dict.fromkeys([*there, *asked])
     jobs = [_changed_job(there.get(name), name, asked.get(name), config.jobs) for name in names]
@@ -161,11 +161,11 @@ def readdressed(old: LaunchConfig, new: LaunchConfig) -> str:
         was, becomes = before.get(name), after.get(name)
         sizes = _size_text(was), _size_text(becomes)
         if sizes[0] != sizes[1]:
-            return f"{name}: {sizes[0]} -> {sizes[1]} makes another cluster"
+            return f"{name}: {sizes[0]} -> {sizes[1]} changes the cluster"
         for field in _OF_ADDRESS if was and becomes else ():
             one, other = getattr(was, field), getattr(becomes, field)
             if one != other:
-                return f"{name}.{field}: {_text(one)} -> {_text(other)} makes another cluster"
+                return f"{name}.{field}: {_text(one)} -> {_text(other)} changes the cluster"
     return ""
 
 

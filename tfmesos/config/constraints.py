@@ -92,7 +92,7 @@ def parse(text: Any) -> Constraint:
         raise _bad(f"must be {FORM}, got {text!r}")
     operator = operator.upper()
     if operator not in OPERATORS:
-        raise _bad(f"knows no operator {operator!r} in {text!r}: use {', '.join(OPERATORS)}")
+        raise _bad(f"has the unknown operator {operator!r} in {text!r}: use {', '.join(OPERATORS)}")
     if problem := _problem(operator, value):
         raise _bad(f"{text!r} {problem}")
     return Constraint(name, operator, value)
@@ -130,7 +130,7 @@ def _problem_of_pattern(pattern: str) -> str:
         try:
             re.compile(pattern)
         except (re.error, OverflowError, RecursionError) as error:
-            return f"has a bad regular expression: {error}"
+            return f"has an invalid regular expression: {error}"
     return ""
 
 

@@ -76,13 +76,15 @@ def with_entry(jobs: Sequence[Job], given: Mapping[str, Any]) -> Sequence[Job]:
         _refuse_without_entry(given)
         return jobs
     if any(job.start for job in jobs):
-        raise SpecError(None, "entry", "needs every task of the cluster: no job may have a start")
+        raise SpecError(None, "entry", "needs every task of the cluster: no job may set start")
     command = entry_command(given["entry"])
     if any(job.cmd == command for job in jobs):
         return jobs
     called = [job for job in jobs if job.cmd is None and job.task_type != "ps"]
     if not called:
-        problem = f"{given['entry']!r} is called by no task: each has its own command, or serves"
+        problem = (
+            f"{given['entry']!r} is called by no task: each has its own command or is a bare server"
+        )
         raise SpecError(None, "entry", problem)
     return [job.replace(cmd=command) if job in called else job for job in jobs]
 
@@ -90,7 +92,7 @@ def with_entry(jobs: Sequence[Job], given: Mapping[str, Any]) -> Sequence[Job]:
 def _refuse_without_entry(given: Mapping[str, Any]) -> None:
     for field in ("context", "log_dir"):
         if given[field] not in (None, ""):
-            raise SpecError(None, field, "is for an entry: name that, too")
+            raise SpecError(None, field, "is used only with entry: give that, too")
 
 
 def entry_environment(given: Mapping[str, Any]) -> dict[str, str]:

@@ -54,8 +54,8 @@ class FailureSettings(TypedDict, total=False):
     success: Annotated[
         Text,
         Setting(
-            "tasks, such as worker:0, with whose success the run has succeeded; a failure of any "
-            "task still ends it",
+            "tasks that decide whether the run succeeded, such as worker:0; a failure of any "
+            "other task still ends the run",
             ("--success",),
             FAILURES,
             "TASKS",
@@ -65,7 +65,7 @@ class FailureSettings(TypedDict, total=False):
     run_timeout: Annotated[
         Seconds,
         Setting(
-            "end the run if it takes longer than this: seconds, or as in 12h",
+            "end the run if it takes longer than this (seconds, or with a unit, as in 12h)",
             ("--run-timeout",),
             FAILURES,
             "TIME",
@@ -76,17 +76,17 @@ class FailureSettings(TypedDict, total=False):
     checkpoint_before: Annotated[
         Seconds,
         Setting(
-            "stop the tasks this long before run_timeout (seconds, or as in 2m), so that they can "
-            "write a checkpoint",
+            "stop the tasks this long before run_timeout (seconds, or with a unit, as in 2m), so "
+            "that they can write a checkpoint",
             check=above_zero,
         ),
     ]
     grow_every: Annotated[
         Seconds,
         Setting(
-            "how often a run with fewer workers than -w MIN:MAX allows looks for room for more "
-            "(seconds, or as in 30m); if there is some, the run stops all tasks with their grace "
-            "and begins its next generation",
+            "how often a run with fewer workers than the MAX of -w MIN:MAX looks for room for "
+            "more (seconds, or with a unit, as in 30m); if there is room, the run stops all tasks "
+            "within their grace period and begins its next generation",
             ("--grow-every",),
             FAILURES,
             "TIME",
@@ -97,8 +97,8 @@ class FailureSettings(TypedDict, total=False):
     restarts: Annotated[
         str | int | None,
         Setting(
-            "how often to restart a failed task, before all tasks have started and, as the "
-            f"restart policy allows, afterwards; {UNLIMITED}: no limit once all have started",
+            "how often to restart a failed task: before all tasks have started, and afterwards as "
+            f"the restart policy allows; {UNLIMITED}: no limit once all have started",
             ("--restarts",),
             FAILURES,
             "N",
@@ -121,7 +121,8 @@ class FailureSettings(TypedDict, total=False):
     retry_codes: Annotated[
         str | Iterable[int] | None,
         Setting(
-            "exit codes that lead to a restart, as a lost node does, such as 137 or 128-255",
+            "exit codes after which a task is restarted as if its node had been lost, such as 137 "
+            "or 128-255",
             ("--retry-codes",),
             FAILURES,
             "CODES",
@@ -132,7 +133,7 @@ class FailureSettings(TypedDict, total=False):
         Seconds,
         Setting(
             "time that a stopped task has to write a checkpoint and end before it is killed "
-            "(seconds, or as in 5m)",
+            "(seconds, or with a unit, as in 5m)",
             ("--stop-grace",),
             FAILURES,
             "TIME",
@@ -143,7 +144,7 @@ class FailureSettings(TypedDict, total=False):
     stop_signal: Annotated[
         Text,
         Setting(
-            "signal that asks a task to stop: TERM, or INT as Ctrl-C sends",
+            "signal that asks a task to stop: TERM, or INT as sent by Ctrl-C",
             ("--stop-signal",),
             FAILURES,
             "SIGNAL",
@@ -155,7 +156,7 @@ class FailureSettings(TypedDict, total=False):
         Seconds,
         Setting(
             "how long tasks on a cluster wait for a new launcher (tfrun adopt) after this one is "
-            "gone (seconds, or as in 1h); 0: not at all",
+            "gone (seconds, or with a unit, as in 1h); 0: not at all",
             ("--survive",),
             FAILURES,
             "TIME",
@@ -166,9 +167,9 @@ class FailureSettings(TypedDict, total=False):
     hang_timeout: Annotated[
         str | int | float | None,
         Setting(
-            "end the run when no task has written anything for this long (seconds, or as in 5m), "
-            "and show what their Python code is doing and which tasks they can reach; any:5m ends "
-            "it when any single task is silent",
+            "end the run when no task has written anything for this long (seconds, or with a "
+            "unit, as in 5m), and show what the Python code of the tasks is doing and which tasks "
+            "they can reach; any:5m ends the run when any single task is silent",
             ("--hang-timeout",),
             FAILURES,
             "[any:]TIME",
@@ -179,8 +180,8 @@ class FailureSettings(TypedDict, total=False):
     pause_on_failure: Annotated[
         Seconds,
         Setting(
-            "hold a task whose command fails, for this long at most, so that tfrun exec and cp "
-            "can look inside; tfrun continue and tfrun stop end it",
+            "hold a task whose command fails for at most this long, so that tfrun exec and cp can "
+            "look inside; tfrun continue and tfrun stop release the task",
             ("--pause-on-failure",),
             FAILURES,
             "[=TIME]",
@@ -191,8 +192,8 @@ class FailureSettings(TypedDict, total=False):
     check: Annotated[
         Text,
         Setting(
-            "run this command on the node of each task before any task starts; if it fails, show "
-            "its last line and avoid the node for a while",
+            "run this command on the node of each task before any task starts; if the command "
+            "fails, show its last line and avoid the node for a while",
             ("--check",),
             FAILURES,
             "COMMAND",
@@ -203,7 +204,7 @@ class FailureSettings(TypedDict, total=False):
         Seconds,
         Setting(
             "how long the evaluator may continue after all other tasks have finished (seconds, or "
-            "as in 5m)",
+            "with a unit, as in 5m)",
             ("--evaluator-grace",),
             FAILURES,
             "TIME",

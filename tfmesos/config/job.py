@@ -174,7 +174,7 @@ class Job(Record):
         self._require(
             self.task_type not in SINGLE_TYPES or self.num <= 1,
             "num",
-            f"must be 0 or 1 (TensorFlow knows one {self.task_type}), got {self.num}",
+            f"must be 0 or 1 (TensorFlow allows only one {self.task_type}), got {self.num}",
         )
         self._check_range()
         self._check_cmd()
@@ -283,7 +283,7 @@ class Job(Record):
         )
         env = dict(self.env)
         for name, value in env.items():
-            text = f"must hold strings, got {value!r} for {name}"
+            text = f"must contain strings, got {value!r} for {name}"
             self._require(isinstance(value, str), "env", text)
         problem = wrong_name(env)
         self._require(not problem, "env", problem)
@@ -302,7 +302,7 @@ class Job(Record):
             return
         digits = str(self.port).removeprefix("=")
         is_number = digits.isascii() and digits.isdigit() and 0 < int(digits[:6]) <= MAX_PORT
-        problem = f"must be a port such as 2222, or =2222 to insist on it, got {self.port!r}"
+        problem = f"must be a port such as 2222, or =2222 to require it, got {self.port!r}"
         self._require(is_number and not isinstance(self.port, bool), "port", problem)
 
     @property

@@ -32,7 +32,7 @@ def parse_jobs(jobs: Jobs) -> list[Job]:
         if names.count(name) > 1:
             raise SpecError(name, "name", "is given to two jobs")
     if not any(job.size for job in parsed):
-        raise SpecError(None, "jobs", "ask for no task at all: give at least one job a num of 1")
+        raise SpecError(None, "jobs", "ask for no tasks: give at least one job a num above 0")
     _check_ranges(parsed)
     return _numbered(parsed)
 
@@ -59,7 +59,9 @@ def _numbered(jobs: Sequence[Job]) -> list[Job]:
             problem = f"must be 0: {job.task_type} tasks of another job come before these"
             raise SpecError(job.name, "start", problem)
         if job.num + before > 1 and job.task_type in SINGLE_TYPES:
-            problem = f"{job.task_type!r} is that of a task already, and TensorFlow knows one"
+            problem = (
+                f"{job.task_type!r} is already the type of a task, and TensorFlow allows only one"
+            )
             raise SpecError(job.name, "task_type", problem)
         numbered.append(job.replace(type_offset=before))
         taken[job.task_type] += job.num
@@ -69,7 +71,7 @@ def _numbered(jobs: Sequence[Job]) -> list[Job]:
 def _job_from_dict(job: Mapping[str, Any]) -> Job:
     known = FIELDS
     if not isinstance(job, Mapping):
-        raise SpecError(None, "jobs", f"must hold Job objects or dicts, got {job!r}")
+        raise SpecError(None, "jobs", f"must contain Job objects or dicts, got {job!r}")
     for key in job:
         if key not in known:
             problem = f"is not a field of a job: {', '.join(known)}{suggestion(str(key), known)}"

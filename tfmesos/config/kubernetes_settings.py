@@ -19,7 +19,9 @@ def resource_name(value: str) -> str:
     if SLURM_GPU.fullmatch(value):
         return ""
     is_good = value.isascii() and value.isprintable() and "/" in value.strip("/")
-    return "" if is_good and " " not in value else f"must be a name as {USUAL_GPU}, got {value!r}"
+    return (
+        "" if is_good and " " not in value else f"must be a name such as {USUAL_GPU}, got {value!r}"
+    )
 
 
 def label_text(value: str) -> str:
@@ -48,7 +50,7 @@ class KubernetesSettings(TypedDict, total=False):
         File,
         Setting(
             "YAML or JSON file with a Pod that the pods of the tasks are based on: image pull "
-            "secrets, tolerations, priority class, annotations and anything else without a flag",
+            "secrets, tolerations, priority class, annotations and anything else that has no flag",
             ("--pod-template",),
             ON_KUBERNETES,
             "FILE",
@@ -76,7 +78,7 @@ class KubernetesSettings(TypedDict, total=False):
     shm: Annotated[
         Size,
         Setting(
-            "size of /dev/shm in each task: MiB, or as in 2G",
+            "size of /dev/shm in each task (MiB, or with a unit, as in 2G)",
             ("--shm",),
             ON_KUBERNETES,
             "SIZE",
@@ -88,7 +90,7 @@ class KubernetesSettings(TypedDict, total=False):
     gpu_resource: Annotated[
         Text,
         Setting(
-            "name of the GPU resource on the cluster; on Slurm gpu:TYPE",
+            "name of the GPU resource on the cluster; on Slurm, gpu:TYPE",
             ("--gpu-resource",),
             ON_KUBERNETES,
             "NAME",
@@ -100,8 +102,9 @@ class KubernetesSettings(TypedDict, total=False):
     gang_hold: Annotated[
         Seconds,
         Setting(
-            "how long pods that have a node wait for the others before all are deleted and tried "
-            "again (seconds, or as in 10m); increase it where nodes are added on demand",
+            "how long pods that have a node wait for the others before all are deleted and "
+            "created again (seconds, or with a unit, as in 10m); increase this where nodes are "
+            "added on demand",
             ("--gang-hold",),
             ON_KUBERNETES,
             "TIME",
@@ -171,5 +174,7 @@ def _claim(text: Any) -> Claim:
     name, *rest = text.split(":") if isinstance(text, str) else [""]
     is_good = name and len(rest) in (1, 2) and rest[0].startswith("/")
     if not is_good or rest[1:] not in ([], ["ro"], ["rw"]):
-        raise SpecError(None, "claims", f"must be NAME:PATH[:ro|rw], PATH absolute, got {text!r}")
+        raise SpecError(
+            None, "claims", f"must be NAME:PATH[:ro|rw] with an absolute PATH, got {text!r}"
+        )
     return Claim(name, rest[0], rest[1:] == ["ro"])

@@ -145,16 +145,18 @@ class LaunchConfig(Record):
             problem = f"needs a command, and {self.chief.name} is a bare server"
             raise SpecError(None, "local_chief", problem)
         if self.local_chief and self.hang_timeout is not None:
-            problem = "cannot be combined with a local chief: tfrun does not see its output"
+            problem = (
+                "cannot be combined with a local chief: tfrun does not see the output of the chief"
+            )
             raise SpecError(None, "hang_timeout", problem)
         if self.local_chief and self.restarts.after_start == "all":
-            problem = "'all' cannot be combined with a local chief: it is not started again"
+            problem = "'all' cannot be combined with a local chief: the chief is not restarted"
             raise SpecError(None, "restart_policy", problem)
         self._check_checkpoint()
         self._check_growth()
         self._check_ship()
         if self.tensorboard_stays and not any(task.is_auxiliary for task in self.tasks):
-            raise SpecError(None, "tensorboard_stays", "needs a TensorBoard, and there is none")
+            raise SpecError(None, "tensorboard_stays", "needs a run with TensorBoard")
         if self.bring and not self.record:
             problem = "needs the record of the run, which holds the files"
             raise SpecError(None, "bring", problem)
@@ -228,7 +230,7 @@ class LaunchConfig(Record):
         taken: set[int] = set()
         for task in self.tasks:
             if task.job.insists_on_port and task.job.wanted_port in taken:
-                problem = f"{task.job.port} can be that of one task on this machine, not of two"
+                problem = f"{task.job.port} cannot be the port of two tasks on this machine"
                 raise SpecError(task.job.name, "port", problem)
             taken.add(task.job.wanted_port if task.job.insists_on_port else 0)
 
@@ -252,10 +254,10 @@ class LaunchConfig(Record):
         if not cwd or cwd.startswith("/"):
             return
         if self.ship is None:
-            problem = f"must be an absolute path, got {cwd!r}; only with ship a relative one"
+            problem = f"must be an absolute path, got {cwd!r}; a relative path needs ship"
             raise SpecError(job, "cwd", problem)
         if ".." in cwd.split("/"):
-            raise SpecError(job, "cwd", f"must be in what is shipped, got {cwd!r}")
+            raise SpecError(job, "cwd", f"must be inside the shipped files, got {cwd!r}")
 
     def _check_user(self) -> None:
         if self.task_user in (None, self.user) or self.all_in_images or not self.engine.is_here:

@@ -15,7 +15,9 @@ def parse_extra_config(value: object) -> tuple[str | None, str | None]:
         raise SpecError(None, "extra_config", f"must be a JSON object, got {value!r}")
     for key, command in value.items():
         if key not in ("initializer", "finalizer"):
-            raise SpecError(None, "extra_config", f"knows initializer and finalizer, not {key!r}")
+            raise SpecError(
+                None, "extra_config", f"may contain only initializer and finalizer, not {key!r}"
+            )
         if command is not None and not isinstance(command, str):
             raise SpecError(None, "extra_config", f"{key} must be a shell command, got {command!r}")
         if problem := long_argument(command or ""):

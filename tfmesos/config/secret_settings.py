@@ -12,7 +12,7 @@ class SecretSettings(TypedDict, total=False):
     secrets: Annotated[
         Mapping[str, str] | None,
         Setting(
-            "give the tasks a file, or the value of a variable of this shell, as the file "
+            "give the tasks a secret, from a file or a variable of this shell, as the file "
             "$TFMESOS_SECRETS_DIR/NAME",
             ("--secret",),
             SECRETS,
@@ -36,7 +36,7 @@ class SecretSettings(TypedDict, total=False):
     keytab: Annotated[
         File,
         Setting(
-            "keytab from which every task gets its own Kerberos ticket (kinit) before its command "
+            "keytab with which every task gets its own Kerberos ticket (kinit) before its command "
             "starts; the ticket is renewed until the command ends",
             ("--keytab",),
             SECRETS,
@@ -46,7 +46,7 @@ class SecretSettings(TypedDict, total=False):
     krb5_principal: Annotated[
         Text,
         Setting(
-            "Kerberos principal that the tickets are for",
+            "Kerberos principal of the tickets",
             ("--krb5-principal",),
             SECRETS,
             "USER@REALM",
@@ -66,8 +66,8 @@ class SecretSettings(TypedDict, total=False):
     gcs_key: Annotated[
         File,
         Setting(
-            "Google Cloud service account key, which the tasks find by "
-            "GOOGLE_APPLICATION_CREDENTIALS",
+            "Google Cloud service account key; GOOGLE_APPLICATION_CREDENTIALS tells the tasks "
+            "where it is",
             ("--gcs-key",),
             SECRETS,
             "FILE",

@@ -154,19 +154,19 @@ def above_zero(value: Any) -> str:
 
 def not_negative(value: Any) -> str:
     is_good = isinstance(value, (int, float)) and 0 <= value < float("inf")
-    return "" if is_good else f"must be a time from 0 on, got {value!r}"
+    return "" if is_good else f"must be a time of 0 or more, got {value!r}"
 
 
 def from_zero(value: Any) -> str:
     is_good = isinstance(value, int) and not isinstance(value, bool) and value >= 0
-    return "" if is_good else f"must be a whole number from 0 on, got {value!r}"
+    return "" if is_good else f"must be a whole number of 0 or more, got {value!r}"
 
 
 def how_often(value: Any) -> str:
     is_number = isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 10
     if value == UNLIMITED or is_number or not from_zero(value):
         return ""
-    return f"must be a whole number from 0 on, or {UNLIMITED}, got {value!r}"
+    return f"must be a whole number of 0 or more, or {UNLIMITED}, got {value!r}"
 
 
 def is_dict(value: Any) -> str:

@@ -84,7 +84,7 @@ class Settings(
             "name of the run; on Mesos, of its framework",
             ("-n", "--name"),
             PLACE,
-            default_words="made from this command line",
+            default_words="derived from the command line",
         ),
     ]
     role: Annotated[
@@ -105,7 +105,7 @@ class Settings(
             ("--advertise",),
             PLACE,
             "HOST[:PORT]",
-            default_words="the address of the interface towards the master",
+            default_words="the address of the interface that reaches the master",
         ),
     ]
     constraints: Annotated[
@@ -123,7 +123,7 @@ class Settings(
     start_timeout: Annotated[
         Seconds,
         Setting(
-            "give up if not all tasks run within this time: seconds, or as in 5m",
+            "give up if not all tasks run within this time (seconds, or with a unit, as in 5m)",
             ("--start-timeout",),
             PLACE,
             "TIME",
@@ -221,7 +221,7 @@ class Settings(
             ("--cwd",),
             CONTAINER,
             "DIR",
-            default_words="the current one where it exists, else the sandbox",
+            default_words="the current directory if the node has it, else the sandbox",
         ),
     ]
     python: Annotated[
@@ -230,7 +230,7 @@ class Settings(
             "Python interpreter on the nodes",
             ("--python",),
             CONTAINER,
-            default_words="that of tfrun; python3 in an image",
+            default_words="the Python of tfrun; python3 in an image",
         ),
     ]
     reserve_port: Annotated[
@@ -259,8 +259,8 @@ class Settings(
     extra_config: Annotated[
         Mapping[str, str | None] | None,
         Setting(
-            "JSON object with initializer and finalizer, shell commands to run before and after "
-            "the command; the finalizer of a stopped task has 5 seconds",
+            "file with a JSON object of initializer and finalizer, shell commands to run before "
+            "and after the command; the finalizer of a stopped task has 5 seconds",
             ("-e", "--extra-config", "--extra_config"),
             CONTAINER,
             "FILE",
@@ -311,8 +311,8 @@ class Settings(
     on_end: Annotated[
         Text,
         Setting(
-            "when the run has ended, run this shell command here with TFMESOS_STATE and others in "
-            "its environment, or POST them as JSON to this URL",
+            "when the run has ended, run this shell command on this machine, with TFMESOS_STATE "
+            "and other variables in its environment, or POST their values as JSON to this URL",
             ("--on-end",),
             SCREEN,
             "COMMAND|URL",

@@ -22,8 +22,8 @@ class ShipSettings(TypedDict, total=False):
         str | Path | bool | None,
         Setting(
             "send this directory, or the current one, to every task and run the command in the "
-            "copy; .gitignore and .tfignore exclude files. A .py, zip or tar, given by path or "
-            "http(s) address, is sent unpacked",
+            "copy; .gitignore and .tfignore exclude files. A .py, zip or tar file, given as a "
+            "path or an http(s) URL, is sent unpacked",
             ("--ship",),
             FILES,
             "[=DIR]",
@@ -45,7 +45,7 @@ class ShipSettings(TypedDict, total=False):
     ship_limit: Annotated[
         Size,
         Setting(
-            "maximum packed size of the shipped files: MiB, or as in 2G",
+            "maximum packed size of the shipped files (MiB, or with a unit, as in 2G)",
             ("--ship-limit",),
             FILES,
             "SIZE",
@@ -57,8 +57,9 @@ class ShipSettings(TypedDict, total=False):
     bring: Annotated[
         Iterable[str] | None,
         Setting(
-            "when the command of a task has ended, well or badly, collect the files in its "
-            "directory that match GLOB into the record of the run; ** matches any directories",
+            "when the command of a task has ended, successfully or not, collect the files in its "
+            "directory that match GLOB into the record of the run; ** matches any number of "
+            "directories",
             ("--bring",),
             FILES,
             "GLOB",
@@ -69,7 +70,7 @@ class ShipSettings(TypedDict, total=False):
     bring_limit: Annotated[
         Size,
         Setting(
-            "maximum size of the files collected from each task: MiB, or as in 2G",
+            "maximum size of the files collected from each task (MiB, or with a unit, as in 2G)",
             ("--bring-limit",),
             FILES,
             "SIZE",
@@ -103,7 +104,7 @@ def parse_ship_file(text: Any) -> tuple[str, str]:
         local, name = text, text.rpartition("/")[2]
     if not local or {"", ".", ".."}.intersection(name.split("/")):
         problem = (
-            f"must be LOCAL or LOCAL:NAME, NAME a path in the directory of the task, got {text!r}"
+            f"must be LOCAL or LOCAL:NAME with a NAME in the directory of the task, got {text!r}"
         )
         raise SpecError(None, "ship_files", problem)
     return local, name
@@ -116,7 +117,7 @@ def parse_ship_files(given: Any) -> tuple[tuple[str, str], ...]:
     names = [name for _, name in files]
     for name in names:
         if names.count(name) > 1:
-            raise SpecError(None, "ship_files", f"there are two files of the name {name!r}")
+            raise SpecError(None, "ship_files", f"two files have the name {name!r}")
     return files
 
 

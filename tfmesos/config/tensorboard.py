@@ -59,8 +59,8 @@ class BoardSettings(TypedDict, total=False):
     tensorboard: Annotated[
         str | Mapping[str, str] | None,
         Setting(
-            "run TensorBoard alongside the tasks, on this directory of its node or an address such "
-            "as gs://...; it never affects the outcome of the run",
+            "run TensorBoard alongside the tasks, on this directory of its node or a URL such as "
+            "gs://...; TensorBoard never affects the outcome of the run",
             ("--tensorboard",),
             TASKS,
             "LOGDIR",

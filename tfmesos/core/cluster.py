@@ -41,7 +41,7 @@ class Cluster:
         self.spec = self._members.cluster()
         text = f"{member.task.name} is back on {member.hostname}"
         if member.previous_address not in ("", member.address):
-            text += f", at {member.address}; the others look for it at {member.previous_address}"
+            text += f", at {member.address}; the others expect it at {member.previous_address}"
         start = Start(((member.task_id, member.task),), self.spec)
         return [Say(text, "warning"), start]
 

@@ -22,7 +22,7 @@ EVICTION_REASON = 10.0  # seconds for the engine to say why a node has ended a t
 NO_SUCH_PROGRAM = (126, 127)  # a shell's codes: here it is the interpreter that is missing
 LONGEST_LAST = 200  # characters of a last line that are shown
 OUT_OF_TOUCH = 60.0  # seconds in which a runner out of touch is surely found or given up
-ENDED_FOR_ENGINE = "it has ended, as its engine says"
+ENDED_FOR_ENGINE = "the engine reports that it has ended"
 UNREACHABLE_GRACE = 90.0  # seconds before a task behind a lost network counts as lost
 
 
@@ -228,7 +228,7 @@ class Endings:
         self._unconfirmed[member] = Unconfirmed(end, until, is_partition=True)
         where = f"{member.task.name} on {member.hostname} is out of reach of the cluster"
         if member in self._out_of_touch:
-            return [Say(f"{where}, and its runner of the launcher", "warning")]
+            return [Say(f"{where}, and its runner cannot reach the launcher", "warning")]
         hope = "its runner answers" if until is None else f"waiting {UNREACHABLE_GRACE:g} s"
         return [Say(f"{where}; {hope}", "warning")]
 

@@ -67,7 +67,7 @@ class Hangs:
             return self._notice(awaited, now), None
         names, how_long = join_names([member.task.name for member in hung]), f"{self._timeout:g} s"
         they_are = agreeing(len(hung), "it is", "they are")
-        said = Say(f"no output of {names} for {how_long}; what {they_are} doing:", "warning")
+        said = Say(f"no output from {names} for {how_long}; what {they_are} doing:", "warning")
         who = f"{names} wrote nothing" if self._of_any else "no task wrote anything"
         return [said], Hung(f"{who} for {how_long}: considered hung, and ended")
 

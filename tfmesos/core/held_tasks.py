@@ -6,7 +6,7 @@ from . import actions as do
 from .actions import Action
 from .tasks import Tasks
 
-WAY_OUT = "tfrun exec and cp reach it until tfrun continue, or tfrun stop"
+WAY_OUT = "tfrun exec and cp can look inside until tfrun continue or tfrun stop"
 
 
 def hold(members: Tasks, task_id: str, reason: str) -> list[Action]:

@@ -293,10 +293,10 @@ class Lifecycle:
             return self._rolling.begin(update, now)
         change = "; ".join(update.difference)
         self.generations.update(update.jobs, f"update: {change}")
-        said = do.Say(f"{change}: stopping all tasks, to start them so", "notice")
+        said = do.Say(f"{change}: restarting all tasks with this change", "notice")
         if self.phase is Phase.RESTARTING:
             return [said]
-        return [said, *self._restart_all("the run is updated", 0.0, now)]
+        return [said, *self._restart_all("the run is being updated", 0.0, now)]
 
     def _node_drained(self, drained: happened.NodeDrained, now: float) -> list[Action]:
         todo = self._heard(self._endings.handle(drained, now), now)
@@ -315,7 +315,7 @@ class Lifecycle:
         if not is_running or not self._notices.goes_on(notice):
             return self._stop(Outcome(error=error_of(notice)), now, grace=notice.grace)
         self.generations.go_on(notice.reason)
-        said = do.Say(f"{notice.reason}; stopping all tasks, to start them again", "warning")
+        said = do.Say(f"{notice.reason}; stopping all tasks to start them again", "warning")
         return [said, *self._restart_all(notice.reason, 0.0, now, notice.grace)]
 
     def _explain_notice(self, words: str) -> list[Action]:
@@ -362,7 +362,7 @@ class Lifecycle:
             self._restarted.append(member.ending)
         if restart.of_all:
             self.generations.restart(words)
-            return [said, *self._restart_all("all tasks are started again", restart.pause, now)]
+            return [said, *self._restart_all("all tasks are being restarted", restart.pause, now)]
         if restart.blames_node(end, had_started):
             at_once = restart.elsewhere or end.code == NODE_UNFIT
             self._avoided_nodes.failed(member.node, now, at_once=at_once)

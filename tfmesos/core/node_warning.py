@@ -14,6 +14,6 @@ def node_warning(event: NodeLost | NodeWanted, members: Tasks) -> list[Say]:
     if not names:
         return []
     if isinstance(event, NodeLost):
-        return [Say(f"the node of {names} is lost to the cluster", "warning")]
-    text = f"the operator plans to take down the node of {names}; the run goes on there"
+        return [Say(f"the cluster has lost the node of {names}", "warning")]
+    text = f"the operator plans to take down the node of {names}; the run continues there"
     return [Say(text, "warning")]

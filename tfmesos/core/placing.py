@@ -50,7 +50,7 @@ class Placing:
             return []
         job = left[0].task.job
         there = self._members.by_job()[job.name]
-        words = f"going on with {there} of up to {count(job.num, f'{job.name} task')}"
+        words = f"continuing with {there} of up to {count(job.num, f'{job.name} task')}"
         return [Say(f"{words}: {left_out.reason}", "warning")]
 
     def take(self, places: Sequence[Placed], phase: Phase, now: float) -> None:

@@ -196,7 +196,7 @@ class Tasks:
         if member is None:
             return "", f"there is no task {name!r}"
         if member.runs_here:
-            return "", f"{name} runs beside the launcher, in its terminal"
+            return "", f"{name} runs in the terminal of the launcher"
         is_there = member.stage in (Stage.STARTED, Stage.READY)
         return member.task_id, "" if is_there else f"{name} is not running"
 
@@ -207,7 +207,11 @@ class Tasks:
             return "is not running"
         if member.is_to_restart:
             return "is being started again already"
-        return "runs beside the launcher, and is not started again" if member.runs_here else ""
+        return (
+            "runs in the terminal of the launcher and cannot be restarted"
+            if member.runs_here
+            else ""
+        )
 
     def held(self) -> list[Member]:
         """Those whose command has failed, and which wait for the owner of the run."""

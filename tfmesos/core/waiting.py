@@ -20,7 +20,7 @@ class Wait:
         self.trouble = "waiting for the cluster"  # or why its engine is not ready
         # as the engine said last
         self.placed = 0
-        self.reason = "no place has been seen yet"
+        self.reason = "no place has been found yet"
         self.begin(now)
 
     def explain(self, placed: int, reason: str) -> list[Action]:

@@ -294,7 +294,7 @@ async def _start_tls_with(proxy: Proxy, stream: ByteStream) -> None:
     try:
         await start_tls(stream, _machine_context(), proxy.host)
     except OSError as error:
-        raise ProxyFailed(f"no TLS with the proxy: {_words(error)}") from error
+        raise ProxyFailed(f"the TLS handshake with the proxy failed: {_words(error)}") from error
 
 
 def _words(error: OSError) -> str:

@@ -76,7 +76,7 @@ async def open_tunnel(stream: ByteStream, proxy: Proxy, host: str, port: int) ->
 
 def _words(answer: h11.Response) -> str:
     reason = answer.reason.decode("latin-1", "replace")[:100]
-    way_out = ": it wants a name and a password" if answer.status_code == 407 else ""
+    way_out = ": it requires a name and a password" if answer.status_code == 407 else ""
     return f"{answer.status_code} {reason}".rstrip() + way_out
 
 

@@ -28,7 +28,7 @@ def _inspect(job: str, image: str) -> ImageCommand:
     try:
         config = _config_of(image)
     except (OSError, ValueError, LookupError, subprocess.SubprocessError) as error:
-        why = f"that of {image} cannot be read by Docker on this machine: {_reason(error)}"
+        why = f"Docker on this machine cannot read the entry point of {image}: {_reason(error)}"
         raise SpecError(job, "args", f"is missing, and {why}: {NAME_IT}") from None
     entry_point, arguments = (tuple(config.get(key) or ()) for key in ("Entrypoint", "Cmd"))
     return ImageCommand(entry_point, arguments, str(config.get("WorkingDir") or ""))

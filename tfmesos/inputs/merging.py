@@ -229,7 +229,10 @@ def _image(given: str | None, *, is_here: bool) -> tuple[str | None, str]:
     image = given or own
     if not is_here or image is None or image != own or _has_docker() or not _is_in_container():
         return image, ""
-    return None, f"no Docker in this container: the tasks run in it, too, and not each in {image}"
+    return (
+        None,
+        f"there is no Docker in this container, so the tasks run in it instead of in {image}",
+    )
 
 
 def _has_docker() -> bool:
@@ -261,7 +264,7 @@ def _current_directory() -> str:
     try:
         return os.getcwd()
     except OSError as error:
-        problem = "does not exist any more: change to another directory first"
+        problem = "no longer exists: change to another directory first"
         raise SpecError(None, "the current directory", problem) from error
 
 
@@ -280,7 +283,7 @@ def _default_name(on_end: str | None) -> str:
 def _checked_env(env: Mapping[str, str]) -> dict[str, str]:
     for key, value in env.items():
         if not isinstance(value, str):
-            raise SpecError(None, "env", f"must hold strings, got {value!r} for {key}")
+            raise SpecError(None, "env", f"must contain strings, got {value!r} for {key}")
     return dict(env)
 
 

@@ -37,6 +37,6 @@ def _checked(tree: dict[str, Any], path: object) -> Json:
         tree = tree.get(name) or {}
     for name, part in tree.items():
         if name not in _PARTS or not isinstance(part, dict):
-            problem = f"must hold metadata and spec of a Pod, got {name!r} in {path}"
+            problem = f"may contain only metadata and spec of a Pod, got {name!r} in {path}"
             raise SpecError(None, "pod_template", problem)
     return tree

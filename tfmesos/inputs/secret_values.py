@@ -84,7 +84,7 @@ def read_line(field: str, path: str | None) -> Secret | None:
     if not secret:
         raise SpecError(None, field, f"is empty: {path}")
     if "\ufffd" in secret or not secret.isprintable():
-        raise SpecError(None, field, f"must hold one line of text: {path}")
+        raise SpecError(None, field, f"must contain one line of text: {path}")
     return Secret(secret)
 
 
@@ -93,7 +93,7 @@ def _files(given: Mapping[str, Any]) -> Iterator[_Wanted]:
     for wanted in _pairs("secrets", given, _FILE_NAME):
         if wanted.name in _KEPT:
             raise SpecError(
-                None, "secrets", f"needs another name than {wanted.name!r}: that one is reserved"
+                None, "secrets", f"cannot be called {wanted.name!r}: that name is reserved"
             )
         yield wanted
     for field, name in _NAMES.items():
@@ -156,7 +156,9 @@ def _base64(content: bytes) -> str:
 def _text(wanted: _Wanted, content: bytes) -> str:
     """The value of a variable: a line end after it is none of it, as in a shell's $(cat FILE)."""
     if b"\0" in content:
-        problem = f"{wanted.name} holds a zero byte, which a variable cannot: use a file (secrets)"
+        problem = (
+            f"{wanted.name} contains a zero byte, which a variable cannot: use a file (secrets)"
+        )
         raise SpecError(None, wanted.field, problem)
     return content.decode(errors="surrogateescape").rstrip("\n")
 
@@ -176,7 +178,10 @@ def _warnings(wanted: Mapping[_Wanted, bytes]) -> Iterator[str]:
     for one in wanted:
         is_secret = one.field != "krb5_conf" and not one.source.startswith(_FROM_ENVIRONMENT)
         if is_secret and _is_open(one.source):
-            yield f"{one.source} holds a secret, and everybody here can read it: chmod 600 it"
+            yield (
+                f"{one.source} contains a secret that everybody on this machine can read: "
+                "chmod 600 it"
+            )
 
 
 def _is_open(path: str) -> bool:

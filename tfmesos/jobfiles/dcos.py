@@ -129,7 +129,7 @@ class _Filler:
 def _image(service: Part) -> str | None:
     image = service.text("tf_image")
     if image and image.startswith(_OLD_IMAGE):
-        service.remark("tf_image", "has a Python older than 3.8: drop it with an empty image")
+        service.remark("tf_image", "has a Python older than 3.8: override it with an empty image")
     return image
 
 
@@ -150,7 +150,7 @@ def _entry(service: Part, fill: _Filler) -> str:
         service.fail("job_name", f"must be the name of a module, without .py, got {name!r}")
     parts = [part for part in (path or "").split("/") if part not in ("", ".")]
     if (path or "").startswith("/") or ".." in parts:
-        service.fail("job_path", f"must be a path within what job_url gives, got {path!r}")
+        service.fail("job_path", f"must be a path inside the files of job_url, got {path!r}")
     return "/".join([*parts, f"{name}:main"])
 
 
@@ -282,7 +282,7 @@ def _board(part: Part, log_dir: str | None, origins: dict[Key, Key]) -> Document
 def _fields(part: Part, usual: Document, ours: Key, origins: dict[Key, Key]) -> Document:
     """The fields of a job of ours, from a section."""
     if "cpu" in part and "cpus" in part:
-        part.fail("cpu", "and cpus are the same: give one of them")
+        part.fail("cpu", "and cpus mean the same: give only one")
     cpus = "cpu" if "cpu" in part else "cpus"
     given = {
         "num": part.whole("count"),
@@ -295,7 +295,7 @@ def _fields(part: Part, usual: Document, ours: Key, origins: dict[Key, Key]) -> 
     }
     kind = part.text("disk_type")
     if kind not in (None, "ROOT"):
-        part.remark("disk_type", f"{kind} has no effect here: disk space is that of the sandbox")
+        part.remark("disk_type", f"{kind} has no effect here: disk space comes from the sandbox")
     network = "has no effect here: tasks use the network of their node"
     part.warn(network=network, virtual_network_enabled=network, vip="has no effect here")
     part.drop(*_OF_NETWORK)

@@ -28,14 +28,16 @@ def checked(document: Mapping[str, Any]) -> Document:
     found = _with_known_keys(document, _OWN_KEYS, (), "is not a setting of a job file")
     jobs = found.get("jobs", {})
     if not isinstance(jobs, Mapping):
-        raise JobFileError(("jobs",), f"must hold names of jobs, as in worker: ..., got {jobs!r}")
+        raise JobFileError(
+            ("jobs",), f"must contain names of jobs, as in worker: ..., got {jobs!r}"
+        )
     return {**found, "jobs": {name: _checked_job(name, job) for name, job in jobs.items()}}
 
 
 def _checked_job(name: str, job: Any) -> Document:
     key = ("jobs", name)
     if not isinstance(job, Mapping | None):
-        raise JobFileError(key, f"must hold fields of a job, as in num: 2, got {job!r}")
+        raise JobFileError(key, f"must contain fields of a job, as in num: 2, got {job!r}")
     found = _with_known_keys(job or {}, _JOB_KEYS, key, "is not a field of a job")
     serve = found.get("serve", False)
     if not isinstance(serve, bool):
@@ -58,7 +60,7 @@ def _with_known_keys(
         if own not in known:
             raise JobFileError((*around, name), f"{problem}{suggestion(str(name), known)}")
         if own in found:
-            raise JobFileError((*around, name), f"and {own} are the same: give one of them")
+            raise JobFileError((*around, name), f"and {own} mean the same: give only one")
         found[own] = value
     return found
 

@@ -19,7 +19,7 @@ class Part:
     def __init__(self, value: Any, key: Key, remarks: list[str]) -> None:
         """A null is as good as no value. *remarks* takes the warnings."""
         if not isinstance(value, Mapping):
-            raise JobFileError(key, f"must hold keys with values, got {_shown(value)}")
+            raise JobFileError(key, f"must contain keys with values, got {_shown(value)}")
         self.key = key
         self.remarks = remarks
         self._left = {str(name): one for name, one in value.items() if one is not None}

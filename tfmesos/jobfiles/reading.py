@@ -63,7 +63,7 @@ def read(content: bytes, name: str) -> Tree:
         problem = _HELM if _is_of_helm(text, error.line) else error.problem
         raise JobFileError((), problem, place) from None
     if not isinstance(value, dict):
-        problem = "is empty" if value is None else "must hold keys with values"
+        problem = "is empty" if value is None else "must contain keys with values"
         raise JobFileError((), f"{problem}: a job file begins with jobs, cmd, name ...", name)
     if "kind" in value and _is_of_helm(text):
         raise JobFileError((), _HELM, name)

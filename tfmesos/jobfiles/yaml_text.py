@@ -82,7 +82,7 @@ def _chosen(nodes: list[Node]) -> tuple[Node | None, list[Node]]:
     if len(found) == 1:
         return found[0], [node for node in nodes if node is not found[0]]
     second = (found or nodes)[1]
-    problem = "a job file holds one document, or one TFJob: another one begins here"
+    problem = "a job file contains one document, or one TFJob: another one begins here"
     raise Unreadable(problem, _line(second))
 
 
@@ -113,7 +113,7 @@ class _Reader:
     def value(self, node: Node, key: Key) -> Any:
         self._count += 1
         if self._count > MAX_VALUES:
-            raise Unreadable(f"holds more than {MAX_VALUES:,} values", _line(node))
+            raise Unreadable(f"contains more than {MAX_VALUES:,} values", _line(node))
         if len(key) > MAX_DEPTH:
             raise Unreadable(f"is nested more than {MAX_DEPTH} deep", _line(node))
         self.lines.setdefault(key, _line(node))
@@ -151,7 +151,7 @@ class _Reader:
 
     def _name(self, node: Node) -> str:
         if not isinstance(node, yaml.ScalarNode):
-            raise Unreadable("has a key that is not text", _line(node))
+            raise Unreadable("has a key that is not a string", _line(node))
         return str(node.value)
 
 

@@ -29,7 +29,7 @@ class CannotTakeOver(TFMesosError):
     @classmethod
     def for_want_of(cls, task_id: str) -> CannotTakeOver:
         return cls(
-            f"the run cannot be taken over: the end of its record is missing: {task_id} is further"
+            f"the run cannot be taken over: the end of its record is missing: {task_id} has more"
         )
 
 

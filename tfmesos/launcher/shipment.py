@@ -84,7 +84,7 @@ class Shipment:
         except (SpecError, CannotRead, CannotWrite) as error:
             if not again:
                 raise
-            self.missing = f"what is shipped cannot be packed again: {error}"
+            self.missing = f"the shipped files cannot be packed again: {error}"
             self._console.say(self.missing, "warning")
 
     async def _fetch(self, ship: Ship, unless_stopped: UnlessStopped) -> Fetched:
@@ -152,7 +152,7 @@ class Packing:
         try:
             contents = tempfile.TemporaryFile(buffering=0)
         except OSError as error:
-            raise CannotWrite(f"no room here for what is shipped: {error.strerror}") from error
+            raise CannotWrite(f"no room here for the shipped files: {error.strerror}") from error
         packer = Packer(contents, ship.limit, self._is_deflated, self._given_up.is_set)
         try:
             return packer.pack(self._tree)
@@ -184,7 +184,7 @@ def _new_directory() -> Private:
     try:
         return Private(tempfile.gettempdir(), _DIRECTORY)
     except OSError as error:
-        raise CannotWrite(f"no room here for what is shipped: {error.strerror}") from error
+        raise CannotWrite(f"no room here for the shipped files: {error.strerror}") from error
 
 
 async def _result(work: asyncio.Future[Pack]) -> Pack:

@@ -49,7 +49,7 @@ def _updated(
     jobs = _undone(changes, earlier) if changes.get("back") else changed_jobs(config, changes)
     new = config.in_generation(config.generation + (not is_rolling), jobs)
     if not deciding(new.tasks, new.success):
-        raise SpecError(None, "jobs", "leave no task whose end is the end of the run")
+        raise SpecError(None, "jobs", "leave no task that ends the run")
     plugin_of(new.engine.name).check(new)
     return new
 
@@ -58,7 +58,7 @@ def _undone(changes: Changes, earlier: tuple[Job, ...]) -> tuple[Job, ...]:
     if any(value for key, value in changes.items() if key not in _WAYS):
         raise NotUpdated("--back undoes the last update: give no other changes with it")
     if not earlier:
-        raise NotUpdated("there is nothing to go back to: it has not been updated")
+        raise NotUpdated("there is no update to undo")
     return earlier
 
 

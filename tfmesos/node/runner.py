@@ -162,7 +162,7 @@ class Runner:
         """The initializer, the command and the finalizer, as far as they are given."""
         cwd, wanted = workspace.of_command(self._start, self._settings.env)
         if self._start.get("cwd_is_given") and cwd != wanted:
-            missing = f"there is no directory {wanted} (its cwd)"
+            missing = f"its working directory {wanted} does not exist"
             return self._report((1, f"could not be started: {missing}"), [])
         self._prepare(cwd, wanted)
         steps = Steps(self._start, self._settings.type, self._settings.number)

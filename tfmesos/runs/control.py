@@ -105,7 +105,7 @@ class Control:
             return {"problem": f"this is not a request: {error}"}
         command = self._commands.get(str(asked.get("do"))) if isinstance(asked, dict) else None
         if command is None:
-            return {"problem": f"knows only {', '.join(self._commands)}"}
+            return {"problem": f"accepts only {', '.join(self._commands)}"}
         request.update(asked)
         answer = command(asked)
         return {"problem": answer} if isinstance(answer, str) else await answer
@@ -147,7 +147,9 @@ def converse(
         state = f"is lost: {lost_words(run)}" if run.is_lost else "is over"
         raise NoAnswer(f"run {run.id} {state}")
     if not run.launcher.is_of_this_machine:
-        raise NoAnswer(f"the launcher of run {run.id} is on {run.launcher.host}: ask it there")
+        raise NoAnswer(
+            f"the launcher of run {run.id} is on {run.launcher.host}: run the command there"
+        )
     request = json.dumps({"do": do, **more}).encode() + b"\n"
     if len(request) > LONGEST_LINE:
         raise Refused(

@@ -87,12 +87,12 @@ class Store:
         runs, passed_over = self.scan()
         if prefix is None:
             if not runs:
-                raise NoSuchRun("there is no run yet: start one with tfrun -w 2 -- COMMAND")
+                raise NoSuchRun("there are no runs yet: start one with tfrun -w 2 -- COMMAND")
             return runs[0]
         found = [run for run in runs if run.id == prefix]
         found = found or [run for run in runs if prefix and run.id.startswith(prefix)]
         if prefix in passed_over:
-            raise NoSuchRun(f"run {prefix} is not used: it {passed_over[prefix]}")
+            raise NoSuchRun(f"run {prefix} is ignored: it {passed_over[prefix]}")
         if len(found) != 1:
             raise NoSuchRun(_no_single_run(prefix, [run.id for run in found or runs], bool(found)))
         return found[0]
@@ -113,6 +113,6 @@ def _look(path: Path) -> str | None:
 
 def _no_single_run(prefix: str, ids: Sequence[str], is_ambiguous: bool) -> str:
     if is_ambiguous:
-        return f"{prefix!r} is the beginning of several runs: {join_names(ids)}"
+        return f"{prefix!r} begins the ids of several runs: {join_names(ids)}"
     near = suggestion(prefix, ids) or (f": the last ones are {join_names(ids)}" if ids else "")
     return f"there is no run {prefix!r}{near}"

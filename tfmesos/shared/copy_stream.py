@@ -24,7 +24,7 @@ PIECE = 32 * 1024  # bytes
 LONGEST_LINE = 64 * 1024  # bytes
 LONGEST_WITHOUT_SIZE = 16 * 1024 * 1024  # bytes of a file of /proc
 DEEPEST = 500  # directories; far more cannot be removed by rmtree
-DAMAGED = "it was damaged on the way"
+DAMAGED = "it was damaged in transit"
 
 
 class CannotCopy(Exception):

@@ -138,7 +138,7 @@ def test_nothing_is_left_when_it_has_left(certificate):
             await one.driver.leave(5)
             objects = one.api.objects
             assert (objects["configmaps"], objects["pods"]) == ({}, {})
-            assert one.said == ["making 3 pods"]
+            assert one.said == ["creating 3 pods"]
 
     asyncio.run(scenario())
 
@@ -187,7 +187,7 @@ def test_a_driver_that_has_ended_is_left_at_once(certificate):
             await asyncio.wait([one.running])
             await one.driver.leave(HANG)
             assert one.api.objects["configmaps"] == {}
-            assert one.said == ["making 1 pod"]
+            assert one.said == ["creating 1 pod"]
 
     asyncio.run(scenario())
 

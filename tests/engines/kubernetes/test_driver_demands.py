@@ -33,7 +33,7 @@ def test_a_namespace_that_demands_a_cpu_limit_gets_pods_that_have_one(certificat
             for _ in range(2):
                 await one.until(happened.PodChanged, lambda event: event.pod.is_scheduled)
             assert set(limits(one.api).values()) == {"1000m"}
-            assert [text for text in one.said if "demands CPU limits" in text]
+            assert [text for text in one.said if "requires CPU limits" in text]
             one.create("worker-2")
             await one.until(
                 happened.PodChanged,

@@ -128,7 +128,7 @@ def test_nobody_listens_after_the_pod_is_gone_and_open_connections_end():
 
 def test_without_descriptors_browsers_wait_and_the_run_goes_on(monkeypatch):
     monkeypatch.setattr(pod_ports, "PAUSE", 0.01)
-    why = "refused 1 connection(s); the last, of somebody: Too many open files"
+    why = "refused 1 connection(s); the last, from somebody: Too many open files"
 
     async def main():
         loop, said = asyncio.get_running_loop(), asyncio.Queue()

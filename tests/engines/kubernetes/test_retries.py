@@ -61,7 +61,7 @@ def test_a_server_that_forgets_our_role_gets_the_pods_and_loses_them_again(certi
             await one.until(happened.PodGone)
             await one.driver.leave(HANG)
             assert one.api.objects["configmaps"] == one.api.objects["pods"] == {}
-            assert one.said == ["making 1 pod"]
+            assert one.said == ["creating 1 pod"]
 
     asyncio.run(scenario())
 

@@ -69,7 +69,7 @@ def test_several_tasks_go_where_nothing_else_is_free():
     run.subscribe()
     run.offer(an_offer("o1", down_in=600))
     (said,) = [s.text for s in only(do.Say, run.wait(max(HOLD))) if s.level == "warning"]
-    assert "worker:0, worker:1 go there all the same" in said
+    assert "worker:0, worker:1 go there anyway" in said
 
 
 def test_a_useless_offer_is_declined_at_once_for_long():

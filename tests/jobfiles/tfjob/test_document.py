@@ -348,9 +348,10 @@ OF_KUBERNETES = "is a volume of Kubernetes: run with -m k8s://, or mount a direc
          "spec.tfReplicaSpecs.Worker.template.spec.initContainers is not supported: a task is one"),
         (new({"successPolicy": "Most"}, Worker=typed()), "spec.successPolicy must be empty or All"),
         (new({"enableDynamicWorker": True}, Worker=typed()), "spec.enableDynamicWorker is"),
-        (new({"runPolicy": {"suspend": True}}, Worker=typed()), "spec.runPolicy.suspend asks for"),
+        (new({"runPolicy": {"suspend": True}}, Worker=typed()), "spec.runPolicy.suspend is not "
+        "supported"),
         (new({"runPolicy": {"x": 1}}, Worker=typed()), "spec.runPolicy.x is unknown here"),
-        (old(replica("WORKER")), "spec.replicaSpecs must hold one replica of type MASTER"),
+        (old(replica("WORKER")), "spec.replicaSpecs must contain one replica of type MASTER"),
         (old(replica("MASTER", 2)), "spec.replicaSpecs[0].replicas must be 1 for a master, got 2"),
         (old(replica("MASTER"), replica("MASTER")), "spec.replicaSpecs[1] is a second one: master"),
         (old(replica("CHIEF")), "spec.replicaSpecs[0].tfReplicaType must be MASTER, WORKER or PS"),

@@ -166,7 +166,7 @@ def test_the_name_in_the_certificate_may_be_another_one(kube):
 def test_nobody_is_let_in_without_credentials(kube):
     with pytest.raises(ApiError) as caught:
         listed(changed(kube, lambda cluster, user: user.clear()))
-    assert caught.value.code == 403 and "gives no credentials" in str(caught.value)
+    assert caught.value.code == 403 and "has no credentials" in str(caught.value)
 
 
 def test_the_commands_of_the_page_give_a_user_the_rights_that_a_run_needs(kube, tmp_path):

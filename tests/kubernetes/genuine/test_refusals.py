@@ -39,7 +39,7 @@ def test_a_right_that_is_withdrawn_before_the_tasks_run_ends_the_run_with_its_ru
     template.write_text(json.dumps({"spec": {"initContainers": [wait], "volumes": [volume]}}))
     words = on_kubernetes("-v", "-w", 1, *SMALL, "--pod-template", template)
     with running_tfrun(*words, "--", "true") as run:
-        read_until(run.stderr, "making 1 pod")
+        read_until(run.stderr, "creating 1 pod")
         kube.allow({**RIGHTS, "pods/portforward": []})
         wait_until("the server knows", lambda: not may_forward(kube))
         (tmp_path / "go").touch()

@@ -48,7 +48,7 @@ def test_a_run_grows_and_shrinks_and_each_task_goes_on_where_it_was(kube, tmp_pa
         run_id = the_run()
         refused = tfrun("update", run_id, "--rolling", "--env", "A=1")
         assert (refused.returncode, refused.stderr.count("\n")) == (2, 1), refused.stderr
-        assert "a pod that is started again has another address" in refused.stderr
+        assert "a restarted pod has another address" in refused.stderr
         assert tfrun("update", run_id, "-w", 4).returncode == 0
         lines = read_until(run.stdout, *(f"[worker:{n}] 1 of 4" for n in range(4)))
         written = wrote(lines)

@@ -69,7 +69,7 @@ def test_a_file_with_another_hash_is_not_kept(brought, tmp_path):
 def test_a_task_that_sends_more_than_it_may_is_not_believed(brought, tmp_path):
     take(brought, file("a"), part(b"x" * 60), part(b"x" * 60), end(b"x" * 120))
     assert everything(tmp_path) == []
-    assert "more than the limit" in str(brought.error())
+    assert "exceed the limit" in str(brought.error())
 
 
 def test_what_a_lost_task_had_not_sent_is_removed_and_told(brought, tmp_path):

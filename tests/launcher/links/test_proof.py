@@ -71,7 +71,7 @@ def test_who_proves_the_secret_is_known_and_may_send_long_frames():
 @pytest.mark.parametrize("python, runner", [("ours", b"compiled"), ("3.x", RUNNER), ("", RUNNER)])
 def test_a_stub_is_offered_the_hash_of_the_runner_for_its_python(python, runner):
     story = proving(runner=python)
-    with pytest.raises(HandshakeError, match=r"^it left before it had proved the secret$"):
+    with pytest.raises(HandshakeError, match=r"^it disconnected before it had authenticated$"):
         prove(story)
     assert story.offered == hashlib.sha256(runner).hexdigest()
 
@@ -133,5 +133,5 @@ def test_who_does_not_take_its_runner_is_given_up():
             finally:
                 writer.transport.abort()
 
-    with pytest.raises(HandshakeError, match=r"^it did not take its runner in time$"):
+    with pytest.raises(HandshakeError, match=r"^it did not fetch its runner in time$"):
         asyncio.run(main())

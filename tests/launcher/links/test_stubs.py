@@ -82,4 +82,4 @@ def test_a_stub_that_does_not_take_its_runner_is_given_up(caplog, monkeypatch):
             return ours.events
 
     assert asyncio.run(main()) == []
-    assert "did not take its runner" in caplog.text
+    assert "did not fetch its runner" in caplog.text

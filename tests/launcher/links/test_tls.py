@@ -144,7 +144,7 @@ def test_who_does_not_speak_tls_is_refused_with_one_line(tmp_path, certificate, 
 
     code, events = asyncio.run(main())
     assert (code, events) == (HANDSHAKE_FAILED, [])
-    assert "no TLS with it" in caplog.text and len(caplog.records) == 1
+    assert "TLS handshake failed" in caplog.text and len(caplog.records) == 1
 
 
 def test_a_launcher_without_tls_is_one_clear_line_for_a_task_that_wants_it(tmp_path):

@@ -36,8 +36,8 @@ def test_a_run_is_told_from_its_places_to_its_end():
         "this run has gpu-7",
         "worker:0 is at 10.0.0.1:4000 (1 of 2)",
         "ps:0 is at 10.0.0.1:4001 (2 of 2)",
-        "starting 2 tasks: each knows the others",
-        "every task runs",
+        "starting 2 tasks: each has the addresses of the others",
+        "all tasks are running",
         "worker:0 exited with 0 (1 of 2)",
         "stopping ps:0",
         "ps:0 was killed by SIGTERM (signal 15) (2 of 2)",
@@ -77,7 +77,7 @@ def test_an_interrupt_and_a_lost_runner_are_told():
     run(happened.RunnerLost(run.id("worker:0"), "closed"))
     run(happened.StopRequested("interrupted", 130))
     assert "lost touch with worker:0: closed" in run.lines
-    assert "told to end: interrupted" in run.lines
+    assert "asked to end: interrupted" in run.lines
 
 
 def test_a_task_with_a_directory_of_its_own_says_where_that_is():

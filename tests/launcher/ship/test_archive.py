@@ -141,7 +141,7 @@ def test_no_link_is_made_through_a_link(make, name, unpacked, tmp_path):
 def test_a_bomb_is_refused_before_it_fills_the_disk(make, unpacked, monkeypatch, tmp_path):
     monkeypatch.setattr(archive, "MAX_BYTES", 2 * 2**20)
     zeros = bytes(2**20)
-    with pytest.raises(BadArchive, match="is larger than 2 MiB when it is unpacked"):
+    with pytest.raises(BadArchive, match="is larger than 2 MiB unpacked"):
         unpacked(make, *((f"{n}", zeros) for n in range(9)))
     assert sum(p.stat().st_size for p in (tmp_path / "out").iterdir()) <= 3 * 2**20
 
@@ -153,7 +153,7 @@ def test_a_tar_cannot_claim_a_header_without_end(tmp_path, monkeypatch):
     info.type, info.size = tarfile.GNUTYPE_LONGNAME, 2**40
     path = tmp_path / "bomb.tar"
     path.write_bytes(info.tobuf(tarfile.GNU_FORMAT) + bytes(4 * 2**20))
-    with pytest.raises(BadArchive, match="is larger than 1 MiB when it is unpacked"):
+    with pytest.raises(BadArchive, match="is larger than 1 MiB unpacked"):
         unpack_at(path, tmp_path)
 
 
@@ -198,7 +198,7 @@ def test_an_archive_without_a_file_is_one(unpacked):
 @both
 def test_too_many_files_are_refused(make, unpacked, monkeypatch):
     monkeypatch.setattr(archive, "MAX_MEMBERS", 3)
-    with pytest.raises(BadArchive, match="holds more than 3 files"):
+    with pytest.raises(BadArchive, match="contains more than 3 files"):
         unpacked(make, *((f"{n}", b"") for n in range(4)))
 
 
@@ -257,14 +257,14 @@ def test_a_zip_of_too_many_is_refused_before_anything_is_made_of_its_list(tmp_pa
     monkeypatch.setattr(archive, "MAX_MEMBERS", 3)
     a_zip(tmp_path / "many", [(f"f{n}", b"") for n in range(4)])
     monkeypatch.setattr(zipfile, "ZipInfo", None)  # nobody may make one
-    with pytest.raises(BadArchive, match="holds more than 3 files"):
+    with pytest.raises(BadArchive, match="contains more than 3 files"):
         unpack_at(tmp_path / "many", tmp_path)
 
 
 def test_the_list_of_a_zip_has_a_limit(tmp_path, monkeypatch):
     monkeypatch.setattr(archive, "MAX_DIRECTORY", 200)
     a_zip(tmp_path / "long", [(f"{'f' * 100}{n}", b"") for n in range(2)])
-    with pytest.raises(BadArchive, match="has a list of more"):
+    with pytest.raises(BadArchive, match="has a directory of more"):
         unpack_at(tmp_path / "long", tmp_path)
 
 

@@ -96,7 +96,7 @@ def test_a_file_that_is_gone_when_it_is_packed_is_named(tmp_path):
 def test_a_full_disk_here_is_no_fault_of_a_file(tmp_path):
     tree = tree_of(write(tmp_path, train_py="x"))
     with open("/dev/full", "wb", buffering=0) as full:
-        with pytest.raises(CannotWrite, match="no room here for what is shipped: No space left"):
+        with pytest.raises(CannotWrite, match="no room here for the shipped files: No space left"):
             Packer(full, NO_LIMIT, is_deflated=True).pack(tree)
 
 
@@ -191,8 +191,8 @@ def test_single_files_come_beside_the_others_under_their_names(tmp_path):
 @pytest.mark.parametrize(
     "name, problem",
     [
-        ("train.py", "there are two files of the name 'train.py'"),
-        ("package", "there are two files of the name 'package'"),
+        ("train.py", "two files have the name 'train.py'"),
+        ("package", "two files have the name 'package'"),
         ("train.py/x", "'train.py/x' would be in a directory, but 'train.py' is not one"),
     ],
 )

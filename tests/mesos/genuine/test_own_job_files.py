@@ -52,4 +52,4 @@ def test_a_port_that_no_agent_offers_gives_way_or_is_refused_with_the_reason(mas
     file.write_text('cmd: "true"\njobs: {worker: {mem: 64, port: "=2222"}}')
     done = tfrun(file, "-m", master)
     assert done.returncode == 75
-    assert "worker:0 insists on port 2222, which no agent offers" in done.stderr
+    assert "worker:0 requires port 2222, which no agent offers" in done.stderr

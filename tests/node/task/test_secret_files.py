@@ -157,7 +157,7 @@ def test_a_node_that_takes_no_file_is_one_line_with_exit_code_74_and_nothing_sta
     before = set(os.listdir("/dev/shm"))
     ours, code = run(tmp_path, ["touch", "started"], before="ulimit -f 0;")
     assert code == CANNOT_WRITE == 74
-    expected = f"could not keep its secrets in {tmp_path}: File too large"
+    expected = f"could not store its secrets in {tmp_path}: File too large"
     assert the_exit(ours) == (74, expected)
     assert not (tmp_path / "started").exists()
     left = {path.name for path in tmp_path.iterdir() if path.is_dir()}

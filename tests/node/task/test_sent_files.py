@@ -110,7 +110,7 @@ def test_a_file_that_has_become_a_pipe_is_not_waited_for(tmp_path, monkeypatch):
 
 def test_what_is_beyond_the_limit_is_named_and_what_fits_comes(tmp_path):
     write(tmp_path, a="12345", b="123456", c="12345", d="1")
-    too_much = "with it there would be more than the limit"
+    too_much = "it would exceed the limit"
     home, _ = sent(tmp_path, "*", limit=10)
     assert home == {"a": b"12345", "b": too_much, "c": b"12345", "d": too_much}
 
@@ -140,7 +140,7 @@ def test_a_file_on_its_way_is_given_up_when_the_time_is_over(tmp_path):
     write(tmp_path, a="1", b="2")
     answers = iter([False])
     home, _ = sent(tmp_path, "*", is_cut=lambda: next(answers, True))
-    assert home == {"a": "the run was ended on the way"}
+    assert home == {"a": "the run was ended during the transfer"}
 
 
 def test_it_is_said_if_no_file_matches(tmp_path):

@@ -115,7 +115,7 @@ def test_a_held_job_says_how_to_let_it_go(slurm):
             (job,) = [line.split()[0] for line in slurm.jobs()]
             slurm.run("scontrol", "uhold", job)
             slurm.run("scontrol", "update", "PartitionName=small", "State=UP")
-            read_until(run.stderr, f"scontrol release {job} lets it go (JobHeldUser)")
+            read_until(run.stderr, f"scontrol release {job} releases it (JobHeldUser)")
             slurm.run("scontrol", "release", job)
             assert run.wait(HANG) == 0
             assert run.stdout.read() == "[worker:0] up\n"

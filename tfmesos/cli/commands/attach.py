@@ -26,7 +26,7 @@ def follow(found: RunDirectory, since: float) -> int:
             say(f"attached to {found.id}; Ctrl-C leaves it running")
             _follow(found, since)
     except KeyboardInterrupt:
-        say(f"detached: {found.id} goes on")
+        say(f"detached: {found.id} keeps running")
         return 0
     return end_of(found)
 

@@ -12,8 +12,8 @@ from .common_arguments import LIVING, NO_WAIT, Argument
 from .update import wait_for_generation
 
 HELP = (
-    "stop all tasks together so that each writes a checkpoint, within their grace; with "
-    "--restart-policy all they start again, otherwise the run ends with exit code 75"
+    "stop all tasks together so that each writes a checkpoint, within its grace period; with "
+    "--restart-policy all, the tasks start again, otherwise the run ends with exit code 75"
 )
 ARGUMENTS: tuple[Argument, ...] = (LIVING, NO_WAIT)
 
@@ -23,5 +23,5 @@ def run(args: argparse.Namespace) -> int:
     number = status_now(found).generation
     ask(found, "checkpoint")
     say(f"{found.id}: stopping all tasks")
-    hint = "; with --restart-policy all it would continue"
+    hint = "; with --restart-policy all, the run would continue"
     return 0 if args.no_wait else wait_for_generation(found, number + 1, hint)

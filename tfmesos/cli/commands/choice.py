@@ -39,7 +39,7 @@ def living_run(prefix: str | None) -> RunDirectory:
     if len(living) != 1:
         ids = join_names([run.id for run in living])
         problem = f"several runs are alive: {ids}" if living else "no run is alive"
-        raise NoSuchRun(f"{problem}; give the ID of the run, see tfrun list")
+        raise NoSuchRun(f"{problem}; give the ID of the run (see tfrun list)")
     say(f"run {living[0].id}")
     return living[0]
 
@@ -96,7 +96,7 @@ def end_of(run: RunDirectory) -> int:
     outcome = run.outcome
     if outcome is None:
         what = f": {lost_words(run)}" if run.is_lost else ""
-        say(f"how {run.id} ended is not known{what}")
+        say(f"it is not known how {run.id} ended{what}")
         return UNKNOWN_END
     screen.err(lines(plain(line) for line in outcome.get("report", [])))
     say_what_is_missing(run)

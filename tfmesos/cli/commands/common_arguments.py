@@ -12,7 +12,7 @@ Argument = tuple[tuple[str, ...], dict[str, Any]]  # what argparse is given
 
 def number(text: str) -> int:
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"must be a number from 0 on, got {text!r}")
+        raise argparse.ArgumentTypeError(f"must be a whole number of 0 or more, got {text!r}")
     return int(text)
 
 

@@ -16,5 +16,5 @@ ARGUMENTS: tuple[Argument, ...] = (LIVING,)
 def run(args: argparse.Namespace) -> int:
     found = living_run(args.id)
     ask(found, "continue")
-    say(f"{found.id} goes on")
+    say(f"{found.id} continues")
     return 0

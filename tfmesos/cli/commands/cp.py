@@ -40,8 +40,8 @@ ARGUMENTS: tuple[Argument, ...] = (
         {
             "metavar": "TARGET",
             "help": (
-                "where to copy it: a path on this machine, or worker:0:data; - is standard "
-                "output or input. Relative paths of a task start in the directory of its "
+                "where to copy it: a path on this machine, or worker:0:data; - is standard output "
+                "or input. A relative path in a task starts at the working directory of its "
                 "command"
             ),
         },
@@ -212,7 +212,7 @@ class _In(_Copy):
             raise CannotCopy("-: standard input is closed")
         name = "input" if self._from_input else os.path.basename(os.path.abspath(local))
         if not self._from_input and not os.path.exists(local):
-            raise CannotCopy(f"there is no {local}")
+            raise CannotCopy(f"{local} does not exist")
         self._left_out: list[str] = []
         self._pieces: Iterator[bytes] = (
             iter(()) if self._from_input else copy_stream.sent(local, self._left_out.append)
@@ -260,4 +260,7 @@ class _In(_Copy):
 
 def _say_left_out(paths: Iterable[str]) -> None:
     for path in paths:
-        say(f"left out, because it is not a file, or a link that leads out: {plain(path)}")
+        say(
+            "skipped, because it is not a regular file, or is a link that points outside: "
+            f"{plain(path)}"
+        )

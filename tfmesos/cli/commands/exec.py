@@ -27,8 +27,10 @@ ARGUMENTS: tuple[Argument, ...] = (
         {
             "nargs": argparse.REMAINDER,
             "metavar": "[ID] TASK [--] command",
-            "help": "id of the run (default: the only active run), name of the task, such as "
-            "worker:0, and what to run; -- may stand before the command",
+            "help": (
+                "id of the run (default: the only active run), name of the task, such as "
+                "worker:0, and the command, after an optional --"
+            ),
         },
     ),
 )
@@ -40,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
         say("name a command, or give -t for a shell")
         return 2
     if args.tty and not os.isatty(0):
-        say("-t needs a terminal at standard input")
+        say("-t needs a terminal on standard input")
         return 2
     found = living_run(prefix)
     with Loop() as loop:

@@ -77,7 +77,7 @@ async def _forward(run: RunDirectory, task: str, port: int, local: int) -> int:
         reason = os.strerror(error.errno or 0)
         raise PortTaken(f"cannot listen at 127.0.0.1:{local}: {reason}") from None
     where = f"port {port}" if port else "the port"
-    say(f"127.0.0.1:{way.port} leads to {where} of {task}; Ctrl-C ends that")
+    say(f"127.0.0.1:{way.port} is forwarded to {where} of {task} until Ctrl-C")
     serving = asyncio.create_task(way.serve())
     try:
         problem = await _end_of(reader)
@@ -104,4 +104,4 @@ async def _end_of(reader: asyncio.StreamReader) -> str:
         for message in decoder.feed(data):
             if message["type"] == "done":
                 return wire.field(message, "problem", str)
-    return "the launcher has gone"
+    return "the launcher is gone"

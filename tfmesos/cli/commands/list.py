@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
         if len(shown) < len(runs) and args.n is None:
             say(f"{count(len(runs) - len(shown), 'older run')} not listed: see tfrun list --all")
     else:
-        say("no run is alive" if args.running else "there is no run yet")
+        say("no run is alive" if args.running else "there are no runs yet")
     if passed_over:
         why = join_names([f"{run_id} {why}" for run_id, why in passed_over.items()], most=3)
         say(f"{count(len(passed_over), 'run')} of {store().root} not listed: {why}")

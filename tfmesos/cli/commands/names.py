@@ -24,7 +24,7 @@ OTHER_NAMES = {
 }
 # These take the flags of tfrun, too, and are not modules of this folder.
 TAKING_FLAGS = {
-    "rerun": "start a run again, with the changes that its flags make",
+    "rerun": "start a run again, with the changes given as flags",
     "config": "show which settings apply and where they come from",
 }
 KNOWN = frozenset([*NAMES, *OTHER_NAMES])

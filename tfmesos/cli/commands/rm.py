@@ -24,8 +24,8 @@ def run(args: argparse.Namespace) -> int:
     if not found.is_over:
         raise StillAlive(f"run {found.id} has not ended: stop it first, with tfrun stop {found.id}")
     if adoptable_until(found) is not None:
-        problem = "its launcher is gone, but its tasks wait for another one"
+        problem = "its launcher is gone, but its tasks are waiting for another one"
         raise StillAlive(f"run {found.id}: {problem}: stop it first, with tfrun stop {found.id}")
     remove(found)
-    say(f"the record of {found.id} is removed")
+    say(f"removed the record of {found.id}")
     return 0

@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     if adoptable_until(found) is not None:
         if in_background(found):
             end_by_keys(found)
-            say(f"{found.id} has stopped: its tasks were ended by their engine")
+            say(f"{found.id} has stopped: the engine has ended its tasks")
             return 0
         found = RunDirectory(found.path)
         if found.outcome is not None:  # it ended while nobody looked

@@ -18,8 +18,8 @@ from .choice import end_of, the_run, until
 from .common_arguments import NO_WAIT, THE_RUN, Argument, switch
 
 HELP = (
-    "change a running run: stop all tasks within their grace and start them with the changes and "
-    "a fresh cluster spec; a command after -- replaces theirs"
+    "change a running run: stop all tasks within their grace period and start them with the "
+    "changes and a fresh cluster spec; a command after -- replaces the old one"
 )
 TAKES_COMMAND = True
 _SETTINGS = ("constraints", "env", "image")
@@ -31,11 +31,13 @@ ARGUMENTS: tuple[Argument, ...] = (
         {"nargs": "?", "metavar": "FILE", "help": "job file with the new jobs"},
     ),
     *(argument_of(flag, has_default=False) for flag in _FLAGS),
-    switch("--back", help="undo the last update: go back to the jobs that there were before it"),
+    switch("--back", help="undo the last update: restore the jobs as they were before it"),
     switch(
         "--rolling",
-        help="start the tasks again one after the other, each at its address; without a change of "
-        "their numbers",
+        help=(
+            "restart the tasks one after the other, each at its old address; the number of tasks "
+            "cannot change"
+        ),
     ),
     switch("--dry-run", help="show what would change, but change nothing"),
     NO_WAIT,
@@ -48,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     changes = changes_of(args)
     before = status_now(found)
     answer = ask(found, "update", within=LOOK_WITHIN, changes=changes, dry_run=args.dry_run)
-    for line in answer["difference"] or ["nothing to change: the run is like that already"]:
+    for line in answer["difference"] or ["nothing to change: the run already has these settings"]:
         say(f"{found.id}: {line}")
     if not answer["difference"]:
         return 0
@@ -106,7 +108,7 @@ def changes_of(args: argparse.Namespace) -> Changes:
     of_file = changes_in(args.file) if args.file else {}
     changes = {key: value for key, value in given.items() if value}
     if not changes.keys() - {"rolling"} and not of_file:
-        raise SpecError(None, "update", "needs what is to change, such as -w 4, or --back")
+        raise SpecError(None, "update", "needs a change, such as -w 4, or --back")
     for name, fields in changes.pop("jobs", {}).items():
         of_file.setdefault("jobs", {})[name] = {**of_file.get("jobs", {}).get(name, {}), **fields}
     return {**of_file, **changes}

@@ -29,7 +29,7 @@ ARGUMENTS: tuple[Argument, ...] = (
 def run(args: argparse.Namespace) -> int:
     found = living_run(args.id)
     if found.launcher.is_alive is None:
-        say(f"the launcher of {found.id} is on another machine: waiting for its last word")
+        say(f"the launcher of {found.id} is on another machine: waiting for the end of its record")
     if not until(_Waiting(found).is_over, args.timeout):
         say(f"{found.id} has not ended within {args.timeout:g} s")
         return TIMED_OUT

@@ -37,7 +37,7 @@ def why_not_checkpoint(phase: Phase) -> str:
     """What keeps all tasks from being told to write one; empty if nothing does."""
     if phase is Phase.RUNNING:
         return ""
-    return "it is ending" if phase > Phase.RESTARTING else "its tasks do not run yet"
+    return "it is ending" if phase > Phase.RESTARTING else "its tasks are not running yet"
 
 
 def error_of(notice: NoticeGiven) -> TFMesosError:

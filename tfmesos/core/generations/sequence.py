@@ -57,7 +57,7 @@ class Generations:
         if self.is_updating and not self.is_rolling:
             return "it is being updated already"
         if is_rolling and phase is not Phase.RUNNING:
-            return "its tasks do not run yet; without --rolling it can be updated"
+            return "its tasks are not running yet: update it without --rolling"
         return ""
 
     def why_not_take(self, update: UpdateRequested, phase: Phase) -> str:

@@ -30,7 +30,7 @@ class ClusterQuestions:
         try:
             nodes, _ = await self._client.list("nodes")
         except TFMesosError as error:
-            log.debug("the nodes are unknown: %s", error)
+            log.debug("cannot list the nodes: %s", error)
             return self._emit(happened.NodesCounted(None))
         self._emit(happened.NodesCounted(tuple(node_room(node, gpu) for node in nodes)))
 
@@ -42,7 +42,7 @@ class ClusterQuestions:
             others = f"{objects.RUN}!={owner.name}"
             pods, _ = await self._client.list("pods", others, everywhere=True)
         except TFMesosError as error:
-            log.debug("what is free is unknown: %s", error)
+            log.debug("cannot tell what is free: %s", error)
             return self._emit(happened.RoomCounted(None))
         self._emit(happened.RoomCounted(free_rooms(nodes, pods, gpu)))
 

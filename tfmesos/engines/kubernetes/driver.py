@@ -241,7 +241,7 @@ class KubernetesDriver:
         gpu = self._config.pods.gpu_resource
         match action:
             case do.CreatePods(pods):
-                self._say(f"making {count(len(pods), 'pod')}", "info")
+                self._say(f"creating {count(len(pods), 'pod')}", "info")
                 ports = {pod.name: self._local_port(pod) for pod in pods}
                 bodies = self._bodies_of(self._prepare(action, ports), pods)
                 self._calls.add(lambda: self._create_all(pods, *bodies))
@@ -309,7 +309,7 @@ class KubernetesDriver:
         if error and demands_cpu_limit(str(error)) and not self._limits_cpu:
             self._limits_cpu = True
             self._say(
-                "the namespace demands CPU limits: each task is limited to its request", "info"
+                "the namespace requires CPU limits: each task is limited to its request", "info"
             )
             bodies = [with_cpu_limit(it) for it in bodies]
             error = await self._created((), bodies, is_again=True)
@@ -393,7 +393,7 @@ class KubernetesDriver:
         try:
             text = await self._client.log(objects.pod_name(self._owner, name), LOG)
         except TFMesosError as error:
-            log.debug("no log of %s: %s", name, error)
+            log.debug("cannot read the log of %s: %s", name, error)
             return ending
         lines = [line for line in text.splitlines() if line.strip()]
         return ending.replace(tail=ending.tail or tuple(lines[-TAIL:]))
@@ -413,7 +413,7 @@ class KubernetesDriver:
             if self._owner is not None:
                 reason = str(error) or self._trouble or "the API server does not answer"
                 way_out = f"kubectl delete configmap {self._owner.name}"
-                text = f"parts of the run may be left: {reason}"
+                text = f"parts of the run may remain: {reason}"
                 self._say(f"{text}; {way_out} -n {self._client.namespace}", "warning")
 
     async def _leave(self, owner: Owner) -> None:

@@ -414,4 +414,4 @@ class KubernetesEngine:
         if self._queue_says:
             return f"the queue says: {self._queue_says}"
         refused = [(one.task, one.refusal) for one in self._attempts.waiting()]
-        return explain(refused, self._nodes) or "no place has been seen yet"
+        return explain(refused, self._nodes) or "no place has been found yet"

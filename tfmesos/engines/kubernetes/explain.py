@@ -17,7 +17,7 @@ def explain(refused: Iterable[tuple[Task, str]], nodes: Sequence[NodeRoom]) -> s
     """*refused* are tasks and the scheduler's words about them, *nodes* all that we may see."""
     by_words: dict[str, list[Task]] = {}
     for task, words in refused:
-        by_words.setdefault(words or "not yet looked at by the scheduler", []).append(task)
+        by_words.setdefault(words or "the scheduler has not looked at the pod yet", []).append(task)
     reasons = [_reason(words, tasks) for words, tasks in list(by_words.items())[:_MOST]]
     tasks = [task for same in by_words.values() for task in same]
     numbers = _numbers(tasks[0], nodes) if tasks and nodes else ""

@@ -10,7 +10,7 @@ from ..api import Context, EngineDecider, Plugin, Setup
 
 _BY_KUBECONFIG = "the kubeconfig says who you are"
 _INSTEAD = {
-    "containerizer_type": "its nodes run images in their own way",
+    "containerizer_type": "the nodes choose how to run images",
     "role": "name a namespace, as in k8s:///NAMESPACE",
     "principal": _BY_KUBECONFIG,
     "secret_file": _BY_KUBECONFIG,
@@ -43,7 +43,7 @@ class KubernetesPlugin(Plugin):
         check(config)
 
     def why_readdressed(self, old: LaunchConfig, new: LaunchConfig) -> str:
-        return "a pod that is started again has another address"
+        return "a restarted pod has another address"
 
     def rules(self, config: LaunchConfig) -> dict[str, Any]:
         images = tuple((job.name, config.image_of(job) or "") for job in config.jobs)

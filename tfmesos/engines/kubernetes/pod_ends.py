@@ -24,19 +24,19 @@ _NOT_STARTED = ("ContainerCannotRun", "StartError")  # to Docker and to containe
 
 _DISRUPTIONS = {
     "PreemptionByScheduler": "had to make room for a pod of higher priority (preemption)",
-    "DeletionByTaintManager": "was removed from its node, which has a taint now",
+    "DeletionByTaintManager": "was removed from its node, which now has a taint",
     "EvictionByEvictionAPI": "was evicted: its node is being drained",
     "DeletionByPodGC": "was removed with its node",
-    STOPPED_BY_QUEUE: "was stopped by its queue, which needs the room for others",
-    "TerminationByKubelet": "was ended by its node, which is short of resources or shuts down",
+    STOPPED_BY_QUEUE: "was stopped by its queue to make room for others",
+    "TerminationByKubelet": "was ended by its node, which is short of resources or shutting down",
 }
 _REASONS = {
     "Evicted": "was evicted by its node",
     "Preempting": "had to make room for a critical pod on its node",
     "NodeLost": "was lost with its node",
-    "NodeShutdown": "was ended by its node, which shuts down",
-    "Shutdown": "was ended by its node, which shuts down",
-    "Terminated": "was ended by its node, which shuts down",
+    "NodeShutdown": "was ended by its node, which is shutting down",
+    "Shutdown": "was ended by its node, which is shutting down",
+    "Terminated": "was ended by its node, which is shutting down",
     "NodeAffinity": "was refused by its node: its labels have changed",
     "UnexpectedAdmissionError": "was refused by its node",
 }

@@ -50,8 +50,8 @@ class LocalPorts:
         try:
             listening = socket.create_server((LOOPBACK, self.known(pod) or 0))
         except OSError as error:
-            why = f"no port of this machine is forwarded to {pod}: {os.strerror(error.errno or 0)}"
-            self._say(f"{why}; it is at the address of its pod", "warning")
+            why = f"cannot forward a port of this machine to {pod}: {os.strerror(error.errno or 0)}"
+            self._say(f"{why}; use the address of its pod", "warning")
             return None
         listening.setblocking(False)
         port = int(listening.getsockname()[1])

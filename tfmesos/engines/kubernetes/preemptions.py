@@ -58,7 +58,7 @@ class Preemptions:
         try:
             found, _ = await self._client.list("events", fields="reason=Preempted")
         except TFMesosError as error:
-            log.debug("who deleted a pod is unknown: %s", error)
+            log.debug("cannot tell who deleted a pod: %s", error)
             return {} if is_retryable(error) else None
         about = [(event.get("involvedObject") or {}, event.get("message")) for event in found]
         return {str(pod.get("name")): str(message or "") for pod, message in about}

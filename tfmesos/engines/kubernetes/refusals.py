@@ -15,7 +15,7 @@ from .pods import affinity
 
 MAX_ID = 2**31 - 1  # of users and groups, to Kubernetes
 _OWN_ADDRESS = (
-    "'task' is not supported on Kubernetes: a pod that is started again has another address, where "
+    "'task' is not supported on Kubernetes: a restarted pod has another address, where "
     "the others do not look for it; use 'all'"
 )
 

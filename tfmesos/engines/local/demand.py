@@ -36,8 +36,8 @@ def check_number(tasks: int, memory: float) -> None:
     needed = tasks * RUNNER_MEMORY
     if needed > memory:
         raise ResourcesError(
-            f"the runners of {tasks:,} tasks need about {needed:,} MiB of memory, this machine has "
-            f"{memory:,.0f}: {_WAY_OUT}"
+            f"the runners of {tasks:,} tasks need about {needed:,} MiB of memory, but this machine "
+            f"has {memory:,.0f}: {_WAY_OUT}"
         )
 
 
@@ -45,5 +45,5 @@ def check_gpus(wanted: float, there: int) -> None:
     """GPUs are not promised beyond what there is: the wait for them would never end."""
     if wanted > there:
         raise ResourcesError(
-            f"the tasks ask for {wanted:g} gpus, this machine has {there}: {_WAY_OUT}"
+            f"the tasks ask for {wanted:g} GPUs, but this machine has {there}: {_WAY_OUT}"
         )

@@ -113,7 +113,7 @@ class LocalEngine:
         """Unless our own tasks that are about to go have them."""
         missing = self._needed - len(self._gpus)
         if missing <= 0:
-            return [tell.Waiting(0, "the GPUs of this run are with tasks that have not ended yet")]
+            return [tell.Waiting(0, "tasks that have not ended yet hold the GPUs of this run")]
         if self._is_asking:
             return []
         self._is_asking = True

@@ -55,5 +55,5 @@ def _check_user(user: str) -> None:
         try:
             pwd.getpwnam(name)
         except (KeyError, ValueError):  # ValueError: a NUL in it
-            problem = f"{name!r}: there is no such user on this machine; a number would do"
+            problem = f"{name!r}: there is no such user on this machine; give a number instead"
             raise SpecError(None, "user", problem) from None

@@ -25,7 +25,7 @@ from .warm_parent import Forked, WarmParent
 if TYPE_CHECKING:
     from .docker import Engine
 
-UNKNOWN = "ended, but nobody saw how: the parent of the runners was killed"
+UNKNOWN = "ended with an unknown exit code: the parent of the runners was killed"
 _LOOK_AGAIN = 0.002  # seconds between two looks at what a killed session has left
 _RESTS, _LONGEST_REST = 4, 0.25  # times as long as such a look took, and seconds
 _FEW = 16  # tasks, whose ends are looked at without a rest

@@ -120,5 +120,5 @@ async def _check_host(host: str) -> None:
     try:
         await asyncio.get_running_loop().getaddrinfo(host, None)
     except OSError as error:
-        problem = f"{host!r} is not a host that this machine knows: {error.strerror}"
+        problem = f"this machine cannot resolve {host!r}: {error.strerror}"
         raise SpecError(None, "advertise", problem) from None

@@ -14,7 +14,7 @@ from .spread import Wish, obstacle
 
 _UNITS = {"mem": "MiB of memory", "disk": "MiB of disk"}
 _MOST = 3  # reasons in one line
-GIVEN_BACK = "offers that are enough for all were given back; waiting for new ones"
+GIVEN_BACK = "offers that were enough for all tasks were returned; waiting for new ones"
 
 
 def explain(
@@ -79,7 +79,7 @@ def _shortage(
 def _no_place(placement: Placement) -> str:
     if placement.without_port:
         return f"no port is left on {join_names(placement.without_port, _MOST)}"
-    return "no single agent has that left"
+    return "no single agent has that much left"
 
 
 def _when_free(needs: Resources, agents: Sequence[KnownAgent]) -> str:

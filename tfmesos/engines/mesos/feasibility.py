@@ -176,7 +176,7 @@ def never(tasks: Sequence[Task], agents: Sequence[KnownAgent]) -> str:
 def _job_never(job: Job, tasks: Sequence[Task], agents: Sequence[KnownAgent]) -> str:
     nodes = [agent.node for agent in agents]
     if job.insists_on_port and not any(agent.has_port(job.wanted_port) for agent in agents):
-        return f"{tasks[0].name} insists on port {job.wanted_port}, which no agent offers"
+        return f"{tasks[0].name} requires port {job.wanted_port}, which no agent offers"
     rooms = [agent.room(job) for agent in agents]
     allowed = admitted(job.constraints, nodes)
     if not any(allowed):

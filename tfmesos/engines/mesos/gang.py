@@ -29,7 +29,7 @@ MEMORY = 25.0  # seconds, more than it is away, that the last offers tell how th
 UNWANTED = "no task is waiting"
 
 Todo = list[Decline | Suppress | Say]
-LEFT_ALONE = "tasks keep failing there, or were to leave it"
+LEFT_ALONE = "tasks keep failing there, or were moved away"
 
 
 class Gang:
@@ -93,7 +93,7 @@ class Gang:
                 continue
             if (offer.agent_id, until) not in self._said_avoided:
                 self._said_avoided.add((offer.agent_id, until))
-                text = f"{offer.hostname} is left alone for {until - now:.0f} s: {LEFT_ALONE}"
+                text = f"{offer.hostname} is avoided for {until - now:.0f} s: {LEFT_ALONE}"
                 declined.append(Say(text, "warning"))
             declined.append(Decline((offer.id,), until - now, LEFT_ALONE))
         return usable, declined
@@ -202,7 +202,7 @@ def _soon_gone(load: AgentLoad) -> Say:
     when = f"in {down_in / 60:.0f} min" if down_in else "now"
     text = f"{load.hostname} is scheduled for maintenance {when}"
     go = agreeing(len(load.seats), "goes", "go")
-    return Say(f"{text}; {names} {go} there all the same, because nothing else is free", "warning")
+    return Say(f"{text}; {names} {go} there anyway, because nothing else is free", "warning")
 
 
 def _rank(size: Resources) -> tuple[int, int, int, int]:

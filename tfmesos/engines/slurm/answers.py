@@ -154,7 +154,7 @@ def complaint(error: str) -> str:
     """The last line of an error, without the name of the command."""
     lines = [line for line in error.splitlines() if line.strip()]
     lines = [line for line in lines if 'Try "' not in line] or lines
-    last = lines[-1] if lines else "it says nothing"
+    last = lines[-1] if lines else "it gave no reason"
     text = _HEAD.sub("", last).removeprefix("Batch job submission failed: ")
     if _MUNGE.search(error):
         return f"munge refuses: {shortened(text)}"

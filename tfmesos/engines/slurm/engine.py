@@ -218,7 +218,7 @@ class SlurmEngine:
             if one.fewer_at is not None and now >= one.fewer_at:
                 one.fewer_at = None
                 if one.phase < Phase.RUNNING:
-                    todo += self._shrink(one, "Slurm has not started a job of all", now)
+                    todo += self._shrink(one, "Slurm has not started a job for all tasks", now)
         return todo
 
     def _shrink(self, one: Allocation, reason: str, now: float) -> list[Output]:
@@ -233,7 +233,7 @@ class SlurmEngine:
         for wanted in left:
             del self._wanted[wanted.task_id]
         told = tell.TasksLeftOut(tuple(wanted.task_id for wanted in left), reason)
-        dropped = self._drop(one, "fewer tasks are asked for")
+        dropped = self._drop(one, "fewer tasks are wanted now")
         return [*dropped, told, *self._submit(kept, avoid, now)]
 
     def _refused(self, key: str, reason: str, now: float) -> list[Output]:
@@ -295,7 +295,7 @@ class SlurmEngine:
             self._spare.place = place
             nodes = {node for one in self._allocations for node in one.all_nodes}
             return [do.LookAtNodes(tuple(sorted(nodes)))] if nodes else []
-        dropped = _cancelled(self._spare.take(), "the next generation is another one")
+        dropped = _cancelled(self._spare.take(), "the next generation has changed")
         one = self._new_job(place.tasks, _avoided(place, now))
         self._spare.keep(one, place)
         return [*dropped, do.Submit(one.key, one.steps, is_held=True)]

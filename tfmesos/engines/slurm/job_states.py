@@ -14,31 +14,31 @@ COMPLETING = "COMPLETING"
 
 # Reasons of a waiting job that no waiting will change.
 NEVER = {
-    "BadConstraints": "no node has what is asked for",
+    "BadConstraints": "no node has what the job asks for",
     "InvalidAccount": "the account is not valid",
     "InvalidQOS": "the QOS is not valid",
     "PartitionNodeLimit": "the partition does not give that many nodes to one job",
     "PartitionTimeLimit": "the time limit is above that of the partition",
-    "DependencyNeverSatisfied": "what it depends on can never happen",
+    "DependencyNeverSatisfied": "its dependency can never be satisfied",
     "AccountNotAllowed": "the account may not use this partition",
     "QOSNotAllowed": "the QOS may not be used in this partition",
     "PartitionConfig": "the nodes of the partition cannot hold all tasks",
 }
 PASSING = {
     "None": "Slurm has not looked at it yet",
-    "Resources": "it is next, and waits for nodes that others use",
+    "Resources": "it is next, and is waiting for nodes that others use",
     "Priority": "jobs with a higher priority come first",
-    "JobHeldUser": "it is held: scontrol release {job} lets it go",
+    "JobHeldUser": "it is held: scontrol release {job} releases it",
     "JobHeldAdmin": "an operator holds it",
     "BeginTime": "its start time has not come yet",
     "Dependency": "another job has to end first",
-    "Licenses": "it waits for a license",
-    "Reservation": "it waits for its reservation",
+    "Licenses": "it is waiting for a license",
+    "Reservation": "it is waiting for its reservation",
     "ReqNodeNotAvail": "a node that it needs is down, drained or reserved",
     "PartitionDown": "the partition is down",
     "PartitionInactive": "the partition is inactive",
     "NodeDown": "a node that it needs is down",
-    "Prolog": "the prolog of its nodes runs",
+    "Prolog": "the prolog is running on its nodes",
 }
 _UNKNOWN_START = 360 * 24 * 3600.0  # seconds: Slurm says a year if it does not know
 _LIMIT_PREFIXES = ("QOS", "Assoc", "Max")
@@ -72,7 +72,7 @@ _BY_REASON = {
     "OutOfMemory": "OUT_OF_MEMORY",
     "Preempted": "PREEMPTED",
 }
-GONE = JobEnd("is gone: Slurm does not know its job any more", True, 1)
+GONE = JobEnd("is gone: Slurm no longer knows its job", True, 1)
 BACK_IN_QUEUE = JobEnd(f"{EVICTED}: Slurm put its job back into the queue", True)
 
 

@@ -20,10 +20,10 @@ def check(job: Job) -> None:
     """SpecError for what Slurm cannot be asked for."""
     for constraint in job.constraints:
         if constraint.field not in (HOSTNAME, FEATURE):
-            problem = f"{constraint} is not supported on Slurm: it knows {HOSTNAME} and {FEATURE}"
+            problem = f"{constraint} is not supported on Slurm: use {HOSTNAME} and {FEATURE}"
             raise SpecError(job.name, "constraints", problem)
         if constraint.field == FEATURE and not constraint.is_fixed:
-            problem = f"{constraint} is not supported on Slurm: its features have no values"
+            problem = f"{constraint} is not supported on Slurm: features have no values there"
             raise SpecError(job.name, "constraints", problem)
 
 

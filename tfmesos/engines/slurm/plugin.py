@@ -14,7 +14,7 @@ _BY_MUNGE = "munge says who you are"
 _INSTEAD = {
     "containerizer_type": "images are run by pyxis or Apptainer",
     "force_pull_image": "pyxis or Apptainer decides when to pull an image",
-    "role": "an account is an option of Slurm",
+    "role": "name an account with the setting slurm_options",
     "principal": _BY_MUNGE,
     "secret_file": _BY_MUNGE,
     "token_file": _BY_MUNGE,
@@ -53,7 +53,7 @@ class SlurmPlugin(Plugin):
         after = {job.name: job for job in new.jobs}
         for job in old.jobs:
             if shape(job) != shape(after[job.name]):
-                return f"{job.name} tasks that need something else get another Slurm job"
+                return f"{job.name} tasks with other needs go into another Slurm job"
         return ""
 
     def rules(self, config: LaunchConfig) -> dict[str, Any]:

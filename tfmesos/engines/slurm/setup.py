@@ -100,7 +100,7 @@ class SlurmSetup:
             raise EngineError("Slurm has no nodes")
         known = await self._ask("sinfo", "--noheader", "--format=%R")
         names = join_names(sorted(set(known.out.split())))
-        problem = f"names no partition of Slurm, {partition!r}: there are {names}"
+        problem = f"names a partition that Slurm does not have, {partition!r}: it has {names}"
         raise SpecError(None, "master", problem)
 
     async def _check_images(self) -> None:

@@ -69,7 +69,7 @@ def _words(part: Part, image: str | None) -> tuple[Words | None, bool]:
         part.fail("args", "and cmd are mutually exclusive")
     if cmd is not None and (found := _SET_BY_MARATHON.search(cmd)):
         part.fail(
-            "cmd", f"uses {found[1]}, which only Marathon sets: use {{worker_hosts}} and such"
+            "cmd", f"uses {found[1]}, which only Marathon sets: use {{worker_hosts}} and the like"
         )
     if cmd is not None:
         return cmd, False
@@ -163,7 +163,7 @@ def _close(part: Part) -> None:
         uris="is not supported: nothing is fetched; put it into the image",
         ipAddress="is not supported: tasks use the network of their node",
         residency="is not supported: a run leaves nothing behind",
-        secrets="is not supported: secrets of DC/OS are not known here",
+        secrets="is not supported: DC/OS secrets are not available here",
     )
     part.warn(
         **dict.fromkeys(("backoffSeconds", "backoffFactor", "maxLaunchDelaySeconds"), _BACK_OFF),

@@ -75,7 +75,7 @@ def _run_policy(spec: Part) -> tuple[Document, int | None]:
             schedulingPolicy=_ALL_AT_ONCE,
             managedBy="has no effect here: there is no operator",
         )
-        part.refuse(suspend="asks for a run that does not start")
+        part.refuse(suspend="is not supported: a run starts at once")
         if part is not spec:
             part.close()
     return settings, limit
@@ -94,10 +94,10 @@ def _replica(part: Part, name: str, limit: int | None, beside: Beside) -> Replic
     if pod is None:
         part.fail("template", "must have a container named tensorflow")
     if pod.restart_policy:
-        reason = "restartPolicy has no effect here: that of the replicas counts"
+        reason = "restartPolicy has no effect here: the restartPolicy of the replicas applies"
         part.remark("template", reason)
     if policy == "Always":
-        part.remark("restartPolicy", "Always: a task that ends with 0 is not started again")
+        part.remark("restartPolicy", "Always: a task that exits with 0 is not restarted")
     more = restarts(policy, limit, part.key_of("restartPolicy"))
     return Replica(job, 1 if num is None else num, pod, part.key, more)
 
@@ -123,7 +123,7 @@ def _read_v1alpha1(spec: Part, settings: Document, beside: Beside) -> Translatio
     spec.close()
     check(replicas)
     if not chief and not any(one.job == "master" and one.num for one in replicas):
-        raise JobFileError(spec.key_of(key), "must hold one replica of type MASTER")
+        raise JobFileError(spec.key_of(key), "must contain one replica of type MASTER")
     if board is not None:
         replicas.append(_board(board, beside))
     image = image or next((one.pod.fields.get("image") for one in replicas if one.pod), None)

@@ -20,7 +20,7 @@ _OF_CONTAINER = (
 )
 _AMOUNTS = ("cpu", "memory", "ephemeral-storage", *GPUS)
 _ALL_AGAIN = (
-    "restartPolicy starts all tasks again: a pod that is started again has another address, where "
+    "restartPolicy starts all tasks again: a restarted pod has another address, where "
     "the others do not look for it"
 )
 

@@ -96,7 +96,7 @@ class Admission:
                 )
             return welcome(handshake.task, writer, arrived)
         except TimeoutError:
-            self._refuse(writer, "it did not prove the secret in time")
+            self._refuse(writer, "it did not authenticate in time")
         except (OSError, FrameError, HandshakeError) as error:
             self._refuse(writer, str(error))
         return None

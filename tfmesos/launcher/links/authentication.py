@@ -57,7 +57,7 @@ class LauncherHandshake:
         self.task = handshake.text(message, "task")
         secret = self._secret_of(self.task, message.get("again") is True)
         if handshake.text(message, "run") != self._run or secret is None:
-            raise HandshakeError(f"a task that is not expected: {self.task[:80]!r}")
+            raise HandshakeError(f"an unexpected task: {self.task[:80]!r}")
         offered = {}
         if "runner" in message:
             self.python = handshake.text(message, "runner")
@@ -100,7 +100,7 @@ class Authentication:
                     decoder.limit = wire.MAX_FRAME
                     return ours, wire.count(message, "received")
                 writer.write(wire.encode(answer))
-        raise HandshakeError("it left before it had proved the secret")
+        raise HandshakeError("it disconnected before it had authenticated")
 
     def _hash_of(self, python: str) -> str:
         known = python if python in self._frames else ""
@@ -120,4 +120,4 @@ class Authentication:
                 async with asyncio.timeout(within):
                     await writer.drain()
         except TimeoutError:
-            raise HandshakeError("it did not take its runner in time") from None
+            raise HandshakeError("it did not fetch its runner in time") from None

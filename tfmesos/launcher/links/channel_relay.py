@@ -68,7 +68,7 @@ class Channels:
         if runner is None:
             return _refuse(writer, "its runner is not connected")
         if sum(one.runner is runner for one in self._channels.values()) >= MOST:
-            return _refuse(writer, f"too many are inside it already: {MOST}")
+            return _refuse(writer, f"it already has the most connections allowed inside it: {MOST}")
         number = next(self._numbers) % LARGEST
         channel = self._channels[number] = _Channel(number, runner, writer)
         runner.write(wire.encode({"type": "open", "channel": number, "request": dict(request)}))

@@ -68,7 +68,7 @@ class Incoming:
         self.write(b"")
         with self._lock:
             if self._hash.hexdigest() != digest:
-                self.drop("it was damaged on the way")
+                self.drop("it was damaged in transit")
             if not self.problem:
                 self._name_it()
 
@@ -141,7 +141,7 @@ class Brought:
     async def _take_part(self, task_id: str, incoming: Incoming, data: bytes) -> None:
         self._taken[task_id] += len(data)
         if self._taken[task_id] > self._limit:
-            incoming.drop("with it there would be more than the limit")
+            incoming.drop("it would exceed the limit")
         await asyncio.to_thread(incoming.write, data)
 
     async def _end(self, task_id: str, incoming: Incoming, message: wire.Message) -> None:
@@ -164,7 +164,7 @@ class Brought:
     def gone(self, task_id: str) -> None:
         """Its runner sends no more."""
         if incoming := self._incoming.pop(task_id, None):
-            incoming.drop("its task was lost on the way")
+            incoming.drop("its task was lost during the transfer")
             self._note(task_id, incoming)
 
     def close(self) -> None:

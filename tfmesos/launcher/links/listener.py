@@ -177,7 +177,7 @@ class Listener:
         for task_id, link in self._links.items():
             link.resume(*received.get(task_id, (0, False)))
             if link.has_reported and not link.is_refused:
-                self._connection_ended(link, "it did not come back to the new launcher")
+                self._connection_ended(link, "it did not connect to the new launcher")
 
     def lacking(self, received: Mapping[str, tuple[int, bool]]) -> list[str]:
         """The tasks that have told more, as is written down of them, than was recalled."""

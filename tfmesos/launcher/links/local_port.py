@@ -91,7 +91,7 @@ class Passage:
         self._channel = Channel(0, self._writer.write)
         self._room = asyncio.Event()
         self._written: asyncio.Queue[int] = asyncio.Queue()
-        self.problem = "the launcher has gone"
+        self.problem = "the launcher is gone"
 
     async def run(self) -> str:
         """What was wrong, if anything was."""

@@ -98,7 +98,10 @@ def prepare_message(config: LaunchConfig, task: Task) -> Json:
 def _without_gpu(config: LaunchConfig, job: Job) -> str:
     """What the runner says if it sees no GPU although its task was given one."""
     if config.image_of(job) is None:
-        return "no GPU is visible in this task: its node lacks the NVIDIA driver, or forbids it"
+        return (
+            "no GPU is visible in this task: its node lacks the NVIDIA driver, or denies "
+            "access to it"
+        )
     if known := config.engine.gpus_in_images:
         way_out = known
     elif config.containerizer == "DOCKER":

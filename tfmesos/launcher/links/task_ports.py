@@ -60,9 +60,11 @@ class TaskPorts:
         try:
             way.bind(port)
         except OSError as error:
-            why = f"no port of this machine is forwarded to {task}: {os.strerror(error.errno or 0)}"
+            why = (
+                f"cannot forward a port of this machine to {task}: {os.strerror(error.errno or 0)}"
+            )
             if is_last:
-                self._say(f"{why}; tfrun forward {task} makes one", "warning")
+                self._say(f"{why}; use tfrun forward {task}", "warning")
             return False
         self._ports[task] = way
         self._spawn(way.serve()).add_done_callback(lambda _: way.unbind())

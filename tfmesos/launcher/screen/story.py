@@ -74,7 +74,7 @@ class Story:
             case happened.RunnerLost(task_id, reason):
                 return [f"lost touch with {self._name(task_id)}: {reason}"]
             case happened.StopRequested(reason):
-                return [f"told to end: {reason}"]
+                return [f"asked to end: {reason}"]
         if ended := self._engine.ended(event):
             return self._step(self._ended, *ended)
         news = self._engine.news(event)
@@ -97,9 +97,12 @@ class Story:
             lines.append(f"stopping {join_names(stopped)}")
         for action in actions:
             if isinstance(action, do.Start):
-                lines.append(f"starting {count(len(action.tasks), 'task')}: each knows the others")
+                lines.append(
+                    f"starting {count(len(action.tasks), 'task')}: each has the addresses of "
+                    "the others"
+                )
             elif isinstance(action, do.AnnounceReady):
-                lines.append("every task runs")
+                lines.append("all tasks are running")
             elif isinstance(action, do.Finish):
                 lines.append(f"the tasks have ended: leaving {self._engine.name}")
         return lines

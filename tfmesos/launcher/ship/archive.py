@@ -134,7 +134,7 @@ class _Listed:
 
     def read(self, size: int = -1) -> bytes:
         if size > MAX_DIRECTORY:
-            raise BadArchive(f"has a list of more than {MAX_DIRECTORY // 2**20} MiB")
+            raise BadArchive(f"has a directory of more than {MAX_DIRECTORY // 2**20} MiB")
         data = self._file.read(size)
         if data.count(b"PK\1\2") > MAX_MEMBERS:
             raise _too_many()
@@ -218,8 +218,8 @@ class _Unpacker:
 
 
 def _too_many() -> BadArchive:
-    return BadArchive(f"holds more than {MAX_MEMBERS:,} files")
+    return BadArchive(f"contains more than {MAX_MEMBERS:,} files")
 
 
 def _too_large() -> str:
-    return f"is larger than {MAX_BYTES // 2**20} MiB when it is unpacked"
+    return f"is larger than {MAX_BYTES // 2**20} MiB unpacked"

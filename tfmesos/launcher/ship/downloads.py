@@ -51,7 +51,7 @@ def _written(ship: Ship, fetched: Fetched, place: str, is_stopped: Callable[[], 
             fetch.unpack_code(ship.address, fetched[ship.address], code, is_stopped)
         files = [_one_written(name, at, fetched, single) for at, name in ship.files]
     except OSError as error:
-        raise CannotWrite(f"no room here for what is shipped: {error.strerror}") from error
+        raise CannotWrite(f"no room here for the shipped files: {error.strerror}") from error
     return ship.replace(directory=code if ship.address else ship.directory, files=tuple(files))
 
 

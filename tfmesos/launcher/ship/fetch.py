@@ -70,7 +70,7 @@ def _opened(address: str) -> Any:
     if scheme not in ("http", "https"):
         raise ValueError("it must begin with http, https or file, or be a path")
     if "@" in host:
-        raise ValueError("it must not hold a user or password: everybody could read them")
+        raise ValueError("it must not contain a user or password, which everybody could read")
     return urllib.request.urlopen(address, timeout=ANSWER_TIMEOUT)
 
 
@@ -91,7 +91,7 @@ def _write(file: IO[bytes], data: bytes) -> None:
         file.write(data)
         file.flush()
     except OSError as error:
-        raise CannotWrite(f"no room for what is fetched: {error.strerror}") from None
+        raise CannotWrite(f"no room for the download: {error.strerror}") from None
 
 
 def _keep_python(address: str, file: IO[bytes], directory: str) -> None:
@@ -112,7 +112,7 @@ def _keep_python(address: str, file: IO[bytes], directory: str) -> None:
 def _reason(error: Exception) -> str:
     if isinstance(error, urllib.error.HTTPError):
         error.close()
-        return f"the server says {error.code} {error.reason}"
+        return f"the server answered {error.code} {error.reason}"
     if isinstance(error, urllib.error.URLError):
         inner = error.reason
         return str(inner.strerror or inner) if isinstance(inner, OSError) else str(inner)

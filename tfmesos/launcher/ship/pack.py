@@ -116,7 +116,7 @@ class Packer:
         try:
             self._contents.write(data)
         except OSError as error:
-            raise CannotWrite(f"no room here for what is shipped: {error.strerror}") from error
+            raise CannotWrite(f"no room here for the shipped files: {error.strerror}") from error
 
 
 def _opened(path: str) -> BinaryIO:

@@ -40,7 +40,7 @@ def _address(given: Any) -> str | None:
 
 def _refuse_password(field: str, place: str) -> None:
     if _WITH_USER.search(place):
-        problem = "must not hold a user or password, everybody could read them"
+        problem = "must not contain a user or password, which everybody could read"
         raise SpecError(None, field, f"{problem}: {without_password(place)}")
 
 
@@ -57,7 +57,7 @@ def _directory(given: Any) -> str | None:
     try:
         return os.path.abspath(directory)
     except FileNotFoundError:
-        problem = "cannot be read: the current directory does not exist any more"
+        problem = "cannot be read: the current directory no longer exists"
         raise UnreadableFile(None, "ship", problem) from None
 
 

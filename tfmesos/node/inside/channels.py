@@ -83,7 +83,7 @@ class Channels(Beside):
         if surroundings is None:
             return nothing.done(1, NOT_RUNNING)
         if len(self._works) >= MOST:
-            return nothing.done(1, f"too many are inside it already: {MOST}")
+            return nothing.done(1, f"it already has the most connections allowed inside it: {MOST}")
         kind = _KINDS.get(wire.field(request, "do", str))
         if kind is None:
             raise FrameError("a channel for an unknown purpose")

@@ -42,7 +42,7 @@ class Connection(Work):
     def _dial(self) -> None:
         """At the next address."""
         if not self._addresses:
-            return self._fail(f"nobody listens at port {self._port}")
+            return self._fail(f"nothing listens on port {self._port}")
         host = self._addresses.pop(0)
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         try:

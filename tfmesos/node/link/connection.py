@@ -225,7 +225,7 @@ class Link:
             return self._connection_lost(os.strerror(code))
         here, there = self._socket.getsockname(), self._socket.getpeername()
         if here == there:  # TCP connects to itself if nobody listens on a local port
-            return self._connection_lost("nobody listens there")
+            return self._connection_lost("nothing listens there")
         self._set_up(self._socket)
         if self._settings.certificate:
             self._socket = self._inside_tls(self._socket)
@@ -346,7 +346,7 @@ class Link:
         is_silent = time.monotonic() - self._last_heard > self._settings.silence
         # On the same machine the socket of a lost launcher is closed.
         if is_silent and not self._settings.same_machine:
-            return self._connection_lost("the launcher fell silent")
+            return self._connection_lost("the launcher stopped responding")
         if not self._writing:
             self._writing += wire.encode({"type": "heartbeat", **self._heartbeat()})
         assert self._timer is not None

@@ -103,7 +103,7 @@ class HangReport:
 
 
 def _reason(code: int) -> str:
-    return "nobody listens there" if code == errno.ECONNREFUSED else os.strerror(code)
+    return "nothing listens there" if code == errno.ECONNREFUSED else os.strerror(code)
 
 
 def _dump_stacks(leader: int) -> bool:

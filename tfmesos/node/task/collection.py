@@ -76,7 +76,7 @@ class Bring:
             except OSError as error:
                 problem = str(error.strerror)
             except _TooLarge:
-                problem = "with it there would be more than the limit"
+                problem = "it would exceed the limit"
         self._outbox.add({"type": "file_end", "sha256": digest, "problem": problem})
 
     def _send_content(self, path: str) -> str:
@@ -104,7 +104,7 @@ class Bring:
             digest.update(data)
             self._outbox.add_frame(wire.encode_part(data))
             self._loop.run_until(lambda: self._outbox.waiting < WINDOW or self._is_cut())
-        raise OSError(0, "the run was ended on the way")
+        raise OSError(0, "the run was ended during the transfer")
 
 
 class _TooLarge(Exception):

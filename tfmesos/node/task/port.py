@@ -48,7 +48,7 @@ class Port:
                 raise
             self._hold(family, 0)
             why = error.strerror or error
-            self.remark = f"could not get port {wanted} ({why}): uses {self.number} instead"
+            self.remark = f"could not get port {wanted} ({why}): using {self.number} instead"
 
     def _hold(self, family: int, wanted: int) -> None:
         if wanted:  # two runners could hold the same port, but cannot have the same name

@@ -42,7 +42,7 @@ class Secrets:
                 self.remove()
                 if process.is_limit(error):
                     return process.could_not_start("its guard", error)
-                problem = f"could not keep its secrets in {place}: {error.strerror}"
+                problem = f"could not store its secrets in {place}: {error.strerror}"
             else:
                 return None
         return (CANNOT_WRITE, problem) if problem else None

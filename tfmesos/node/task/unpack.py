@@ -217,7 +217,7 @@ def _target(path: str, target: str, directories: set[str]) -> str:
     place = os.path.normpath(os.path.join(parent, target))
     is_plain = target == os.path.normpath(target) and "\0" not in target
     if not is_plain or parent not in directories or place[:1] == "/" or place.split("/")[0] == "..":
-        raise ValueError(f"{path!r} is a link that may lead out")
+        raise ValueError(f"{path!r} is a link that may point outside")
     return target
 
 

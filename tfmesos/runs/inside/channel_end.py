@@ -37,7 +37,7 @@ class ChannelEnd:
         self._writing = bytearray()
         self.is_over = False
         self.code = LAUNCHER_GONE
-        self.problem = "the launcher has gone"
+        self.problem = "the launcher is gone"
         connection.setblocking(False)
         self.channel = Channel(0, self._send)
         self._watch()

@@ -16,7 +16,7 @@ from ...http.server import Answer, Request, text
 from ...record import Record
 
 HOSTS = ("127.0.0.1", "localhost")
-NEEDS_LINK = "This page is opened by a fresh link. Make one with: tfrun ui\n"
+NEEDS_LINK = "Open this page with a fresh link. To get one: tfrun ui\n"
 
 _FOREIGN = ("cross-site", "same-site")  # what a browser calls the pages of others
 
@@ -56,13 +56,13 @@ class Access:
         It says nothing of what there is.
         """
         if not self._is_called_by_name(request):
-            return text(403, "This page does not answer to that name.\n")
+            return text(403, "This page is not served under that name.\n")
         if request.path == f"{self._served.path}enter":
             return self._enter(request)
         if not self._has_cookie(request):
             return text(403, NEEDS_LINK)
         if not _is_of_this_page(request):
-            return text(403, "Only this page itself may ask for that.\n")
+            return text(403, "Only the page itself may send this request.\n")
         return None
 
     def _is_called_by_name(self, request: Request) -> bool:

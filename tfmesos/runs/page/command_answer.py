@@ -30,7 +30,7 @@ async def command_answer(words: Sequence[str], run: RunDirectory) -> Answer:
         async with asyncio.timeout(WITHIN):
             out, err = await process.communicate()
     except TimeoutError:
-        return text(504, f"tfrun {words[0]} does not end.\n")
+        return text(504, f"tfrun {words[0]} did not end in time.\n")
     finally:
         if process.returncode is None:
             process.kill()

@@ -74,7 +74,9 @@ class Page:
     def _link_to(self, served: Served, run_id: str | None, port: int | None) -> int:
         """What another process serves."""
         if port not in (None, 0, served.port):
-            raise WrongPort(f"--port {port}: process {served.pid} serves it on {served.port}")
+            raise WrongPort(
+                f"--port {port}: process {served.pid} already serves the page on {served.port}"
+            )
         asyncio.run(self._open(served, run_id, f"process {served.pid} serves it"))
         return 0
 
@@ -96,12 +98,12 @@ class Page:
     async def _open(self, served: Served, run_id: str | None, note: str) -> None:
         link = served.link(run_id)
         if self._use_browser:
-            self._say(f"the page is opened in your browser; {note}")
+            self._say(f"the page opens in your browser; {note}")
             if await open_in_browser(link):
                 return
-            self._say("no browser has come; open this link yourself:")
+            self._say("no browser has opened the page; open this link yourself:")
         else:
-            self._say(f"open this link, which is good for one browser; {note}")
+            self._say(f"open this link, which works in one browser; {note}")
         try:
             self._show(f"{link}\n")
         except OSError as error:
@@ -129,7 +131,7 @@ def listening(port: int) -> socket.socket:
     except OSError as error:
         reason = os.strerror(error.errno or 0)
         raise CannotServe(
-            f"--port {port} is not available: {reason}; without it any free one is taken"
+            f"--port {port} is not available: {reason}; without --port, any free port is used"
         ) from None
 
 

@@ -118,7 +118,7 @@ class Site:
 
     def _file(self, request: Request, name: str) -> Answer:
         if request.method not in ("GET", "HEAD"):
-            return text(405, "This is only read.\n")
+            return text(405, "This can only be read.\n")
         if name not in self._files:
             return text(404, "There is no such page.\n")
         return Answer(200, self._files[name], {"Content-Type": _KINDS[Path(name).suffix]})

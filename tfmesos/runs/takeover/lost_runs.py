@@ -63,7 +63,7 @@ def _why_not(run: RunDirectory) -> str:
     if run.launcher.is_alive is None and not is_gone(run):
         return f"is held by {holder_of(run)}, which was alive just now"
     if not survives:
-        return "ended with its launcher: its tasks were not to wait for another one"
+        return "ended with its launcher: its tasks did not wait for another one"
     if run.incomplete_file.exists():
         return f"cannot be taken over: {run.missing}"
     if not _has_begun(run):

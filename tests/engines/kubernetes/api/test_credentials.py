@@ -227,7 +227,7 @@ def test_a_file_of_a_token_that_is_missing_is_named(certificate, tmp_path):
     ("code", "words", "is_retryable"),
     [
         ("sys.exit('no\\nnetwork')", "failed with exit code 1: no network", True),
-        ("sys.exit(3)", "failed with exit code 3: it said nothing", True),
+        ("sys.exit(3)", "failed with exit code 3: it printed nothing", True),
         ("print('token: x')", "did not write JSON", False),
         ("print('[]')", "wrote no ExecCredential", False),
         ("print('[' * 100000)", "did not write JSON", False),
@@ -235,7 +235,7 @@ def test_a_file_of_a_token_that_is_missing_is_named(certificate, tmp_path):
         ("say()", "neither a token nor a certificate", False),
         ("say(clientCertificateData='x')", "neither a token nor a certificate", False),
         ("say(token=5)", "gave a token that is not text", False),
-        ("say(version='v2', token='t')", "answered as another apiVersion", False),
+        ("say(version='v2', token='t')", "answered with another apiVersion", False),
         ("say(token='t', expirationTimestamp='soon')", "that is not a time", False),
     ],
 )

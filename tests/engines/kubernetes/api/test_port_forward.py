@@ -238,7 +238,7 @@ def test_an_upgrade_to_something_else_is_no_port_forward(certificate, header):
         )
         await reader.read()
 
-    with pytest.raises(NotKubernetes, match=r"no v4\.channel\.k8s\.io"):
+    with pytest.raises(NotKubernetes, match=r"not support v4\.channel\.k8s\.io"):
         dialled(certificate, converse, read_all)
 
 

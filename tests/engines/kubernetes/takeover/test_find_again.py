@@ -83,7 +83,7 @@ def test_a_holder_that_was_silent_for_long_is_followed():
 
 def test_a_holder_that_may_live_is_not_followed_and_is_named():
     api = Api(silent_for=30)
-    said = "login-1 (pid 7) holds it, and was alive just now"
+    said = "login-1 (pid 7) holds it and was alive just now"
     assert refused(api) == said
     assert (api.version, api.annotations["tfmesos/holder"]) == (7, "1 aa login-1 (pid 7)")
 
@@ -105,7 +105,7 @@ def test_whoever_resumes_a_run_waits_until_its_holder_is_silent_and_says_so_once
     api.intruder = wait
     asyncio.run(ours(api, resumes=True, say=lambda *words: said.append(words)).find_again())
     assert len(looks) == 3 and api.annotations["tfmesos/holder"].startswith("2 ")
-    text = "waiting: login-1 (pid 7) holds it, and was alive just now"
+    text = "waiting: login-1 (pid 7) holds it and was alive just now"
     assert said == [(text, "notice")]
 
 
@@ -140,7 +140,7 @@ def test_a_claim_whose_answer_was_lost_is_made_again():
 def test_a_run_whose_owner_is_gone_cannot_be_found_again():
     api = Api(silent_for=61)
     api.is_deleting = True
-    said = "namespace team at https://k has no trace of it: it is elsewhere, or was deleted there"
+    said = "the run is not in namespace team at https://k: it is elsewhere or was deleted"
     assert refused(api) == said
 
 

@@ -49,13 +49,13 @@ def test_a_certificate_that_is_none_is_named(tmp_path, field):
 # Files with secrets
 
 SECRET_FILES = {
-    "control character": (b"hu\x07sh", "must hold one line of text"),
-    "two lines": (b"hu\nsh\n", "must hold one line of text"),
-    "carriage return": (b"hu\rsh", "must hold one line of text"),
-    "zero byte": (b"hu\0sh", "must hold one line of text"),
-    "byte order mark": (b"\xef\xbb\xbfhush", "must hold one line of text"),
-    "not UTF-8": (b"hu\xffsh", "must hold one line of text"),
-    "UTF-16": ("hush".encode("utf-16"), "must hold one line of text"),
+    "control character": (b"hu\x07sh", "must contain one line of text"),
+    "two lines": (b"hu\nsh\n", "must contain one line of text"),
+    "carriage return": (b"hu\rsh", "must contain one line of text"),
+    "zero byte": (b"hu\0sh", "must contain one line of text"),
+    "byte order mark": (b"\xef\xbb\xbfhush", "must contain one line of text"),
+    "not UTF-8": (b"hu\xffsh", "must contain one line of text"),
+    "UTF-16": ("hush".encode("utf-16"), "must contain one line of text"),
     "empty": (b"", "is empty"),
     "blank": (b" \n\n", "is empty"),
     "endless": (b"hush" * 100_000, "is longer than 65536 bytes"),

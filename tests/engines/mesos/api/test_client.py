@@ -67,7 +67,7 @@ def test_a_master_that_wants_credentials_has_refused_none():
     async def scenario():
         async with MasterThatPlays(recorded_answer("14-authentication", 401, "")) as master:
             failure = await Launcher(master.url).failure()
-            assert "wants credentials, and none were given (401 " in failure
+            assert "requires credentials, and none were given (401 " in failure
 
     play(scenario)
 

@@ -28,7 +28,9 @@ def test_a_crowd_that_says_nothing_leaves_the_master_its_descriptors_and_its_sil
         process.terminate()
         warning, *said = said.result().splitlines()
     assert "warning" in warning
-    assert len(said) == 1 and said[0].startswith("refused 1 connection(s); the last, of 127.0.0.1:")
+    assert len(said) == 1 and said[0].startswith(
+        "refused 1 connection(s); the last, from 127.0.0.1:"
+    )
 
 
 async def subscribe(url):

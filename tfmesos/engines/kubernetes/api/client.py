@@ -143,7 +143,7 @@ class Client:
     def _items(self, page: Json) -> Objects:
         items = page.get("items") or []
         if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-            raise NotKubernetes(f"{self.server} sent a list whose items are no objects")
+            raise NotKubernetes(f"{self.server} sent a list whose items are not objects")
         return items
 
     async def watch(

@@ -138,7 +138,9 @@ class ApiConnection:
                 f"the certificate of {self.server} is not trusted: {reason}; {way_out}"
             ) from error
         except ssl.SSLError as error:
-            raise Unreachable(f"no TLS with {self.server}: {error.reason or error}") from error
+            raise Unreachable(
+                f"the TLS handshake with {self.server} failed: {error.reason or error}"
+            ) from error
         except HttpError as error:
             raise NotKubernetes(f"{self.server} is not a Kubernetes API server: {error}") from error
         except OSError as error:
@@ -252,5 +254,5 @@ def _reason(error: OSError) -> str:
     if isinstance(error, TimeoutError):
         return "no answer within the time allowed"
     if isinstance(error, socket.gaierror):
-        return f"its host is unknown here: {error.strerror}"
+        return f"its host name cannot be resolved: {error.strerror}"
     return os.strerror(error.errno) if error.errno else str(error) or type(error).__name__

@@ -95,7 +95,7 @@ class Credentials:
                 unread = unreadable("the token", self._login.token_file, error)
                 if not self._token:
                     raise unread from None
-                log.info("%s; the last token is used", unread)
+                log.info("%s; still using the last token", unread)
             self._read_at = now
         return self._token
 

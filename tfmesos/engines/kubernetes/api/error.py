@@ -143,7 +143,7 @@ def _words(code: int, message: str, details: Json, question: Question) -> str:
     where = f"the Kubernetes API server {question.server}".rstrip()
     if code == 401:
         way_out = "the token or certificate of this kubeconfig user may have expired: log in again"
-        return f"{where} does not know us (401 {message}): {way_out}"
+        return f"{where} rejected the credentials (401 {message}): {way_out}"
     if code == 403:
         return _forbidden(message, question)
     if code == 404 and details.get("kind") == "namespaces":
@@ -155,11 +155,11 @@ def _words(code: int, message: str, details: Json, question: Question) -> str:
 def _forbidden(message: str, question: Question) -> str:
     """With the rule that would allow it, if one is missing."""
     if 'User "system:anonymous"' in message:
-        why = "the user of the kubeconfig gives no credentials that the server knows"
+        why = "the user of the kubeconfig has no credentials that the server accepts"
         return f"not allowed to {question.words} as an anonymous user: {why} ({message})"
     found = _BY_RBAC.search(message)
     if not found:  # a quota, a policy of the cluster
-        return f"the cluster does not allow to {question.words}: {message}"
+        return f"the cluster refused to {question.words}: {message}"
     verb, resource, group = found.groups()
     kind = "Role" if question.namespace else "ClusterRole"
     rule = f'{{apiGroups: ["{group}"], resources: ["{resource}"], verbs: ["{verb}"]}}'

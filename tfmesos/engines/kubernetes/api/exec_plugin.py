@@ -87,7 +87,7 @@ async def _output(plugin: Plugin, environment: Mapping[str, str], name: str) -> 
         to_stderr.close()
         output, complaint = await _ended(process, stdout, stderr, name)
     if process.returncode:
-        last = shortened(complaint.decode(errors="replace"), 300) or "it said nothing"
+        last = shortened(complaint.decode(errors="replace"), 300) or "it printed nothing"
         raise PluginFailed(f"{name} failed with exit code {process.returncode}: {last}", False)
     return output
 
@@ -148,7 +148,7 @@ def _credential(said: Any, plugin: Plugin, name: str) -> Credential:
     if not isinstance(status, dict) or said.get("kind") != "ExecCredential":
         raise PluginFailed(f"{name} wrote no ExecCredential with a status")
     if said.get("apiVersion") != plugin.version:
-        raise PluginFailed(f"{name} answered as another apiVersion than {plugin.version}")
+        raise PluginFailed(f"{name} answered with another apiVersion than {plugin.version}")
     token, certificate, key = (
         _text(status, field, name) for field in ("token", "clientCertificateData", "clientKeyData")
     )

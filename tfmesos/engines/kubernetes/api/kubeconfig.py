@@ -77,7 +77,9 @@ def _current(config: Kubeconfig, names: set[str]) -> str:
 
 def _checked(namespace: str) -> str:
     if not _NAMESPACE.match(namespace):
-        raise wrong(f"names the namespace {namespace!r}: it may have a-z, 0-9 and - between them")
+        raise wrong(
+            f"names the namespace {namespace!r}: it may contain only a-z, 0-9 and, between these, -"
+        )
     return namespace
 
 
@@ -112,9 +114,9 @@ def _server(cluster: Entry) -> str:
 
 
 def _login(user: Entry) -> Login:
-    user.refuse("auth-provider", "it was removed from Kubernetes; give an exec plugin")
+    user.refuse("auth-provider", "it was removed from Kubernetes; use an exec plugin")
     for name in ("as-uid", "as-user-extra"):
-        user.refuse(name, "of impersonation only as and as-groups are supported")
+        user.refuse(name, "only as and as-groups are supported for impersonation")
     token, password = user.text("token"), user.text("password")
     certificate, key = user.content("client-certificate"), user.content("client-key")
     if certificate and not key:
@@ -136,7 +138,7 @@ def _groups(user: Entry) -> tuple[str, ...]:
     """Those of the user that we act as."""
     found = user.values.get("as-groups") or []
     if not isinstance(found, list) or not all(isinstance(group, str) for group in found):
-        raise wrong(f"needs as-groups that are texts in {user.place}")
+        raise wrong(f"needs strings as as-groups in {user.place}")
     if found and not user.text("as"):
         raise wrong(f"needs a user in as for the as-groups of {user.place}")
     return tuple(found)
@@ -150,14 +152,14 @@ def _plugin(user: Entry) -> Plugin | None:
     if version not in _VERSIONS:
         raise wrong(f"needs apiVersion {' or '.join(sorted(_VERSIONS))} in {given.place}")
     if given.text("interactiveMode") == "Always":
-        raise wrong(f"cannot use {given.place}: it wants to ask questions (interactiveMode Always)")
+        raise wrong(f"cannot use {given.place}: it is interactive (interactiveMode Always)")
     if not command:
         raise wrong(f"needs a command in {given.place}")
     if "/" in command:
         command = given.path_of("command")
     args = given.values.get("args") or []
     if not isinstance(args, list) or not all(isinstance(arg, str) for arg in args):
-        raise wrong(f"needs args that are texts in {given.place}")
+        raise wrong(f"needs strings as args in {given.place}")
     return Plugin(
         command=command,
         args=Secret(json.dumps(args)),

@@ -47,7 +47,7 @@ class Handshake:
         accepted = answer.headers.get("sec-websocket-accept", "")
         protocol = answer.headers.get("sec-websocket-protocol", "")
         if accepted != self._accept or protocol != PROTOCOL:
-            raise NotKubernetes(f"the API server offers no {PROTOCOL} for a port-forward")
+            raise NotKubernetes(f"the API server does not support {PROTOCOL} for a port-forward")
 
 
 class Channels:

@@ -13,12 +13,10 @@ _STANDARD = re.compile(r'violates PodSecurity "(\w+):[^"]*": (.+)', re.S)
 _POLICY = re.compile(r"unable to (?:validate|admit)\b.*?: \[(.+)\]", re.S)
 _ADVICE = re.compile(r" ?\([^()]*\)")
 _ABOUT_USERS = ("allowPrivilegeEscalation", "capabilities", "runAs", "root", "seccomp")
-_GIVE_USER = (
-    "with a user, a number above 0 that the image can run as, such as 1000, the tasks meet it"
-)
-_OTHER_USER = "choose another user, or none where the cluster chooses one"
+_GIVE_USER = "give a user: a number above 0 that the image can run as, such as 1000"
+_OTHER_USER = "choose another user, or none if the cluster chooses one"
 _NODE_PATHS = "it forbids volumes that are paths of the nodes: use persistent volume claims"
-_TEMPLATE = "the pod template has to change"
+_TEMPLATE = "change the pod template"
 
 
 def explained(error: TFMesosError, config: LaunchConfig, namespace: str) -> TFMesosError:

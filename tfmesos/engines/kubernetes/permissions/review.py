@@ -23,7 +23,7 @@ async def check_rights(client: Client, dials: bool) -> bool:
     except ApiError as error:
         if error.is_retryable or error.code == 401:
             raise
-        log.debug("the server does not say what we may do: %s", error)
+        log.debug("cannot ask the server for our rights: %s", error)
         return False
     pairs = zip(unsure, found, strict=True)
     if missing := [right for right, it in pairs if not rights.is_granted(it)]:

@@ -73,7 +73,7 @@ def is_granted(review: Mapping[str, Any]) -> bool:
 def forbidden(rights: Sequence[Right], namespace: str) -> MissingRights:
     """The message about missing rights: all in one line."""
     if set(rights) >= set(needed(dials=False)):
-        text = f"no rights in namespace {namespace}, if there is one of that name"
+        text = f"no rights in namespace {namespace}, if it exists"
         return MissingRights(f"{text}: a run needs a Role there (docs/kubernetes.rst)")
     verbs: dict[str, list[str]] = {}
     for resource, verb in rights:

@@ -43,7 +43,9 @@ def _problem(constraint: Constraint) -> str:
     if operator == "MAX_PER" and value.lstrip("0") != "1":
         return "is not supported on Kubernetes, except for MAX_PER:1; GROUP_BY spreads evenly"
     if operator in ("LIKE", "UNLIKE") and _values(value) is None:
-        return "is not supported on Kubernetes: its scheduler knows only the patterns a|b|c and .*"
+        return (
+            "is not supported on Kubernetes: its scheduler supports only the patterns a|b|c and .*"
+        )
     return ""
 
 

@@ -114,7 +114,7 @@ class Ownership:
                 await self._claim(self.owner, found)
                 return
             holder = lease.holder_of(found)
-            text = f"{holder and holder.name} holds it, and was alive just now"
+            text = f"{holder and holder.name} holds it and was alive just now"
             if not self._config.resumes:
                 raise EngineError(text)
             if not is_said:
@@ -129,10 +129,10 @@ class Ownership:
             if self._keys.get(LEAVING) == owner.uid:
                 return None
             where = f"namespace {self._client.namespace} at {self._client.server}"
-            raise EngineError(f"{where} has no trace of it: it is elsewhere, or was deleted there")
+            raise EngineError(f"the run is not in {where}: it is elsewhere or was deleted")
         self._began_at(self._server_time())
         if later := lease.successor(found, self._us):
-            problem = f"a later launcher, {later.name}, has gone on with it"
+            problem = f"a later launcher, {later.name}, has taken it over"
             raise EngineError(f"{problem}: this run directory is an old copy")
         return found
 
@@ -220,7 +220,7 @@ class Ownership:
                     log.info("deleting what is left of %s, whose launcher is gone", name)
                     await self._client.delete("configmaps", name)
         except TFMesosError as error:
-            log.debug("nothing was tidied up: %s", error)
+            log.debug("leftovers of other runs were not removed: %s", error)
 
 
 def is_stale(owner: Json, now: datetime) -> bool:

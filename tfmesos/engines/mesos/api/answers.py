@@ -56,7 +56,9 @@ async def check_subscribed(response: Response, has_credentials: bool) -> None:
     if status == 401:
         if has_credentials:
             raise MasterError(f"the master at {base} refused the credentials ({words})")
-        raise MasterError(f"the master at {base} wants credentials, and none were given ({words})")
+        raise MasterError(
+            f"the master at {base} requires credentials, and none were given ({words})"
+        )
     if status in (400, 403, 406, 415):
         raise MasterError(f"the master at {base} refused the framework ({words})")
     if status in (500, 502, 503, 504):
@@ -189,7 +191,7 @@ def heartbeat_of(event: dict[str, Any]) -> float:
     try:
         return number(event["subscribed"].get("heartbeat_interval_seconds", 15.0))
     except (TypeError, ValueError) as error:
-        raise FrameError(f"SUBSCRIBED with a strange heartbeat: {error}") from None
+        raise FrameError(f"SUBSCRIBED with an invalid heartbeat: {error}") from None
 
 
 def base_of(url: str) -> str:

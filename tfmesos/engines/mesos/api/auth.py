@@ -19,7 +19,9 @@ CIPHERS_HINT = (
     " should start master and agents with"
     " LIBPROCESS_SSL_CIPHERS=ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES128-GCM-SHA256:AES128-SHA"
 )
-CERTIFICATE_HINT = "it wants a client certificate that it trusts: give its file and that of its key"
+CERTIFICATE_HINT = (
+    "it requires a trusted client certificate: give the files of the certificate and its key"
+)
 
 
 def authorization(

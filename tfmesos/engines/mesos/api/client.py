@@ -278,7 +278,7 @@ class MesosClient:
 
     def _refused(self, type: str, reason: str, task_ids: tuple[str, ...]) -> None:
         if type == "TEARDOWN":  # nobody listens to events any more
-            log.warning("the master refused TEARDOWN (%s): tasks may go on", reason)
+            log.warning("the master refused TEARDOWN (%s): tasks may keep running", reason)
             self._ended.set()
         else:
             event = {"type": "REFUSED", "call": type, "reason": reason, "task_ids": task_ids}

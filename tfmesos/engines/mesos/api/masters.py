@@ -17,7 +17,7 @@ ZOOKEEPER_PORT = 2181
 _SCHEMES = ("http", "https", "zk", "k8s", "slurm")
 _ACCEPTED = (
     "local, k8s://CONTEXT/NAMESPACE, slurm://PARTITION, or a Mesos master: HOST, HOST:PORT, "
-    "http://HOST:PORT, https://HOST:PORT, several of these with commas between, or "
+    "http://HOST:PORT, https://HOST:PORT, a comma-separated list of these, or "
     "zk://HOST:PORT,HOST:PORT/PATH (an IPv6 address in brackets)"
 )
 
@@ -69,7 +69,7 @@ def _parse_zookeeper(rest: str, scheme: str) -> ZooKeeperMasters:
     credential, at, rest = rest.rpartition("@")
     hosts, slash, path = rest.partition("/")
     if not path.strip("/"):
-        raise ValueError("zk:// needs the path the masters register under, like /mesos")
+        raise ValueError("zk:// needs the path under which the masters register, like /mesos")
     if at and ":" not in credential:
         raise ValueError("expected USER:PASSWORD before the @")
     servers = tuple(host_and_port(host, ZOOKEEPER_PORT) for host in hosts.split(","))
