@@ -149,7 +149,7 @@ def _strike(plan: Plan, launcher: Launcher, place: Path) -> tuple[str | None, in
 
 def _try_to_hit(plan: Plan, launcher: Launcher) -> list[tuple[str, int | None]]:
     try:
-        there = _those_of(plan.part, psutil.Process(launcher.pid))
+        there = those_of(plan.part, psutil.Process(launcher.pid))
         victim = there[int(plan.choice * len(there))]
         worker = _worker(victim)
         _FAULTS[plan.fault](victim, launcher)
@@ -170,12 +170,12 @@ def _until(look: Callable[[], Sequence[Any]], launcher: Launcher) -> Sequence[An
 def _has_begun(phase: str, launcher: Launcher, place: Path) -> Sequence[Any]:
     """What shows that the phase has begun."""
     if phase == "starting":
-        return _those_of("runner", psutil.Process(launcher.pid))
+        return those_of("runner", psutil.Process(launcher.pid))
     signs = {"set-up": [place], "running": place.glob("begun"), "stopping": place.glob("done/*")}
     return list(signs[phase])
 
 
-def _those_of(part: str, launcher: psutil.Process) -> list[psutil.Process]:
+def those_of(part: str, launcher: psutil.Process) -> list[psutil.Process]:
     if part == "launcher":
         return [launcher]
     below = _below(launcher)

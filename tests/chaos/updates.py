@@ -30,7 +30,7 @@ from tfmesos.runs.control import ask
 from tfmesos.runs.run_files import RunDirectory
 from tfmesos.runs.status import status_now
 
-from .random_faults import Launcher, _pause, _those_of, what_is_left
+from .random_faults import Launcher, _pause, those_of, what_is_left
 
 UPDATES = 3  # of one run
 PARTS = ("runner", "guard", "command", "parent", "runner", "command", "launcher")
@@ -87,7 +87,7 @@ def _update(launcher: Launcher, place: Path, change: Json) -> None:
 def _strike(launcher: Launcher, chance: random.Random, hits: Counter[str]) -> None:
     part, fault, which = chance.choice(PARTS), chance.choice(["kill", "pause"]), chance.random()
     with suppress(IndexError, psutil.Error):  # there is none just now
-        there = _those_of(part, psutil.Process(launcher.pid))
+        there = those_of(part, psutil.Process(launcher.pid))
         victim = there[int(which * len(there))]
         victim.kill() if fault == "kill" else _pause(victim, launcher)
         hits[f"{part} {fault}"] += 1

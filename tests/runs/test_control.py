@@ -88,6 +88,27 @@ def test_what_the_launcher_refuses_is_said_with_its_run(run):
     assert len(done) == 1
 
 
+def test_whoever_still_talks_when_the_run_has_ended_is_cut_off_without_a_word(run):
+    complaints = []
+
+    async def main(link):
+        loop, begun = asyncio.get_running_loop(), asyncio.Event()
+        loop.set_exception_handler(lambda _, context: complaints.append(context))
+
+        async def stay(*_):
+            begun.set()
+            await asyncio.Event().wait()
+
+        async with Control(run, {"stay": lambda _: ""}, complaints.append, {"stay": stay}):
+            link.connect(str(run.socket_file))
+            link.sendall(b'{"do": "stay"}\n')
+            await begun.wait()
+
+    with socket.socket(socket.AF_UNIX) as link:
+        asyncio.run(main(link))
+    assert complaints == []
+
+
 @pytest.mark.parametrize(
     ("line", "words"),
     [

@@ -85,7 +85,8 @@ class Control:
         self._closing.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(OSError, ValueError, asyncio.IncompleteReadError):
+        # Cancelled if it outlives the run, of which asyncio would complain before Python 3.12.
+        with suppress(OSError, ValueError, asyncio.IncompleteReadError, asyncio.CancelledError):
             answer: Json = {"problem": "the run belongs to another user"}
             request: Json = {}
             if _user_of(writer.get_extra_info("socket")) in (0, os.geteuid()):
