@@ -213,5 +213,27 @@ def test_a_copy_that_is_interrupted_leaves_no_half_file_at_either_end(task, tmp_
         assert (os.listdir(task), os.listdir(tmp_path)) == (["huge"], ["task"])
 
 
+def test_a_copy_ends_with_its_task_and_says_so_whichever_way_it_goes(tmp_path):
+    place = tmp_path / "task"
+    place.mkdir()
+    with open(tmp_path / "huge", "wb") as huge:
+        huge.truncate(100_000_000_000)
+    for words in (["worker:0:../huge", tmp_path / "half"], [tmp_path / "huge", "worker:0:half"]):
+        waits = "echo begun; until [ -e ../end ]; do sleep 0.05; done"
+        with lasting_run(command=("sh", "-c", waits), cwd=place) as launcher:
+            with running_tfrun("cp", *words) as copying:
+                while not coming(tmp_path) + coming(place):
+                    assert copying.poll() is None, copying.stderr.read()
+                    time.sleep(0.05)
+                (tmp_path / "end").touch()
+                assert copying.wait(HANG) == 1
+                assert "worker:0: its task has ended" in copying.stderr.read()
+            assert launcher.wait(HANG) == 0
+        while coming(tmp_path) + coming(place):  # the test times out if it stays
+            time.sleep(0.05)
+        (tmp_path / "end").unlink()
+        assert (os.listdir(place), sorted(os.listdir(tmp_path))) == ([], ["huge", "task"])
+
+
 def coming(place):
     return [name for name in os.listdir(place) if ".tfrun-" in name]

@@ -62,7 +62,6 @@ class CopyOut(Work):
     def leave(self) -> None:
         self._pieces = iter(())
         self._rest = b""
-        self.is_over = True
 
 
 class CopyIn(Work):
