@@ -119,7 +119,7 @@ def check_answers(data: bytes) -> None:
     """Whatever a runner sends can be shown and printed as JSON, and moves no cursor."""
     answers = read_answers("worker:0", data)
     assert answers and json.loads(json.dumps(answers)) == answers
-    assert all(plain(line) == line for line in grouped(answers, 2))
+    assert all(plain(line) == line for line in grouped(answers, {"worker": 2}))
 
 
 PRINTED = st.lists(

@@ -130,6 +130,15 @@ def test_without_py_spy_the_function_of_an_entry_prints_its_stacks_but_no_c_fram
         assert launcher.poll() is None
 
 
+def test_a_run_that_is_over_is_one_line_and_the_code_of_its_siblings():
+    assert tfrun("-w", 2, "--", "true").returncode == 0
+    (run,) = json.loads(tfrun("list", "--json").stdout)
+    for words in (["stacks", run["id"]], ["exec", run["id"], "worker:0", "ls"]):
+        done = tfrun(*words)
+        assert (done.returncode, done.stderr.count("\n"), done.stdout) == (69, 1, ""), words
+        assert done.stderr.endswith(f"run {run['id']} is over\n")
+
+
 def test_a_task_that_has_ended_is_named_once():
     command = ("sh", "-c", "echo begun; [ {task_index} = 0 ] || exec sleep 1000")
     with lasting_run(command=command, tasks=2):

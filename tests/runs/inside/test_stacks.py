@@ -18,7 +18,7 @@ def process(task, frames, *others):
 
 def test_tasks_at_the_same_place_are_one_group_named_by_the_users_own_code():
     answers = [process("worker:0", READ), *(process(f"worker:{n}", REDUCE) for n in range(1, 8))]
-    lines = grouped(answers, 8)
+    lines = grouped(answers, {"worker": 8, "ps": 2})
     assert lines == [
         "worker:1-7 of 8: all_reduce at train.py:120",
         "    wait at threading.py:331",
@@ -32,17 +32,17 @@ def test_tasks_at_the_same_place_are_one_group_named_by_the_users_own_code():
 
 def test_other_threads_are_a_line_each():
     assert "    thread prefetch: read_data at train.py:7" in grouped(
-        [process("worker:0", REDUCE, "prefetch")], 1
+        [process("worker:0", REDUCE, "prefetch")], {"worker": 1}
     )
 
 
 def test_a_process_that_could_not_be_read_says_why_and_what_it_waits_for():
     answer = {"task": "ps:0", "pid": 3, "problem": "why", "state": "D (disk)", "waits": "nfs_wait"}
-    assert grouped([answer], 1) == ["ps:0: why", "    D (disk), nfs_wait"]
+    assert grouped([answer], {"ps": 1}) == ["ps:0: why", "    D (disk), nfs_wait"]
 
 
 def test_what_a_task_says_cannot_move_a_cursor():
-    (line, *_) = grouped([process("worker:0", [["\x1b[2Jx", "a\rb.py", 1, True]])], 1)
+    (line, *_) = grouped([process("worker:0", [["\x1b[2Jx", "a\rb.py", 1, True]])], {"worker": 1})
     assert "\x1b" not in line and "\r" not in line
 
 
@@ -51,9 +51,10 @@ def test_what_a_task_says_cannot_move_a_cursor():
     [
         (["worker:0"], "worker:0"),
         (["worker:0", "worker:0"], "worker:0 (2 processes)"),
-        (["worker:3", "worker:0", "worker:1"], "worker:0-1, worker:3 of 9"),
-        (["ps:0", "worker:1"], "ps:0, worker:1 of 9"),
+        (["worker:3", "worker:0", "worker:1"], "worker:0-1, worker:3 of 8"),
+        (["ps:0", "worker:1"], "ps:0, worker:1"),
+        (["ps:0", "worker:1", "worker:0"], "ps:0, worker:0-1 of 8"),
     ],
 )
 def test_tasks_are_named_by_their_ranges(tasks, words):
-    assert named(tasks, 9) == words
+    assert named(tasks, {"ps": 2, "worker": 8}) == words

@@ -35,5 +35,5 @@ def run(args: argparse.Namespace) -> int:
     if not tasks:
         raise NoSuchTask(f"run {found.id} has no task")
     answers = ask_stacks(found, tasks, native=args.native)
-    out_json(answers) if args.json else out(lines(grouped(answers, len(there))))
+    out_json(answers) if args.json else out(lines(grouped(answers, found.jobs)))
     return 0 if any("threads" in answer for answer in answers) else 1

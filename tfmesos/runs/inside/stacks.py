@@ -6,16 +6,16 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...errors import TFMesosError
 from ...json_types import Json
 from ...node.loop import Loop
 from ...sanitize import plain
 from ...shared import json_reader
 from ...shared.channel import PIECE
+from ..control import Refused
 from ..run_files import RunDirectory
 from .channel_end import ChannelEnd, connect
 
@@ -39,7 +39,7 @@ class _Asked:
         self._path = tool
         try:
             connection = connect(run, task, do="stacks", native=native, has_tool=bool(tool))
-        except TFMesosError as error:
+        except Refused as error:
             self.problem = str(error).removeprefix(f"{run.id}: ").removeprefix(f"{task} ")
             return
         self._end = ChannelEnd(loop, connection, self._take, self._send)
@@ -113,7 +113,7 @@ def find_tool() -> str:
 
 
 def ask_stacks(run: RunDirectory, tasks: Sequence[str], *, native: bool = False) -> list[Json]:
-    """Of each Python process of *tasks*, or why not of a task."""
+    """Of each Python process of *tasks*, or why not of a task. Raises NoAnswer."""
     with Loop() as loop:
         return [
             answer
@@ -131,14 +131,17 @@ def _ask_some(loop: Loop, run: RunDirectory, tasks: Sequence[str], native: bool)
     return [answer for one in asked for answer in one.answers()]
 
 
-def grouped(answers: Iterable[Json], size: int) -> list[str]:
-    """As lines: processes at the same place together, the largest group first."""
+def grouped(answers: Iterable[Json], jobs: Mapping[str, int]) -> list[str]:
+    """As lines: processes at the same place together, the largest group first.
+
+    *jobs* says how many tasks each job of the run has.
+    """
     groups: dict[Any, list[Json]] = {}
     for answer in answers:
         groups.setdefault(_key(answer), []).append(answer)
     lines: list[str] = []
     for group in sorted(groups.values(), key=len, reverse=True):
-        lines += [*_group_lines(group, size), ""]
+        lines += [*_group_lines(group, jobs), ""]
     return [plain(line) for line in lines[:-1]]
 
 
@@ -156,9 +159,9 @@ def main_frames(answer: Json) -> list[Frame]:
     return [(str(one[0]), str(one[1]), int(one[2]), bool(one[3])) for one in main["frames"]]
 
 
-def _group_lines(group: Sequence[Json], size: int) -> list[str]:
+def _group_lines(group: Sequence[Json], jobs: Mapping[str, int]) -> list[str]:
     first = group[0]
-    who = named([one["task"] for one in group], size)
+    who = named([one["task"] for one in group], jobs)
     if "threads" not in first:
         kernel = ", ".join(filter(None, (first.get("state"), first.get("waits"))))
         return [f"{who}: {first.get('problem')}", *([f"    {kernel}"] if kernel else [])]
@@ -178,17 +181,20 @@ def _words(frame: Sequence[Any]) -> str:
     return f"{name} at {file}:{line}"
 
 
-def named(tasks: Sequence[str], size: int) -> str:
-    """worker:0, worker:2-5 of 8; with the number of processes if a task has several."""
-    jobs: dict[str, list[int]] = {}
+def named(tasks: Sequence[str], jobs: Mapping[str, int]) -> str:
+    """ps:0, worker:2-5 of 8; with the number of processes if a task has several."""
+    found: dict[str, list[int]] = {}
     for task in dict.fromkeys(tasks):
         job, _, index = task.rpartition(":")
-        jobs.setdefault(job, []).append(int(index))
-    parts = [f"{job}:{part}" for job, numbers in jobs.items() for part in _ranges(numbers)]
-    distinct = len(set(tasks))
-    more = f" of {size}" if distinct > 1 else ""
-    several = f" ({len(tasks)} processes)" if len(tasks) > distinct else ""
-    return ", ".join(parts) + more + several
+        found.setdefault(job, []).append(int(index))
+    parts = [_of_job(job, numbers, jobs) for job, numbers in found.items()]
+    several = f" ({len(tasks)} processes)" if len(tasks) > len(set(tasks)) else ""
+    return ", ".join(parts) + several
+
+
+def _of_job(job: str, numbers: Sequence[int], jobs: Mapping[str, int]) -> str:
+    ranges = ", ".join(f"{job}:{part}" for part in _ranges(numbers))
+    return f"{ranges} of {jobs[job]}" if len(numbers) > 1 and job in jobs else ranges
 
 
 def _ranges(numbers: Sequence[int]) -> list[str]:
