@@ -93,9 +93,7 @@ class Run:
         self.callers: dict[str, Process] = {}
 
     def _start(self, name: str, words: Sequence[str]) -> Process:
-        env = environment(
-            TMPDIR=str(self.place / "tmp"), XDG_STATE_HOME=str(self.place / "state")
-        )
+        env = environment(TMPDIR=str(self.place / "tmp"), XDG_STATE_HOME=str(self.place / "state"))
         is_endless = name == "exec"
         with open(self.place / f"{name}.err", "wb") as err:
             with open(os.devnull if is_endless else self.place / f"{name}.out", "wb") as out:

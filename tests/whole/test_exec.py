@@ -41,6 +41,17 @@ def test_a_command_has_the_directory_environment_pipes_and_exit_code_it_should(t
         assert (early.returncode, early.stdout) == (0, data[:3])
 
 
+def test_output_that_another_program_has_made_non_blocking_is_written_to_its_end(a_run):
+    theirs, ours = os.pipe()
+    os.set_blocking(ours, False)
+    command = ("exec", "worker:0", "head", "-c", 3_000_000, "/dev/zero")
+    with running_tfrun(*command, stdout=ours) as caller:
+        os.close(ours)
+        with open(theirs, "rb") as pipe:
+            assert pipe.read() == bytes(3_000_000)
+        assert caller.wait(HANG) == 0, caller.stderr.read()
+
+
 def test_what_cannot_be_entered_is_refused_in_one_line(a_run):
     missing = tfrun("exec", "worker:0", "no-such-command")
     assert missing.returncode == 127 and "no such command: no-such-command" in missing.stderr

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from ...errors import TFMesosError
-from ...launcher.screen.standard_streams import EX_IOERR, NOBODY_READS
+from ...launcher.screen.standard_streams import EX_IOERR, NOBODY_READS, write_all
 from ...node.loop import READ, Loop
 from ...node.process.remover import Remover
 from ...runs.inside.channel_end import ChannelEnd, connect
@@ -177,8 +177,7 @@ class _Out(_Copy):
         if self._received is not None:
             return self._try(partial(self._received.feed, data))
         try:
-            while data:
-                data = data[os.write(1, data) :]
+            write_all(1, data)
         except BrokenPipeError:
             self._interrupt(NOBODY_READS)
         except OSError as error:

@@ -8,11 +8,11 @@ import sys
 from contextlib import suppress
 from functools import partial
 
-from ...launcher.screen.standard_streams import NOBODY_READS
+from ...launcher.screen.standard_streams import EX_IOERR, NOBODY_READS, write_all
 from ...node.loop import READ, Loop
 from ...runs.inside.channel_end import ChannelEnd, connect
 from ...runs.run_files import RunDirectory
-from ...shared.channel import PIECE
+from ...shared.channel import PIECE, STDERR
 from ...shared.stdlib import signal
 from .answer import say
 from .choice import living_run, task_and_rest, task_of
@@ -109,13 +109,12 @@ class _Exec:
     def _take(self, stream: int, data: bytes) -> None:
         """To wait here is right: more comes when this is written."""
         try:
-            while data:
-                data = data[os.write(2 if stream == 2 else 1, data) :]
+            write_all(2 if stream == STDERR else 1, data)
         except BrokenPipeError:
             self._leave(NOBODY_READS)
         except OSError as error:
             say(f"cannot write the output: {error.strerror}")
-            self._leave(74)
+            self._leave(EX_IOERR)
 
     def _has_room(self) -> None:
         if not self._input_ended:

@@ -35,8 +35,8 @@ class Screen(Record):
         plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
         out, err = os.isatty(1), os.isatty(2)
         return cls(
-            out=lambda text: _write_all(1, text),
-            err=lambda text: _write_all(2, text),
+            out=lambda text: write_all(1, _encoded(text)),
+            err=lambda text: write_all(2, _encoded(text)),
             terminal_out=out,
             terminal_err=err,
             colour_out=out and not plain,
@@ -70,11 +70,15 @@ def _is_pipe(fd: int) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
-def _write_all(fd: int, text: str) -> None:
-    data = memoryview(text.encode("utf-8", "backslashreplace"))
-    while data:
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "backslashreplace")
+
+
+def write_all(fd: int, data: bytes) -> None:
+    left = memoryview(data)
+    while left:
         try:
-            data = data[os.write(fd, data) :]
+            left = left[os.write(fd, left) :]
         except BlockingIOError:
             _wait_until_writable(fd)
 
