@@ -1,4 +1,4 @@
-"""Run distributed TensorFlow on Apache Mesos, or on this machine.
+"""Run distributed TensorFlow on this machine, Kubernetes, Slurm or Mesos.
 
 ``with cluster(jobs) as c:`` here, ``tfrun`` on the command line.
 """

@@ -1,8 +1,8 @@
-"""Lets connections in, and few at a time of those who have proved nothing.
+"""Accepts connections, but only a few at a time that have not authenticated yet.
 
-asyncio's own server takes as many connections in one turn as its backlog holds. When it runs out of
-file descriptors it says so once for each of them, every second, and nobody gets in any more.
-Here a crowd of strangers costs a bounded number of descriptors, and a line in the log a minute.
+asyncio's own server accepts its whole backlog in one turn. When it runs out of file descriptors, it
+logs one error per connection every second, and nobody can connect any more. Here any number of
+unknown peers costs a bounded number of descriptors and one log line a minute.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ log = logging.getLogger(__name__)
 MAX_STRANGERS = 64
 BACKLOG = 1024
 AT_ONCE = 16  # connections in one turn of the loop
-PAUSE = 0.5  # seconds to wait when there is no descriptor to be had
-SHORT_PAUSE = 0.01  # seconds in which those of strangers are closed
-HELD_UP = 0.5  # seconds by which a busy process notices too late that a time is over
+PAUSE = 0.5  # seconds to wait when no descriptor is free
+SHORT_PAUSE = 0.01  # seconds within which connections of strangers are closed
+HELD_UP = 0.5  # seconds by which a busy process may notice a timeout late
 SAY_EVERY = 60.0  # seconds
 
 
@@ -34,7 +34,7 @@ def family_of(host: str) -> int:
 
 
 class Complaints:
-    """How many connections were refused, and why the last: a line a minute at most."""
+    """Logs how many connections were refused, and why the last one was; once a minute at most."""
 
     def __init__(self) -> None:
         self._refused = 0
@@ -50,7 +50,7 @@ class Complaints:
 
 
 class _Stranger:
-    """A connection, by its protocol, that has proved nothing yet."""
+    """A connection that has not authenticated yet, identified by its protocol."""
 
     def __init__(self, who: str) -> None:
         self.who = who
@@ -77,10 +77,10 @@ class _Stranger:
 
 
 class Acceptor:
-    """Gives each connection to *listener*, which it owns, a protocol of its own by *make*.
+    """Owns *listener* and gives each of its connections a new protocol from *make*.
 
-    Whoever is not admitted within *admit_within* seconds is cut off, and so is the oldest stranger
-    when there are more of them than *room* says. Must be used within the running loop.
+    A connection that is not admitted within *admit_within* seconds is closed, and so is the oldest
+    stranger when there are more than *room*. Must be used within the running loop.
     """
 
     def __init__(
@@ -107,12 +107,12 @@ class Acceptor:
         self._listen()
 
     def admit(self, protocol: asyncio.BaseProtocol) -> None:
-        """This one has proved who it is, or is gone: it counts no more."""
+        """This connection has authenticated, or is closed: it no longer counts as a stranger."""
         if stranger := self._strangers.pop(protocol, None):
             stranger.forget_time()
 
     def close(self) -> None:
-        """Listen no more, and cut off who has proved nothing."""
+        """Stop listening, and close the connections that have not authenticated."""
         self._loop.remove_reader(self._listener)
         if self._retry is not None:
             self._retry.cancel()
@@ -137,7 +137,7 @@ class Acceptor:
             self._take(connection, address)
 
     def _without_descriptor(self, error: OSError) -> None:
-        """Half of the strangers leave us theirs; without any, wait until something is closed."""
+        """Close half of the strangers to free descriptors; if there are none, wait."""
         self._complaints.add("somebody", os.strerror(error.errno or 0))
         leaving = (len(self._strangers) + 1) // 2
         for _ in range(leaving):

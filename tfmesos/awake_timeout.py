@@ -1,7 +1,6 @@
 """A time limit that does not count the time in which this process was stopped.
 
-After a Ctrl-Z every limit has passed, though the answer may be there, or come as soon as an
-embedded master, which was stopped with us, goes on.
+After a Ctrl-Z every plain limit would have passed, although the answer may already be there.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-HELD_UP = 0.5  # seconds by which a process that was not stopped is late at most
+HELD_UP = 0.5  # maximum delay in seconds of a process that was not stopped
 AFTER_STOP = 5.0  # seconds more, then
 
 

@@ -1,4 +1,4 @@
-"""Calls to an engine that are made one after another, apart from the loop that decides."""
+"""A queue of calls to an engine, made one after another outside the deciding loop."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Call = Callable[[], Awaitable[object]]
 
 
 class CallQueue:
-    """A slow engine is no excuse for a loop that waits."""
+    """A slow engine must not make the loop wait."""
 
     def __init__(self) -> None:
         self._waiting: asyncio.Queue[Call] = asyncio.Queue()
@@ -33,7 +33,7 @@ class CallQueue:
         await self._waiting.join()
 
     def drop(self) -> None:
-        """Nobody makes them any more, and nobody is to wait for them."""
+        """Drop the remaining calls; nobody waits for them any more."""
         while not self._waiting.empty():
             self._waiting.get_nowait()
             self._waiting.task_done()

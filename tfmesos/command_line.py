@@ -1,4 +1,4 @@
-"""A parser of command lines: what is wrong is one line, and answers are given to the caller."""
+"""A parser of command lines: errors are one line, and answers are returned to the caller."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .errors import SpecError
 
 
 class Answer(Exception):
-    """What ``--help`` or ``--version`` asked for; it is to be written, and nothing else done."""
+    """The text for ``--help`` or ``--version``; the caller prints it and does nothing else."""
 
 
 class CommandLine(argparse.ArgumentParser):

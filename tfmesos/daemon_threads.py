@@ -1,8 +1,8 @@
-"""Threads that keep nobody from ending, whatever they wait for.
+"""Threads that never keep the process from ending.
 
-Those of ``asyncio.to_thread``, and of all names that asyncio looks up, are waited for at the end
-of the loop. One that reads a dead network file system, or asks a dead name server, would keep
-``tfrun`` for as long as that takes.
+At the end of its loop asyncio waits for the threads of ``asyncio.to_thread`` and of name lookups. A
+thread that reads a dead network file system or asks a dead name server would keep ``tfrun`` alive
+for as long as that takes.
 """
 
 from __future__ import annotations
@@ -55,5 +55,5 @@ class DaemonThreads(ThreadPoolExecutor):
 
 
 def use() -> None:
-    """Let the running loop have such threads."""
+    """Let the running loop use such threads."""
     asyncio.get_running_loop().set_default_executor(DaemonThreads())

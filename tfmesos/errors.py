@@ -71,7 +71,7 @@ class MasterError(EngineError):
 
 
 class Refused(EngineError):
-    """What gives us nodes understood the request, and says that it is wrong."""
+    """The engine understood the request, and says that it is invalid."""
 
     exit_code = 2
 
@@ -101,7 +101,7 @@ class RunTimeout(TFMesosError):
 
 
 class Preempted(TFMesosError):
-    """The tasks had to leave their nodes, and wrote what they had: run it again."""
+    """The tasks had to leave their nodes and were stopped with their grace period; run it again."""
 
     exit_code = 75  # EX_TEMPFAIL
 

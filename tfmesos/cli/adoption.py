@@ -1,4 +1,4 @@
-"""``tfrun adopt``: a command about runs, beside the others because it launches."""
+"""``tfrun adopt``; not in ``commands``, because it becomes a launcher."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def in_background(run: RunDirectory) -> int:
-    """Have another process go on with *run*; returns 0 when it does, or else its exit code."""
+    """Let another process continue *run*; returns 0 when that works, or else its exit code."""
     handover = Handover()
     if handover.has_the_run:
         raise SystemExit(take_over(run, level="notice", handover=handover))

@@ -1,6 +1,6 @@
-"""The command line of ``tfrun``, made of the tables of settings and of jobs.
+"""The command line of ``tfrun``, built from the tables of settings and of jobs.
 
-From arguments to settings, and from a wrong field back to its flag.
+Turns arguments into settings, and the field of an error back into its flag.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _FORMAT = Setting(
     field="dry_run",
 )
 
-# What only the command line knows.
+# Settings that exist on the command line only.
 _OWN_FLAGS = (
     Setting(
         "read the run from this YAML, TOML or JSON file (-: standard input); as the first "
@@ -165,7 +165,10 @@ def _help(flag: Setting, default_text: str) -> str:
 
 
 def _action(flag: Setting) -> dict[str, Any]:
-    """What argparse does about a flag. What is not given is None: the defaults are merged later."""
+    """The argparse action of a flag.
+
+    A flag that is not given is None: defaults are merged later.
+    """
     if flag.kind is bool:
         switch = "store_false" if flag.default else "store_true"
         return {"action": "count" if flag.is_repeatable else switch, "default": None}
@@ -207,7 +210,7 @@ def parse_flags(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def _problem_of_first(argv: Sequence[str]) -> str:
-    """Before the command of a run there are flags: at least how many tasks there are."""
+    """A run needs flags before its command: at least the number of tasks."""
     word = argv[0]
     if word in _OF_OTHER_LAUNCHERS:
         return _unknown(word)
@@ -231,12 +234,12 @@ def _unknown(word: str) -> str:
 
 
 def flag_of(field: str) -> str:
-    """What a user of tfrun calls the setting, or the job, *field*."""
+    """The flag of the setting, or of the field of a job, called *field*."""
     return _NAMES.get((None, field)) or _NAMES.get((field, "num"), field)
 
 
 def in_flags(error: SpecError) -> str:
-    """The error with the flag in place of the field."""
+    """The error, with the flag instead of the field."""
     if isinstance(error, JobFileError):
         return str(error)
     if error.field == "jobs":
@@ -274,7 +277,7 @@ def _variable(text: str) -> tuple[str, str]:
 
 
 def _secrets(field: str, given: Sequence[str]) -> dict[str, str] | None:
-    """What was given is not shown: somebody may have given a secret itself."""
+    """The value is not shown, because it may be the secret itself."""
     found: dict[str, str] = {}
     for text in given:
         name, equals, source = text.partition("=")
@@ -324,7 +327,7 @@ def _object(field: str, content: bytes, problem: str) -> Any:
         found = json_reader.read(content)
     except ValueError as error:
         raise SpecError(None, field, f"{problem}: {error}") from None
-    if not isinstance(found, dict):  # null would be as good as not given
+    if not isinstance(found, dict):  # null would count as not given
         raise SpecError(None, field, f"must be a JSON object, got {found!r}")
     return found
 

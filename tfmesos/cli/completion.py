@@ -1,4 +1,4 @@
-"""What may come next on the command line of ``tfrun``, from the tables of flags and commands."""
+"""The possible completions of a ``tfrun`` command line, from the tables of flags and commands."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Candidate(NamedTuple):
 
 
 class Known(Protocol):
-    """What this machine knows: runs, the newest first, their tasks, and profiles."""
+    """The runs of this machine (newest first), their tasks, and the profiles."""
 
     def runs(self) -> Iterable[Candidate]: ...
 
@@ -35,7 +35,7 @@ class Known(Protocol):
 
 
 def split(line: str) -> list[str]:
-    """The words behind ``tfrun``; the last one is being written, and may be empty."""
+    """The words after ``tfrun``; the last one is incomplete and may be empty."""
     try:
         words = shlex.split(line)
     except ValueError:  # a quote is still open
@@ -44,7 +44,7 @@ def split(line: str) -> list[str]:
 
 
 def candidates(words: Sequence[str], known: Known) -> list[Candidate]:
-    """For the last of the *words*; none means that only a file or a command can follow."""
+    """Completions of the last of the *words*; none if only a file or a command can follow."""
     *before, current = words
     found = _candidates(before, current, known)
     return [one for one in dict.fromkeys(found) if one.text.startswith(current)]
@@ -137,7 +137,7 @@ def _positional(before: list[str], options: dict[str, argparse.Action]) -> Itera
 
 
 def shown(found: Sequence[Candidate], shell: str, current: str, breaks: str) -> str:
-    """As the script of the *shell* reads it, a line for each."""
+    """The completions as the script of the *shell* expects them, one per line."""
     if shell == "zsh":
         return "".join(f"{_escaped(one.text)}:{_line(one.help)}\n" for one in found)
     if shell == "fish":

@@ -1,4 +1,4 @@
-"""Scripts that have a shell ask ``tfrun completion`` what may come next."""
+"""Shell scripts that get completions from ``tfrun completion``."""
 
 from __future__ import annotations
 

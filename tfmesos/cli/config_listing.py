@@ -1,4 +1,4 @@
-"""``tfrun config``: every setting that is not its default, and where it comes from."""
+"""``tfrun config``: every setting that differs from its default, and where it comes from."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Row(Record):
 
 
 class _Source(Record):
-    """One that settings come from; *origin* says where it has a key."""
+    """A source of settings; *origin* says where it sets a key."""
 
     document: Document
     origin: Callable[[Key], str]
@@ -69,7 +69,7 @@ def rows_of(args: argparse.Namespace, environ: Mapping[str, str]) -> Iterator[Ro
 
 
 def _sources(args: argparse.Namespace, environ: Mapping[str, str]) -> Iterator[_Source]:
-    """The one that wins over the others comes first."""
+    """The sources, the one with the highest precedence first."""
     profile = profile_of(vars(args), environ)
     flags = {k: v for k, v in settings_of(args).items() if v is not None}
     yield _Source(flags, lambda key: flag_of(str(key[0])))
@@ -92,7 +92,7 @@ def _variables(environ: Mapping[str, str]) -> Document:
 
 
 def _said(field: str, sources: Sequence[_Source]) -> Iterator[tuple[Key, Any, str]]:
-    """The value of a setting; of one that several sources add to, each part."""
+    """The value of a setting; if several sources contribute to it, each part."""
     seen: set[Key] = set()
     for source in sources:
         parts = list(_parts(field, source.document.get(field)))

@@ -1,4 +1,4 @@
-"""What would run where, in words, for ``tfrun --dry-run``."""
+"""A description of what would run where, for ``tfrun --dry-run``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run would be, for ``tfrun --dry-run``: in words, a job file, or for an engine."""
+"""Shows a run for ``tfrun --dry-run``: in words, as a job file, or as requests to an engine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .description import description
 
 
 def shown(form: str, config: LaunchConfig, document: Document) -> str:
-    """The run as its user wants to see it; *document* says what was asked for."""
+    """The run in the requested form; *document* is what the user specified."""
     if form in PREVIEWS:
         return json.dumps(_preview(form, config), indent=2) + "\n"
     if form in WRITTEN:
@@ -48,7 +48,7 @@ def _preview(form: str, config: LaunchConfig) -> Json:
 
 
 def _whole(document: Document) -> Document:
-    """With what the environment says, and without a password; the usual keys first."""
+    """The document with values from the environment and without passwords; the usual keys first."""
     asked = {name: value for name, value in document.items() if value not in (None, {}, [])}
     rows = (one for one in SETTINGS if one.field in DOCUMENT_KEYS)
     found = {one.field: one.choose(asked.get(one.field), os.environ) for one in rows}
@@ -61,7 +61,7 @@ def _whole(document: Document) -> Document:
 
 
 def _written(document: Document, format: str) -> str:
-    """The run in a foreign format; what that has no word for is named by its flag."""
+    """The run in a foreign format; an error names the flag that the format cannot express."""
     from ..jobfiles import formats
 
     if format == "tfjob" and engine_at(str(document.get("master") or "")).runs_pods:

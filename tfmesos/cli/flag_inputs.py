@@ -1,4 +1,4 @@
-"""Flags, and the job file beside them, as inputs of a run."""
+"""The flags and the job file of a command line, as inputs of a run."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _changed(document: Document, args: argparse.Namespace) -> Document:
 
 
 def _is_by_flag(args: argparse.Namespace, error: SpecError) -> bool:
-    """Is it about something that the command line says?"""
+    """Does the error concern something on the command line?"""
     if error.field == "cmd":
         return bool(args.cmd)
     if any(text.startswith(f"{error.job}=") for text in args.job or ()):

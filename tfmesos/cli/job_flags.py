@@ -1,4 +1,4 @@
-"""The flags of ``tfrun`` that say which tasks run the command, and the jobs they ask for."""
+"""The flags of ``tfrun`` that define tasks, and the jobs that they define."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def job_changes(args: argparse.Namespace, jobs: Mapping[str, Document]) -> dict[
 
 
 def _jobs_by_name(texts: Sequence[str], asked: Mapping[str, Document]) -> dict[str, Document]:
-    """What --job says; not what another flag has *asked* for, too: nobody knows which is meant."""
+    """The jobs of --job; refused if another flag already *asked* for the same job."""
     found: dict[str, Document] = {}
     for text in texts:
         name, fields = _parse_job(text)
@@ -189,7 +189,7 @@ def _fields_of(args: argparse.Namespace, job: str) -> Document:
 def _with_servers(
     text: str, jobs: Mapping[str, Document], changes: dict[str, Document]
 ) -> dict[str, Document]:
-    """With the jobs of --serve: they run the stock server instead of the command."""
+    """The jobs, where those of --serve run the standard server instead of the command."""
     served = set(_parts(text))
     there = list(dict.fromkeys([*jobs, *changes]))
     for name in sorted(served):

@@ -1,4 +1,4 @@
-"""A run from its record to its exit code, on this screen or in the background."""
+"""Runs a run from its record to its exit code, on this screen or in the background."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def launch(
     handover: Handover | None = None,
     is_left: bool = False,
 ) -> int:
-    """Live the run that *record* opens, and return its exit code.
+    """Run what *record* opens, and return its exit code.
 
-    It *is left* to the next launcher when this one is terminated.
+    If it *is left*, the next launcher continues the run when this one is terminated.
     """
     gc.freeze()
     screen = Screen.of_this_process()
     if handover:
-        screen = screen.replace(live=False)  # nothing may be left of it when the terminal is
+        screen = screen.replace(live=False)  # nothing may remain of it when the terminal is
     console = Console(screen, level=level, named=flag_of)
     log_to(console, level)
     try:

@@ -1,4 +1,4 @@
-"""``tfrun rerun ID [flags]``: the command line of a run that was, with what is changed of it."""
+"""``tfrun rerun ID [flags]``: the command line of an earlier run, with changes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class CannotRerun(TFMesosError):
 
 
 def rerun_arguments(argv: Sequence[str]) -> list[str]:
-    """The arguments of ``tfrun`` for another run like that; this process goes to its directory."""
+    """The arguments of ``tfrun`` for another run like that one; changes to its directory."""
     if argv and argv[0] in ("-h", "--help"):
         raise Answer(HELP)
     if not argv or argv[0].startswith("-"):
@@ -49,7 +49,7 @@ def _arguments_of(run: RunDirectory) -> list[str]:
 
 
 def joined(old: Sequence[str], new: Sequence[str]) -> list[str]:
-    """The command line *old* with the flags *new*, which win; a command takes the other's place."""
+    """The command line *old* with the flags *new*, which win; a new command replaces the old."""
     flags, command = _split(old)
     changes, other = _split(new)
     kept = [word for word in flags if word not in _OF_ONE_CALL]

@@ -1,4 +1,4 @@
-"""Going on with a run whose launcher is gone."""
+"""Takes over a run whose launcher is gone."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LOOK_EVERY = 1.0  # seconds
 
 
 def take_over(run: RunDirectory, *, level: str, handover: Handover | None = None) -> int:
-    """Go on with *run*, and return its exit code. Raises CannotTakeOver, or Held."""
+    """Continue *run*, and return its exit code. Raises CannotTakeOver, or Held."""
     check_lost(run)
     end_stopped(run)
     kept = keys_file.read(run)
@@ -45,7 +45,7 @@ def take_over(run: RunDirectory, *, level: str, handover: Handover | None = None
 
 
 def end_by_keys(run: RunDirectory) -> None:
-    """Have the engine end the tasks of a lost run that cannot be replayed; its keys are enough."""
+    """Let the engine end the tasks of a lost run that cannot be replayed; its keys are enough."""
     from ..launcher.abandoned_run import end_tasks  # is hardly ever needed
 
     hold = Hold(run)
@@ -64,7 +64,7 @@ def end_by_keys(run: RunDirectory) -> None:
 
 
 def with_credentials(run: RunDirectory, kept: Kept) -> LaunchConfig:
-    """The settings of the run, with what is not kept of them: it is read again."""
+    """The settings of the run; those that are not kept are read again."""
     config = kept.config
     if not kept.has_credentials and not config.secrets.given_by:
         return config

@@ -1,4 +1,4 @@
-"""What an update changes of a run: its jobs, the command and the surroundings of their tasks.
+"""What an update changes in a run: its jobs, and the command and settings of their tasks.
 
 Changes are a document: ``{"jobs": {"worker": {"num": 4}}, "env": {...}, "image": ..., ...}``. With
 ``"whole": True`` it names all jobs there are to be. ``{"back": True}`` undoes the last update. With
@@ -24,7 +24,7 @@ Changed = Mapping[str, int | Mapping[str, Any]] | None  # a number, or fields of
 
 
 class Around(TypedDict, total=False):
-    """What can be said of all jobs."""
+    """Settings that can be changed for all jobs."""
 
     cmd: str | Sequence[str]
     env: Mapping[str, str]
@@ -75,7 +75,7 @@ def _changed_job(job: Job | None, name: str, asked: Any, others: Sequence[Job]) 
 
 
 def _around(job: Job, changes: Changes) -> Job:
-    """The job with what applies to all of them."""
+    """The job with the changes that apply to all jobs."""
     if job.is_auxiliary:
         return job
     env = {**dict(job.env), **dict(changes.get("env") or {})}
@@ -154,7 +154,7 @@ def _difference(
 
 
 def readdressed(old: LaunchConfig, new: LaunchConfig) -> str:
-    """What gives tasks other addresses in *new*, in words; empty if nothing does."""
+    """Why tasks would get other addresses in *new*; empty if they would not."""
     before = {job.name: job for job in old.jobs}
     after = {job.name: job for job in new.jobs}
     for name in dict.fromkeys([*before, *after]):

@@ -48,7 +48,7 @@ class Constraint(Record):
 
     @property
     def is_fixed(self) -> bool:
-        """Does it depend on the node alone, and not on where the others are?"""
+        """Does it depend on the node only, and not on where the other tasks are?"""
         return self.operator in ("IS", *_PATTERNS) or (
             self.operator == "CLUSTER" and self.value != ""
         )
@@ -72,7 +72,7 @@ class Constraint(Record):
 
     @property
     def groups(self) -> int:
-        """The number of values that GROUP_BY wants to see in use; 0 if it does not say."""
+        """The number of values that GROUP_BY requires; 0 if it requires none."""
         return int(self.value) if self.operator == "GROUP_BY" and self.value else 0
 
     @property
@@ -106,7 +106,7 @@ def parse_for_job(text: Any) -> tuple[str | None, Constraint]:
 
 
 def parse_all(given: Any) -> Iterable[Any]:
-    """The entries of a list of constraints, and not the letters of a single one."""
+    """The entries of a list of constraints; a single string is refused."""
     if isinstance(given, (str, Constraint)) or not isinstance(given, Iterable):
         raise _bad(f"must be a list of strings such as hostname:UNIQUE, got {given!r}")
     return given

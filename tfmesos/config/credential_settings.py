@@ -1,4 +1,4 @@
-"""The rows of the table of settings that say who we are to a Mesos master, and who it is."""
+"""The rows of the table of settings for credentials and TLS towards Mesos masters."""
 
 from typing import Annotated, TypedDict
 

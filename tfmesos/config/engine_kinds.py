@@ -1,7 +1,7 @@
-"""The kinds of engines, and all that the rest of the house has to know of each: one table.
+"""The table of engines: all that the rest of the package has to know about each.
 
-Nothing outside of ``engines`` asks for the name of an engine. What an engine does beyond these
-facts is in the module ``plugin`` of its folder.
+Nothing outside of ``engines`` compares the name of an engine. Anything beyond these facts is in the
+module ``plugin`` of its folder.
 """
 
 from __future__ import annotations
@@ -102,5 +102,5 @@ PREVIEWS = tuple(dict.fromkeys(kind.preview for kind in ENGINES.values() if kind
 
 
 def engine_at(master: str) -> EngineKind:
-    """The engine that *master* names: whatever no other is named by is an address of Mesos."""
+    """The engine that *master* names: anything that names no other engine is a Mesos address."""
     return next((kind for kind in ENGINES.values() if kind.is_named(master)), ENGINES[MESOS])

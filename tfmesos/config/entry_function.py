@@ -1,7 +1,7 @@
-"""A function instead of a command: ``main(server, log_dir, context)`` of the user's, as on DC/OS.
+"""A function of the user instead of a command, called as ``main(server, log_dir, context)``.
 
-A task that runs it has an ordinary command, which the runner knows how to execute although its
-node has no tfmesos.
+DC/OS TensorFlow had such functions. The task has an ordinary command, which the runner can execute
+although its node has no tfmesos.
 """
 
 import re

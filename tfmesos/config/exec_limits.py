@@ -1,4 +1,4 @@
-"""What Linux takes for the start of a process; all else is refused before the start of a run."""
+"""Limits of Linux for the start of a process; anything beyond is refused before the run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rows of the table of settings that say when a run fails, and what it survives."""
+"""The rows of the table of settings for failures, restarts and time limits."""
 
 from collections.abc import Iterable
 from typing import Annotated, Any, TypedDict
@@ -30,7 +30,7 @@ policy_word = OneOf("never", "task", "all")
 
 
 def parse_hang_timeout(value: Any) -> tuple[float | None, bool]:
-    """The seconds, and whether they are those of any single task. Raises SpecError."""
+    """The seconds, and whether they apply to any single task. Raises SpecError."""
     if value is None:
         return None, False
     is_of_any = isinstance(value, str) and value.startswith(OF_ANY)

@@ -1,4 +1,4 @@
-"""What to run: jobs, their tasks and the resources they need, checked.
+"""Jobs, their tasks and the resources they need, checked.
 
 Errors name the *field*; tfrun translates it into the flag.
 """
@@ -77,7 +77,7 @@ class Resources(NamedTuple):
         return self.shown(Resources())
 
     def shown(self, wanted: Resources) -> str:
-        """With a zero for what there is none of, if it is *wanted*."""
+        """The amounts in words; a zero is shown only if it is *wanted*."""
         pairs = zip(self.named(), wanted, strict=True)
         found = (
             f"{name} {amount / 1000:.10g}"
@@ -315,7 +315,7 @@ class Job(Record):
         return str(self.port).startswith("=")
 
     def __repr__(self) -> str:
-        """As one would write it: only what is not as usual."""
+        """The job as one would write it: only values that differ from the defaults."""
         fields = {**self._values(), "constraints": tuple(map(str, self.constraints))}
         fields["env"] = dict(self.env) or ()
         usual = type(self)._defaults
@@ -344,7 +344,7 @@ class Job(Record):
 
     @property
     def is_auxiliary(self) -> bool:
-        """Do its tasks only stand by? Then the run goes on whatever becomes of them."""
+        """Are its tasks auxiliary? Then they never affect the outcome of the run."""
         return self.task_type == TENSORBOARD
 
     @property
@@ -375,7 +375,10 @@ class Task(Record):
 
     @property
     def is_private(self) -> bool:
-        """Is it for the owner of the run alone? Not if it has a port where others look for it."""
+        """Is it meant only for the owner of the run?
+
+        Not if it has a port where others expect it.
+        """
         return self.is_auxiliary and not self.job.port
 
     @property

@@ -22,7 +22,7 @@ Jobs = Job | Mapping[str, Any] | Iterable[Job | Mapping[str, Any]]
 
 
 def parse_jobs(jobs: Jobs) -> list[Job]:
-    """The jobs of a run, given as TFMesos took them: a Job, a dict, or a list of either."""
+    """The jobs of a run, given as in TFMesos: a Job, a dict, or a list of these."""
     if not isinstance(jobs, Iterable) and not isinstance(jobs, Job):
         raise SpecError(None, "jobs", f"must be a Job, a dict, or a list of these, got {jobs!r}")
     given = [jobs] if isinstance(jobs, (Job, Mapping)) else list(jobs)

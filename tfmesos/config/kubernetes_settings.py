@@ -25,7 +25,7 @@ def resource_name(value: str) -> str:
 
 
 def label_text(value: str) -> str:
-    """As Kubernetes takes it for a label."""
+    """A check for the syntax of a label value on Kubernetes."""
     is_good = re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?", value)
     return "" if is_good else f"must be a name of at most 63 letters and digits, got {value!r}"
 
@@ -143,7 +143,7 @@ class KubernetesSettings(TypedDict, total=False):
 
 
 class Claim(Record):
-    """A persistent volume claim, shown to each task at *path*."""
+    """A persistent volume claim, mounted in each task at *path*."""
 
     name: str
     path: str
@@ -151,7 +151,7 @@ class Claim(Record):
 
 
 class PodSettings(Record):
-    """What applies only to pods on Kubernetes."""
+    """Settings that apply only to pods on Kubernetes."""
 
     pod_template: Mapping[str, Any] = NOTHING  # what lies under them
     namespace: str | None = None  # unless the master names one

@@ -1,4 +1,4 @@
-"""All settings of a run, merged and checked: what the settings mean together.
+"""All settings of a run, merged, and checked in combination.
 
 Single settings are checked by their table. Errors name the *field*; tfrun translates it into
 the flag.
@@ -44,7 +44,7 @@ _MAY_BE_BYTES = {
 
 
 class Access(Record):
-    """How we prove to a master who we are, and how it proves it to us."""
+    """The credentials and TLS settings for a Mesos master."""
 
     principal: str | None = None
     secret: Secret | None = None
@@ -226,7 +226,7 @@ class LaunchConfig(Record):
                 raise SpecError(job.name, "pod_template", problem)
 
     def _check_ports(self) -> None:
-        """One machine has each port once."""
+        """On one machine, no two tasks can require the same port."""
         taken: set[int] = set()
         for task in self.tasks:
             if task.job.insists_on_port and task.job.wanted_port in taken:
@@ -272,7 +272,7 @@ class LaunchConfig(Record):
         return "" if _is_loopback(host) else self.secrets.given_by
 
     def image_of(self, job: Job) -> str | None:
-        """That of the job, or else of the run; an empty one stands for none."""
+        """The image of the job, else of the run; an empty string means none."""
         return (self.image if job.image is None else job.image) or None
 
     @property
@@ -289,9 +289,9 @@ class LaunchConfig(Record):
         return self.python or ("python3" if self.image_of(job) else self.own_python)
 
     def directory_of(self, job: Job) -> str | None:
-        """Where its command is to run; the launcher's own directory, if the container has that.
+        """The directory in which its command runs: the launcher's own, if the container mounts it.
 
-        An image may have one of the same name; that one is another.
+        A directory of the same name inside the image does not count.
         """
         if job.cwd or self.cwd_is_given or self.cwd is None or self.image_of(job) is None:
             return job.cwd or self.cwd
@@ -306,7 +306,7 @@ class LaunchConfig(Record):
         return self.reserve_port if job.reserve_port is None else job.reserve_port
 
     def in_generation(self, number: int, jobs: tuple[Job, ...]) -> LaunchConfig:
-        """The same run with different jobs; output of new ones is shown if that of others is."""
+        """The same run with different jobs; new jobs show their output if the others do."""
         old = {job.name for job in self.jobs}
         speaking = {job.name for job in jobs if job.cmd is not None and not job.is_auxiliary}
         new = {(name, "*") for name in speaking - old} if self.logs.chosen else set()
@@ -352,11 +352,11 @@ class LaunchConfig(Record):
 
     @property
     def engine(self) -> EngineKind:
-        """What gives it its nodes: its master tells."""
+        """The engine of the run, which the master names."""
         return engine_at(self.master)
 
     def hides(self, task: Task) -> bool:
-        """Does it listen at the loopback of its node, where its runner leads us to it?"""
+        """Does it listen on the loopback of its node, where its runner connects us to it?"""
         return self.engine.hides_boards and task.is_private and not self.tensorboard_public
 
 

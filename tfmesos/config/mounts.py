@@ -1,4 +1,4 @@
-"""Which directories of a container come from outside of its image."""
+"""Which directories of a container come from outside its image."""
 
 from __future__ import annotations
 

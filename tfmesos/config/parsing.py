@@ -1,4 +1,4 @@
-"""Values of settings that are more than one text or number."""
+"""Parses values of settings that are more than a string or a number."""
 
 from __future__ import annotations
 

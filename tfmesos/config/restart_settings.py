@@ -1,4 +1,4 @@
-"""What is done about tasks that end before their time, for a whole run or for one job."""
+"""How to handle tasks that end too early, for a whole run or for one job."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class RestartPolicy(Record):
 
     @property
     def limit_before_start(self) -> float:
-        """Nobody waits forever for a task that never starts."""
+        """The limit for restarts before the start, which is always finite."""
         return DEFAULT_RESTARTS if self.limit == inf else self.limit
 
     def changed(
         self, restarts: Often, after_start: str | None, codes: str | Iterable[int] | None
     ) -> RestartPolicy:
-        """The policy of a job that says some of it itself."""
+        """The policy of a job that overrides part of that of the run."""
         return RestartPolicy(
             self.limit if restarts is None else parse_limit(restarts),
             after_start or self.after_start,

@@ -1,4 +1,4 @@
-"""A text that must not be seen: no report, log or traceback shows it by accident."""
+"""A text that no report, log or traceback shows by accident."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..record import NOTHING, Record
 
 
 class Secret:
-    """Holds a text until the last moment, when ``reveal`` gives it to whoever sends it."""
+    """Hides a text until ``reveal`` returns it to the code that sends it."""
 
     __slots__ = ("_text",)
 
@@ -31,7 +31,7 @@ class Secret:
 
 
 class TaskSecrets(Record):
-    """What a run brings to its tasks over their links only."""
+    """The secrets of a run, which its tasks receive only over their links."""
 
     files: Mapping[str, Secret] = NOTHING  # by name; the content in base64, for it may be bytes
     variables: Mapping[str, Secret] = NOTHING  # of the command alone

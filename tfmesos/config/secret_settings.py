@@ -1,4 +1,4 @@
-"""The rows of the table of settings that bring secrets to the tasks."""
+"""The rows of the table of settings for secrets of the tasks."""
 
 from collections.abc import Mapping
 from typing import Annotated, TypedDict

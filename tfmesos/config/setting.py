@@ -42,7 +42,7 @@ CONTAINER, FILES, SECRETS, SCREEN, PYTHON_ONLY = _OTHERS
 class Setting:
     """One row of the table. Its field and type are those of the place where it stands.
 
-    Not a Record: that takes ten times as long to make, and each start makes all rows.
+    Not a Record, which takes ten times as long to create: each start creates all rows.
     """
 
     def __init__(
@@ -174,7 +174,7 @@ def is_dict(value: Any) -> str:
 
 
 class OneOf:
-    """A check whose words are known, for whoever completes them."""
+    """A check for one of some words, which shell completion can list."""
 
     def __init__(self, *words: str) -> None:
         self.words = words
@@ -220,7 +220,7 @@ def master_name(value: str) -> str:
 
 
 def command_or_url(value: str) -> str:
-    """What is wrong is not shown: such an address is often a secret."""
+    """The value is not shown: such a URL is often a secret."""
     if value.isspace() or "\0" in value:
         return "must be a shell command or a URL"
     scheme, is_url, rest = value.partition("://")

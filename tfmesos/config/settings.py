@@ -372,9 +372,9 @@ def deprecations(given: Mapping[str, Any], table: Iterable[Setting] = SETTINGS) 
 def check_engine(
     given: Mapping[str, Any], engine: EngineKind, instead: Mapping[str, str] = NOTHING
 ) -> None:
-    """SpecError for the first setting that has a value, and no meaning for this engine.
+    """SpecError for the first setting that has a value but no effect on this engine.
 
-    *instead* says why one is not needed there.
+    *instead* says why a setting is not needed there.
     """
     for one in SETTINGS:
         is_of_others = one.engines and engine.name not in one.engines

@@ -81,7 +81,7 @@ class ShipSettings(TypedDict, total=False):
 
 
 class Ship(Record):
-    """What is sent to each task before its command starts."""
+    """The files that each task receives before its command starts."""
 
     directory: str | None  # of which all is sent that is not left out
     files: tuple[tuple[str, str], ...] = ()  # single ones beside it: where each is, and its name

@@ -1,4 +1,4 @@
-"""The rows of the table of settings that have a meaning on Slurm only."""
+"""The rows of the table of settings that only Slurm supports."""
 
 import re
 from collections.abc import Iterable

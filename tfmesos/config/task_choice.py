@@ -1,4 +1,4 @@
-"""Some of the tasks of a run, by their names."""
+"""A choice of tasks of a run, by name."""
 
 from __future__ import annotations
 

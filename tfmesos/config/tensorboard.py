@@ -1,4 +1,4 @@
-"""TensorBoard as a job beside the training: what it runs, and the settings that ask for it."""
+"""TensorBoard as a job alongside the training, and its settings."""
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,9 +13,10 @@ RESTARTS = 3  # then the run goes on without it
 
 
 def command(log_dir: str) -> str:
-    """Where the launcher says it is to be found, and not at a port that another one may have.
+    """The command listens on the address that the launcher announces.
 
-    It leaves a file in the directory for temporary ones, so that is the one of the task.
+    TensorBoard leaves a file in the directory for temporary files, so that is the directory of the
+    task.
     """
     temporary = 'TMPDIR="${TFMESOS_TASK_DIR:-$MESOS_SANDBOX}"'
     board = f'{temporary} tensorboard --host "${{at%:*}}" --port "${{at##*:}}"'
@@ -34,7 +35,7 @@ def log_dir_of(value: Any) -> str | None:
 
 
 def with_board(jobs: Iterable[Job], log_dir: str | None) -> Iterator[Job]:
-    """The jobs, and TensorBoard beside them if it has a *log_dir*."""
+    """The jobs, plus TensorBoard if it has a *log_dir*."""
     for job in jobs:
         if log_dir and job.name == TENSORBOARD:
             problem = f"and a job of the name {TENSORBOARD} are mutually exclusive: give only one"

@@ -1,4 +1,4 @@
-"""Amounts as people write them: ``2G`` of memory, a time of ``5m``. Numbers keep their meaning."""
+"""Sizes and times with units, such as ``2G`` and ``5m``. Plain numbers keep their meaning."""
 
 from __future__ import annotations
 

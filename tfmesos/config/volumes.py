@@ -1,4 +1,4 @@
-"""Paths of a node that a container sees."""
+"""Paths of a node that are mounted in containers."""
 
 from __future__ import annotations
 

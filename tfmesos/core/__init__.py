@@ -1,4 +1,4 @@
-"""The life of a run, decided in words of tasks and places.
+"""Decides about the life of a run, in terms of tasks and places.
 
-Pure, and without a word of any engine: those have deciders of their own.
+Pure, and independent of any engine: engines have their own deciders.
 """

@@ -1,4 +1,4 @@
-"""What a run wants done (imperative). A ``Request`` goes to its engine, the rest to the shell."""
+"""Actions of a run (imperative). A ``Request`` goes to its engine, the rest to the shell."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Prepare(Record):
 
 
 class Start(Record):
-    """Everybody is in: tell the runners who the others are and let them begin."""
+    """All tasks have registered: send the cluster spec to the runners and let them begin."""
 
     tasks: tuple[tuple[str, Task], ...]
     cluster: ClusterSpec
@@ -92,7 +92,7 @@ class Start(Record):
 class StopRunner(Record):
     """Have the runner end its command: SIGTERM, and after *grace* seconds SIGKILL.
 
-    To *examine* it is to have it tell before what it is doing.
+    With *examine*, the runner first reports what the command is doing.
     """
 
     task_id: str
@@ -108,7 +108,7 @@ class ContinueRunner(Record):
 
 
 class Refuse(Record):
-    """An attempt of a task was given up: nobody speaks for it any more, should its runner live."""
+    """An attempt at a task was given up: ignore its runner, if that is still alive."""
 
     task_id: str
 

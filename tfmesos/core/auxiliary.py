@@ -8,7 +8,7 @@ from .tasks import Member
 
 
 def announce(member: Member) -> list[Action]:
-    """It answers. Says nothing about any other task."""
+    """The task answers. Returns nothing for tasks that are not auxiliary."""
     where = f"TensorBoard is at http://{member.shown_at}"
     return [Say(where, "notice")] if member.task.is_auxiliary else []
 

@@ -1,4 +1,4 @@
-"""Nodes on which tasks keep failing to start: they are left alone for a while."""
+"""Nodes on which tasks keep failing to start, and which are avoided for a while."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What waits for a time: each deadline stands beside what is done when it has come."""
+"""Deadlines, each with what to do when it has passed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Output = TypeVar("Output")
 
 
 class Clocks(Generic[Output]):
-    """Pairs of a deadline (None: no hurry) and what is done at that time."""
+    """Pairs of a deadline (None: never) and what to do then."""
 
     def __init__(
         self, *pairs: tuple[Callable[[], float | None], Callable[[float], Sequence[Output]]]

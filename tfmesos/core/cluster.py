@@ -1,4 +1,4 @@
-"""The cluster that the tasks make up: who has joined it, and who knows the others."""
+"""The cluster of a run: which tasks have joined it, and which have the addresses of the others."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""How a task ended, out of what its engine and its runner say of it.
+"""How a task ended, according to its engine and its runner.
 
-Both report an end, in any order, and the runner knows more (the exit code, the last lines):
-so whoever comes first is believed only after a while.
+Both report an end, in any order, and the runner knows more (the exit code, the last lines): so a
+first report counts only after a while.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Endings:
         self._nodes_alike = nodes_alike  # do all nodes lack what one of them lacks?
         self._unconfirmed: dict[Member, Unconfirmed] = {}
         self._out_of_touch: dict[Member, float] = {}  # and since when
-        # Those that an operator has ended, and why:
+        # Tasks that an operator has ended, and why:
         self._drained: dict[Member, happened.NodeDrained] = {}
 
     @property
@@ -137,7 +137,7 @@ class Endings:
         return NOTHING
 
     def due(self, now: float) -> list[End]:
-        """The ends that nobody has contradicted in time, the earliest first."""
+        """The ends that were not contradicted in time, the earliest first."""
         known = self._unconfirmed.items()
         return self._take([m for m, one in known if one.until is not None and now >= one.until])
 
@@ -181,7 +181,7 @@ class Endings:
         return one is not None and not one.is_partition
 
     def _found(self, member: Member) -> None:
-        """It is known what became of *member*; what was held back for its sake is due."""
+        """The fate of *member* is known; report what was held back because of it."""
         if self._out_of_touch.pop(member, None) is None or self._out_of_touch:
             return
         for other, one in self._unconfirmed.items():
@@ -189,7 +189,7 @@ class Endings:
                 self._unconfirmed[other] = one.replace(until=one.end.at)
 
     def hold_back(self, end: End, now: float) -> Say | None:
-        """Let a failure wait that a task out of touch may be the cause of, and say so."""
+        """Delay a failure that an unreachable task may have caused, and say so."""
         member = end.member
         missed = [m for m in self._out_of_touch if m is not member]
         if end.code == 0 or end.is_lost or not missed:
@@ -201,7 +201,7 @@ class Endings:
         return Say(f"{text}: waiting to see who failed first", "warning")
 
     def runner_registered(self, member: Member) -> None:
-        """It is heard now, so its engine may lose sight of it for as long as that lasts."""
+        """Its runner is connected, so it does not matter whether the engine can see it."""
         one = self._unconfirmed.get(member)
         if one and one.is_partition:
             self._unconfirmed[member] = one.replace(until=None)
@@ -209,7 +209,7 @@ class Endings:
     # What the engine says
 
     def _task_seen(self, task_id: str) -> list[Action]:
-        """It lives; an attempt that was given up, or a task of nobody, must not go on."""
+        """The task is alive. Kill it if its attempt was given up or if it belongs to no task."""
         member = self._members.live(task_id)
         if member is None:
             return [Kill(task_id)] if self._members.is_stray(task_id) else []
@@ -262,7 +262,7 @@ class Endings:
         return [self._stopping.end_one(member, ENDED_FOR_ENGINE)] if stops else []
 
     def _explained(self, end: End, of_engine: End) -> End:
-        """The end with what the engine alone knows: who is behind it, or that the node is lost."""
+        """The end with what only the engine knows: who caused it, or that the node is lost."""
         if not end.reason.startswith(EVICTED):
             return end
         if drained := self._drained.get(end.member):

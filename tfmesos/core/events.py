@@ -1,4 +1,4 @@
-"""What can happen to a run (past tense), told by its engine, its runners and its user."""
+"""Events of a run (past tense), reported by its engine, its runners and its user."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Event(Record):
 
 
 class EngineReady(Event):
-    """It can be asked for places; said again whenever it is back after a while."""
+    """The engine is ready to place tasks; sent again each time the engine is back."""
 
 
 class EngineTrouble(Event):
@@ -25,7 +25,7 @@ class EngineTrouble(Event):
 
 
 class EngineGaveUp(Event):
-    """It will place nothing (more): it has tried what it can."""
+    """The engine gives up and will not place any more tasks."""
 
     error: TFMesosError
 
@@ -228,7 +228,7 @@ class UpdateRequested(Event):
 
 
 class ContinueRequested(Event):
-    """Its owner has seen enough of the tasks that are held."""
+    """The owner of the run releases the tasks that are held."""
 
 
 class Ticked(Record):

@@ -1,4 +1,4 @@
-"""Tasks that go on in silence after others have finished: they may wait for those for ever.
+"""Tasks that stay silent after others have finished: they may wait for those forever.
 
 A worker in the style of TensorFlow 1 does so if it needs a peer that has ended.
 """
@@ -25,7 +25,7 @@ class FinishedPeers:
 
     @property
     def deadline(self) -> float | None:
-        """When all have been silent long enough to say so."""
+        """The time when all have been silent long enough to report it."""
         if not self._hangs.is_any_silent:  # asked after every event, of thousands of tasks
             return None
         since = [self._hangs.silent_since(member) for member in self._awaited()]

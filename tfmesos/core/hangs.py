@@ -1,4 +1,4 @@
-"""Tasks that run and say nothing: named after a while, and ended when that is wanted."""
+"""Tasks that run but write nothing: named after a while, and ended if requested."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks whose command has failed and which wait for the owner of the run to look at them."""
+"""Tasks whose command has failed and which are held for the owner of the run."""
 
 from __future__ import annotations
 

@@ -157,11 +157,11 @@ class Lifecycle:
 
     @property
     def is_failing(self) -> bool:
-        """Has the run failed, though some of it may still be stopping?"""
+        """Has the run failed, even if some tasks are still stopping?"""
         return self.phase >= Phase.STOPPING and not self._stopping.outcome.ok
 
     def summary(self) -> str:
-        """Where a wait stands, in one line; empty when nobody waits."""
+        """What the run is waiting for, in one line; empty if it is not waiting."""
         if self.phase in (Phase.STOPPING, Phase.STAYING):
             return self._stopping.summary()
         return self._wait.summary() if self._placing.is_waited_for(self.phase) else ""
@@ -262,7 +262,7 @@ class Lifecycle:
         return self._end_badly(end, had_started, now)
 
     def _go_on_when_stopped(self, now: float) -> list[Action]:
-        """Nobody is waited for who has ended; the last of them lets the run end or start over."""
+        """Wait no longer for a task that has ended; after the last one, end or start over."""
         if self.phase is Phase.RESTARTING:
             return self._start_again_when_stopped(now)
         return self._finish_when_stopped(now)
@@ -422,7 +422,7 @@ class Lifecycle:
     def _stop(
         self, outcome: Outcome, now: float, examine: bool = False, grace: float | None = None
     ) -> list[Action]:
-        """The one way down, for success, failure and interruption alike."""
+        """Stop the run; success, failure and interruption all take this path."""
         self._stopwatch.lap("running" if self._cluster.is_ready else "starting the tasks", now)
         self._stopping.choose_kept(outcome)
         self.phase = Phase.STOPPING

@@ -1,4 +1,4 @@
-"""How a run ended, and how each of its tasks did."""
+"""How a run ended, and how each of its tasks ended."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Outcome(Record):
     error: TFMesosError | None = None
     cause: Ending | None = None
     others: tuple[Ending, ...] = ()  # those that failed after the cause
-    unstopped: tuple[str, ...] = ()  # tasks that had not ended when we stopped waiting
+    unstopped: tuple[str, ...] = ()  # tasks that were still running when we stopped waiting
     times: tuple[tuple[str, float], ...] = ()  # what took how many seconds, in order
     restarted: tuple[Ending, ...] = ()  # ends that were followed by a restart
 

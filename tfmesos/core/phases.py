@@ -10,5 +10,5 @@ class Phase(IntEnum):
     RUNNING = 2
     RESTARTING = 3  # all tasks are stopped, to be started again
     STOPPING = 4
-    STAYING = 5  # all have ended but those that stay until somebody ends them
+    STAYING = 5  # only tasks that stay until somebody ends them are left
     FINISHED = 6

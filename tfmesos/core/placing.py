@@ -1,4 +1,4 @@
-"""Places for the tasks: when they are asked for, and for which."""
+"""Requests for places: when, and for which tasks."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Placing:
         self._stopwatch = stopwatch
 
     def is_waited_for(self, phase: Phase) -> bool:
-        """Is there a task that the others cannot begin or go on without?"""
+        """Is a task waiting without which the others cannot start or continue?"""
         if phase is Phase.STARTING:
             return True
         return phase is Phase.RUNNING and not self._members.all_at_least(Stage.STARTED)
 
     def request(self, phase: Phase) -> Place | StopPlacing:
-        """Ask for places for all that wait; what was asked for before no longer counts."""
+        """Request places for all waiting tasks; this replaces the previous request."""
         is_running = phase is Phase.RUNNING
         wanted = self._members.wanted(is_running) if phase <= Phase.RUNNING else ()
         if not wanted:
@@ -44,7 +44,7 @@ class Placing:
         return Anticipate(Place(wanted, {**self._avoided.until}, hold=self._hold))
 
     def leave_out(self, left_out: TasksLeftOut) -> list[Say]:
-        """The run begins with fewer tasks than it could use; nothing if it does not."""
+        """A message if the run starts with fewer tasks than it could use."""
         left = self._members.leave_out(left_out.task_ids)
         if not left:
             return []

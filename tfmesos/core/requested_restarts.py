@@ -1,4 +1,4 @@
-"""Tasks that are ended to be started again, because the owner of the run wants it."""
+"""Tasks that are restarted because the owner of the run requested it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which tasks are started again, after which exit codes, how often and when."""
+"""Which tasks are restarted, after which exit codes, how often and when."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Restarts:
         return Restart(of_all, self._spent[who], limit, _pause(self._spent[who], had_started))
 
     def _wait_out(self, end: End) -> Restart | None:
-        """Nobody is to blame as long as it does not go on."""
+        """A condition that should pass by itself counts only if it persists."""
         met = self._passing.setdefault(end.member.task.name, [])
         if met and end.at - met[-1] > TRANSIENT_FOR:
             met.clear()  # that was another time

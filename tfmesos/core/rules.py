@@ -1,4 +1,4 @@
-"""The rules for the life of a run: how long it waits, what it survives, when it is over."""
+"""The rules for the life of a run: how long it waits, what it survives, and when it ends."""
 
 from __future__ import annotations
 

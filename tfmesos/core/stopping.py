@@ -1,4 +1,4 @@
-"""Have every task ended, and know when that has taken too long."""
+"""Stops all tasks, and notices when that takes too long."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Stopping:
 
     @property
     def is_awaiting(self) -> bool:
-        """Does anybody live that is to end?"""
+        """Is a task still alive that has to end?"""
         if self._members.lingering:
             return True
         return self._members.live_count > sum(member.is_live for member in self._kept)
@@ -135,7 +135,7 @@ class Stopping:
             self._given_up_at = now + STOP_MARGIN
 
     def give_up(self) -> list[Action]:
-        """Have those ended that live, and let none of them report any more."""
+        """Kill the tasks that are still alive, and ignore their reports."""
         live = [member.task_id for member in self._members if member.is_live]
         return [action(task_id) for task_id in live for action in (Refuse, Kill)]
 

@@ -1,4 +1,4 @@
-"""Where the time of a run goes."""
+"""Measures how a run spends its time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a run has succeeded: every task that decides has ended well.
+"""Decides when a run has succeeded: when every deciding task has succeeded.
 
 The tasks that were chosen decide. Else the chief, or the workers if there is none, or all commands
 if there are neither.
@@ -31,13 +31,13 @@ class Success:
         self.begin(tasks)
 
     def begin(self, tasks: Sequence[Task]) -> None:
-        """Nobody has ended yet, or no longer counts as ended."""
+        """No task counts as ended."""
         self._undecided = {task.name for task in deciding(tasks, self._chosen)}
         self.deadline: float | None = None  # when the run has succeeded
         self._decided_at: float | None = None
 
     def needs(self, task: Task) -> bool:
-        """Is the end of *task* waited for?"""
+        """Does the run wait for the end of *task*?"""
         return task.name in self._undecided
 
     def ended_well(self, task: Task, members: Iterable[Member], now: float) -> list[Say]:
@@ -86,7 +86,7 @@ def _names(members: list[Member]) -> str:
 
 
 def deciding(tasks: Sequence[Task], chosen: TaskChoice | None) -> set[Task]:
-    """Those whose success is the success of the run: the chief, else the workers, else all."""
+    """The tasks that decide whether the run succeeded: the chief, else the workers, else all."""
     commands = {task for task in tasks if task.job.cmd is not None and not task.is_auxiliary}
     if chosen is not None:
         return {task for task in commands if task in chosen}

@@ -1,4 +1,4 @@
-"""The tasks of a run and how far each has come, counted so that no question costs a search."""
+"""The tasks of a run and their stages, counted so that no query needs a search."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _WITH_RUNNER = (Stage.REGISTERED, Stage.STARTED, Stage.READY)
 
 @dataclass(slots=True, eq=False)
 class Member:
-    """A task of the run and what became of it."""
+    """A task of the run and its state."""
 
     task: Task
     task_id: str  # of the present attempt
@@ -73,7 +73,7 @@ class Tasks:
         self.auxiliary = [member for member in self._members if member.task.is_auxiliary]
 
     def _new_member(self, task: Task) -> Member:
-        """No attempt ever has the id of another one."""
+        """A new id for an attempt, different from all others."""
         self._attempts[task.name] += 1
         attempt = self._attempts[task.name]
         return Member(task, self._task_id(task, attempt), attempt=attempt)
@@ -95,7 +95,7 @@ class Tasks:
         return member
 
     def is_stray(self, task_id: str) -> bool:
-        """Is this an attempt that was given up, or a task of nobody?"""
+        """Is this an attempt that was given up, or one that belongs to no task?"""
         member = self._by_id.get(task_id)
         return member is None or member.task_id != task_id
 
@@ -201,7 +201,7 @@ class Tasks:
         return member.task_id, "" if is_there else f"{name} is not running"
 
     def why_not_restart(self, task_id: str) -> str:
-        """What keeps the owner of the run from having it started again; empty if nothing does."""
+        """Why the owner of the run cannot restart it; empty if possible."""
         member = self.live(task_id)
         if member is None or member.stage is not Stage.READY:
             return "is not running"
@@ -214,7 +214,7 @@ class Tasks:
         )
 
     def held(self) -> list[Member]:
-        """Those whose command has failed, and which wait for the owner of the run."""
+        """The tasks whose command has failed and which are held for the owner of the run."""
         return [member for member in self if member.is_held and member.is_live]
 
     def still_running(self) -> str:
@@ -232,7 +232,7 @@ class Tasks:
 
     @property
     def is_complete(self) -> bool:
-        """Has everybody a runner, but for those that the run goes on without?"""
+        """Has every task a runner, except those that the run can do without?"""
         without = sum(member.stage is Stage.ENDED for member in self.auxiliary)
         return self.with_runner == len(self) - without
 
@@ -245,7 +245,7 @@ class Tasks:
         return earlier == sum(member.stage < stage for member in self.auxiliary)
 
     def failures_besides(self, cause: Ending | None) -> tuple[Ending, ...]:
-        """How others failed by themselves, the earliest first; without auxiliary tasks."""
+        """How other tasks failed by themselves, the earliest first; without auxiliary tasks."""
         members = [member for member in self if not member.task.is_auxiliary]
         endings = [m.ending for m in members if m.ending and m.ending.code]
         others = [end for end in endings if end is not cause and not end.was_stopped]

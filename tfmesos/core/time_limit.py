@@ -15,13 +15,13 @@ class TimeLimit:
         self.grace = grace
 
     def deadline_in(self, phase: Phase) -> float | None:
-        """When the run has taken too long; it may take its time to stop."""
+        """The time from which the run has taken too long."""
         if self._seconds is None or phase >= Phase.STOPPING:
             return None
         return self._began_at + self._seconds - (self.grace or 0.0)
 
     def spend(self, seconds: float) -> list[Action]:
-        """So much time has passed that no clock has seen."""
+        """Account for time in which no clock was running."""
         self._began_at -= seconds
         return []
 

@@ -1,4 +1,4 @@
-"""The wait for all tasks: what it is for, how often to say so, and when it is too long."""
+"""The wait for all tasks: its reason, how often to report it, and its time limit."""
 
 from __future__ import annotations
 

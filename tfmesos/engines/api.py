@@ -1,7 +1,7 @@
-"""The seam between a run and its engine: what gives it nodes.
+"""The interface between a run and its engine, which provides nodes.
 
-An engine has three parts, and a plugin by which they are found. This module says what each must
-offer; ``engines/local`` is the smallest engine that is complete, and ``docs/design.rst`` walks
+An engine has three parts, and a plugin through which they are found. This module defines what each
+must offer; ``engines/local`` is the smallest engine that is complete, and ``docs/design.rst`` walks
 through it.
 
 **The decider** is pure: no I/O, no clock, and random numbers are an argument. It takes
@@ -17,33 +17,34 @@ and returns, in the order in which they are to be done,
 
 * for the lifecycle, ``core.events``: ``EngineReady`` first, ``EngineTrouble`` until then;
   ``TasksPlaced`` when tasks have places, or ``Waiting`` with the reason why not yet, or
-  ``Impossible`` if there never will be any; then for each attempt ``TaskSeen`` and, exactly once,
+  ``Impossible`` if there never will be; then for each attempt ``TaskSeen`` and, exactly once,
   ``TaskEnded``; about its nodes ``TaskUnreachable``, ``NodeLost``, ``NodeDrained``,
   ``NodeWanted``, and ``NoticeGiven`` when the time of all tasks is nearly up; and ``EngineGaveUp``
   when it will place nothing more;
 * for the user, ``core.actions.Say``;
-* for its driver, whatever records it likes: all that is neither an ``Event`` nor a ``Request``
-  nor an action of the lifecycle is given to ``Driver.carry_out``.
+* for its driver, any records it likes: everything that is neither an ``Event``, nor a
+  ``Request``, nor an action of the lifecycle is passed to ``Driver.carry_out``.
 
-A record of a run holds every event that the deciders took, so a decider that is given them again
-must decide the same again. Places are given to all waiting tasks or to none: half a cluster is
-worth nothing and blocks others.
+The record of a run has every event that the deciders handled. A decider that gets the same events
+again must return the same actions again. All waiting tasks get places, or none: half a cluster is
+worth nothing and blocks other runs.
 
-**The driver** does what its decider wants done, and emits what happens. Before it starts a task
-it calls ``Expect``, which tells what the runner must be given: the settings of the stub
+**The driver** carries out the actions of its decider and emits what happens. Before it starts a
+task it calls ``Expect``, which returns what the runner must be given: the settings of the stub
 (``TFMESOS_RUNNER``) and the secret of the task (``TFMESOS_SECRET``), both in the environment.
 
-**The setup** finds the engine before the run begins, and says where runners and launcher meet.
+**The setup** finds the engine before the run begins, and chooses the address on which runners and
+launcher meet.
 
 **The plugin** is what the launcher asks by the name of the engine (``PLUGIN`` in the module
 ``plugin`` of its folder): which settings it refuses, what its decider is given, and the three parts
 above. Plain facts are a row of ``config/engine_kinds`` instead.
 
 **A take-over.** Where tasks outlive the launcher (``survives`` of that row), another one
-may go on with the run: ``Context.keys`` has what the engine kept there with ``keep`` (its name for
+may continue the run: ``Context.keys`` has what the engine kept there with ``keep`` (its name for
 the run, the address of the listener). The decider is given all recorded events
-again; the driver learns of each, and of what the decider wanted done then, by ``recall``. A call
-that was decided but perhaps never made must be safe to make again. Then ``run`` finds the engine
+again; ``recall`` tells the driver of each event and of the actions that followed. A call that was
+decided but perhaps never made must be safe to repeat. Then ``run`` finds the engine
 under the same name and emits what became of the tasks meanwhile.
 """
 
@@ -72,13 +73,13 @@ Say = Callable[[str, str], None]  # a line, and its level: debug, info, notice o
 
 
 class UnlessStopped(Protocol):
-    """Names and servers may take long to answer; a stop need not wait for them."""
+    """Name lookups and servers may be slow to answer; a stop must not wait for them."""
 
     async def __call__(self, work: Coroutine[Any, Any, T]) -> T: ...
 
 
 class Keys(Protocol):
-    """What an engine has to find again when another launcher goes on with the run.
+    """What an engine needs to find its objects again when another launcher continues the run.
 
     ``epoch`` counts the launchers of the run; those in ``gone`` are known to have ended.
     """
@@ -93,7 +94,7 @@ class Keys(Protocol):
     def keep(self, name: str, value: str) -> None: ...
 
     async def other_holder(self, run_id: str) -> str:
-        """The launcher that answers where the tasks look for theirs; empty if no other one does."""
+        """The launcher that answers where the tasks look for theirs; empty if none does."""
 
 
 class NoKeys:
@@ -113,7 +114,7 @@ class NoKeys:
 
 
 class Context(Record):
-    """The run that an engine serves, and the way to its user."""
+    """The run that an engine serves, and how to reach its user."""
 
     config: LaunchConfig
     run_id: str
@@ -125,7 +126,7 @@ class Context(Record):
 
 
 class Expect(Protocol):
-    """Whoever gives a task to an engine expects its runner from that moment."""
+    """Announces the runner of a task, which the launcher expects from then on."""
 
     def __call__(
         self, task_id: str, task: Task, port: int | None = None, gpu_ids: Sequence[str] = ()
@@ -146,7 +147,7 @@ class Listens(Protocol):
 
 
 class Decider(Protocol):
-    """Whatever decides: pure, so that events and random numbers are enough to replay a run."""
+    """A decider: pure, so that events and random numbers are enough to replay a run."""
 
     @property
     def deadline(self) -> float | None:
@@ -165,19 +166,19 @@ class EngineDecider(Decider, Protocol):
 
 
 class Driver(Protocol):
-    """Does what the decider of its engine wants done."""
+    """Carries out the actions of the decider of its engine."""
 
     async def run(self) -> None:
         """Emit what happens there, until cancelled."""
 
     async def look(self, config: LaunchConfig) -> None:
-        """Look whether the engine could run these jobs in place of those that run.
+        """Check whether the engine could run these jobs in place of the running ones.
 
         Raises SpecError or ResourcesError if it is known that it cannot; nothing changes.
         """
 
     def change(self, config: LaunchConfig) -> None:
-        """The next generation begins: what is launched from now on is launched so."""
+        """The next generation begins; use *config* for everything launched from now on."""
 
     def carry_out(self, action: Any) -> None:
         """Begin to do what the decider returned. Must not block."""
@@ -215,7 +216,7 @@ class EngineStory(Protocol):
 
 
 class Setup(Protocol):
-    """How a run comes to its engine, and its runners to the run."""
+    """Connects a run with its engine, and the runners with the run."""
 
     scratch: str | None  # a directory that tasks on this machine remove if the launcher dies
     certificate: str  # the hash of the run's, if its links use TLS
@@ -227,7 +228,7 @@ class Setup(Protocol):
 
     @property
     def kept(self) -> str:
-        """Where lines are found that the screen left out, as the rest of a sentence."""
+        """Where to find lines that the screen left out, as the rest of a sentence."""
 
     async def open(
         self, stack: AsyncExitStack, began_at: float, is_hurried: Callable[[], bool]
@@ -239,7 +240,7 @@ class Setup(Protocol):
         """
 
     async def listen(self, listener: Any) -> str:
-        """Have *listener* hear the runners, and say where they find it.
+        """Let *listener* accept the runners, and return where they find it.
 
         The answer is ``HOST:PORT`` for runners that dial the launcher, and ``:PORT`` for those
         that the launcher dials.
@@ -260,7 +261,7 @@ class Plugin(Protocol):
     Every run imports that of its engine, and a dry run, too: the functions import what they need.
     """
 
-    # Why a setting of other engines is not needed here, if there is more to say than that.
+    # Why a setting of other engines is not needed here, if there is a reason.
     instead: Mapping[str, str] = NOTHING
 
     def check_master(self, master: str) -> None:
@@ -268,11 +269,11 @@ class Plugin(Protocol):
         return
 
     def completed(self, config: LaunchConfig, environ: Mapping[str, str]) -> LaunchConfig:
-        """With what only this engine can read in the settings, or in our own environment."""
+        """Complete *config* with what only this engine reads from the settings or environment."""
         return config
 
     def can_be_followed(self, config: LaunchConfig) -> bool:
-        """Can another launcher be where this one was?"""
+        """Can another launcher listen at the address of this one?"""
         return True
 
     def check(self, config: LaunchConfig) -> None:

@@ -1,4 +1,4 @@
-"""The certificate of a run: made for it, kept among its keys, known to its tasks by its hash."""
+"""The certificate of a run: created for it and kept with its keys; tasks know it by its hash."""
 
 from __future__ import annotations
 

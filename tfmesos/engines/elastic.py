@@ -1,4 +1,4 @@
-"""As many tasks as there is room for, of a job that asks for a range."""
+"""Chooses as many tasks as there is room for, for a job that asks for a range."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the runners find the launcher, and how the links to them are encrypted."""
+"""The address where runners reach the launcher, and the encryption of their links."""
 
 from __future__ import annotations
 

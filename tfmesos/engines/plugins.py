@@ -1,4 +1,4 @@
-"""The engines by their names. Only that of a run is imported."""
+"""The engines by name. Only the engine of the run is imported."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ def plugin_of(name: str) -> Plugin:
 
 
 def preview_of(form: str) -> Preview:
-    """Shows what an engine would be sent; *form* is one of ``engine_kinds.PREVIEWS``."""
+    """Shows what would be sent to an engine; *form* is one of ``engine_kinds.PREVIEWS``."""
     preview: Preview = import_module(f"{__package__}.{form}.preview").preview
     return preview

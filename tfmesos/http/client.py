@@ -1,7 +1,7 @@
-"""Asks servers, and keeps connections for the next question.
+"""An HTTP client that keeps connections for the next request.
 
-A redirect is an answer like any other, cookies are not kept, nothing is unpacked, and nothing of
-the environment is used. A proxy is used if the caller names one; it sees no credentials.
+It does not follow redirects, keep cookies or decompress, and ignores the environment. A proxy is
+used if the caller names one; it sees no credentials.
 """
 
 from __future__ import annotations

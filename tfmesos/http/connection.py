@@ -1,4 +1,4 @@
-"""One connection and what h11 makes of its bytes; the same for both sides."""
+"""One connection with its h11 state, for clients and servers."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a user gave, as a LaunchConfig: settings, job file, environment and the files they name."""
+"""Turns the user's input into a LaunchConfig: settings, job file, environment and named files."""

@@ -1,4 +1,4 @@
-"""A job file: read, translated and checked, and able to say in which line something is wrong."""
+"""Reads, translates and checks a job file; errors name the line."""
 
 from __future__ import annotations
 

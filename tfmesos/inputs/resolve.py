@@ -1,7 +1,7 @@
-"""The one road from what a user gave to a LaunchConfig, for ``tfrun`` and for ``cluster()``.
+"""The only way from the user's input to a LaunchConfig, for ``tfrun`` and ``cluster()``.
 
-What is given with the call, as flags or keywords, wins over the job file, that over a profile, that
-over the environment, and that over the defaults.
+Flags or keywords take precedence over the job file, then a profile, the environment, and the
+defaults.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Secrets read from where the settings say: from files and from our environment.
+"""Reads secrets from the files and environment variables that the settings name.
 
 A command line can be read by everybody on the machine, so it never holds them. No error shows
 what was given for a file that does not exist: it may be the secret itself.

@@ -1,4 +1,4 @@
-"""What the jobs of a foreign document have in common -> settings of the run.
+"""Turns what all jobs of a foreign document have in common into settings of the run.
 
 A flag then changes it in all of them, as if it were said once.
 """

@@ -1,4 +1,4 @@
-"""The formats of job files that there are, told apart by what a document holds."""
+"""The formats of job files, recognized by the content of a document."""
 
 from __future__ import annotations
 

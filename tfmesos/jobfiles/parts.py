@@ -1,4 +1,4 @@
-"""A part of a foreign document: what is taken out of it, and the remarks about the rest.
+"""A part of a foreign document: the keys that are used, and remarks about the others.
 
 Each key is taken, warned of, refused, or unknown: none is passed over in silence, except what a
 server wrote into the document for itself.

@@ -1,4 +1,4 @@
-"""Ends the tasks of a run of which nothing is left but its keys."""
+"""Ends the tasks of a run when only its keys are left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lifecycle of a run and its engine, joined: each gets what is for it, and decides alone."""
+"""Joins the lifecycle of a run and its engine: passes to each what the other has for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the owner of a run does inside its tasks: who may, and what is recorded of it.
+"""What the owner of a run does inside its tasks: checks the request and records it.
 
 The record names what was done, by its command line. What was typed, or copied, passes through.
 """

@@ -1,4 +1,4 @@
-"""Ctrl-C and other requests to end a run: in good order the first time, at once the second time."""
+"""Ctrl-C and other requests to end a run: orderly the first time, at once the second time."""
 
 from __future__ import annotations
 

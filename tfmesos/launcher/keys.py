@@ -1,4 +1,4 @@
-"""The keys of a run: what the next launcher needs to go on with it, and nobody else may have."""
+"""The keys of a run: the secrets that the next launcher needs to continue it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A task that runs as our own child, attached to the terminal, while the others are remote.
+"""A task that runs as our own child in the terminal, while the others are remote.
 
-It stays in our process group: so it can read the keyboard, and Ctrl-C and Ctrl-Z reach it. All
-that it starts is found by a variable in its environment.
+It stays in our process group, so it can read the keyboard, and Ctrl-C and Ctrl-Z reach it. A
+variable in its environment identifies all processes that it starts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The last output of tasks whose runner could not deliver it: read from their sandboxes."""
+"""Reads the last output of tasks from their sandboxes if their runners could not deliver it."""
 
 from __future__ import annotations
 

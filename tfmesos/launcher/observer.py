@@ -1,4 +1,4 @@
-"""Who looks on while a run goes on, and changes nothing of it."""
+"""Observers of a run, which never change it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Confirm = Callable[[Mapping[str, int]], None]  # so many messages of these tasks
 
 
 class Observer:
-    """This one looks away. None of its methods may wait or raise."""
+    """An observer that ignores everything. None of its methods may wait or raise."""
 
     wants_progress = False  # if not, the runners need not tell it
     confirms = False  # does it write down all messages, and say so, before they are acknowledged?
@@ -63,7 +63,7 @@ class Observer:
 
 
 class Observers(Observer):
-    """Several who look on, told one after another."""
+    """Several observers, called one after another."""
 
     def __init__(self, *observers: Observer) -> None:
         self._observers = observers

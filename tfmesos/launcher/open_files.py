@@ -1,4 +1,4 @@
-"""How much this process may have open at once."""
+"""The limit of files that this process may have open at once."""
 
 from __future__ import annotations
 

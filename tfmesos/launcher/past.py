@@ -1,4 +1,4 @@
-"""What launchers before this one have written down of a run, and how it becomes the present."""
+"""Replays the record of earlier launchers of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The past of a run, step by step: what remains is what its runners must receive."""
+"""Repeats the past of a run step by step, to find out what its runners must still receive."""
 
 from __future__ import annotations
 

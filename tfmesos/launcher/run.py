@@ -1,4 +1,4 @@
-"""One run: the loop that joins its deciders with the engine, the runners and the screen.
+"""One run: the loop that connects its deciders with the engine, the runners and the screen.
 
 It decides nothing. Whatever happens becomes an event; what the deciders answer is carried out.
 """
@@ -117,13 +117,13 @@ class Run:
 
     @property
     def awaited(self) -> str:
-        """What the end of the run waits for just now, in words."""
+        """What the end of the run is waiting for, in words."""
         if self._lifecycle is None:
             return NOT_YET
         return self._lifecycle.summary() or self._lifecycle.members.still_running()
 
     def request_stop(self, reason: str, exit_code: int, grace: float | None = None) -> None:
-        """End the run: in good order the first time, at once the second time."""
+        """End the run: orderly the first time, at once the second time."""
         if self._lifecycle is not None and self._lifecycle.phase is Phase.STAYING:
             exit_code = 0  # how it ended is known
         self.stop_requests.add(reason, exit_code)
@@ -145,7 +145,7 @@ class Run:
         return self.stop_requests.is_cut
 
     def output_failed(self, error: Exception) -> None:
-        """Nobody reads our output any more, or it cannot be written. An end is an end already."""
+        """Stop because our output cannot be written any more. Does nothing if the run is ending."""
         if not self.stop_requests.is_requested:
             self.request_stop(*unwritten(error))
 
@@ -156,7 +156,9 @@ class Run:
             self.request_stop("interrupted", Interrupted.exit_code)
 
     async def go(self) -> Outcome:
-        """Live the whole run, and return how it ended. Nothing is left of it then.
+        """Run everything, and return how the run ended.
+
+        Nothing is left of it then.
 
         Raises SpecError if something was wrong before anything had started.
         """
@@ -259,7 +261,7 @@ class Run:
     # Taking over
 
     def _recall(self, past: Past, lifecycle: Lifecycle) -> None:
-        """Be where the launcher before this one was; then wait for its runners."""
+        """Take the place of the previous launcher; then wait for its runners."""
         self._now.go_on_from(past.last)
         recalled = Recall(
             lifecycle,
@@ -328,7 +330,7 @@ class Run:
             self._has_left = True
 
     def _beside(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do *work* while the run goes on, no longer."""
+        """Do *work* until the run ends."""
         self._side_work.append(self._group.create_task(work))
 
     async def _loop(self) -> Outcome:

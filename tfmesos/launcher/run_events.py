@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Clock:
-    """Monotonic, as asyncio has it. After a take-over it goes on where it stood before."""
+    """A monotonic clock like that of asyncio. After a take-over it continues where it stood."""
 
     def __init__(self) -> None:
         self._ahead = 0.0  # of the clock of this process, in seconds

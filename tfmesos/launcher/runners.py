@@ -1,4 +1,4 @@
-"""The runners of a run: each is expected from the moment its task is given to the engine."""
+"""The runners of a run; each is expected from the moment its task is handed to the engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run sends to its tasks: packed before anything is started, sent when they ask for it."""
+"""The files that a run sends to its tasks: packed before the start, sent on request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tells the tasks to begin, not all in one moment if they share a machine with us."""
+"""Starts the commands of the tasks, in small groups if the tasks share a machine with us."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An update of a run: what the owner wants changed, checked like a new run."""
+"""Checks an update of a run like a new run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ROLLING = "--rolling (rolling=True) starts each task again at its address"
 
 
 class NotUpdated(TFMesosError):
-    """The run goes on as it was."""
+    """The update was refused; the run continues unchanged."""
 
     exit_code = 2
 
@@ -63,7 +63,7 @@ def _undone(changes: Changes, earlier: tuple[Job, ...]) -> tuple[Job, ...]:
 
 
 def _check_addresses(old: LaunchConfig, new: LaunchConfig) -> None:
-    """NotUpdated if a task that is started again so would have another address."""
+    """NotUpdated if a restarted task would have another address."""
     problem = readdressed(old, new) or plugin_of(new.engine.name).why_readdressed(old, new)
     if problem:
         raise NotUpdated(f"{_ROLLING}, and {problem}: update without it")

@@ -1,4 +1,4 @@
-"""What a run shows of itself: the output of its tasks, a table of them, everything to its observer.
+"""What a run shows: the output of its tasks, their table, and everything to its observer.
 
 What the table says is decided in ``rows`` and ``table``; this looks when it is due.
 """

@@ -1,4 +1,4 @@
-"""The modules of the runner, imported from memory: it may be unable to write where it runs.
+"""Imports the modules of the runner from memory, because it may be unable to write files.
 
 ``stub`` executes this module, which comes with the others, and calls ``become_runner``. Annotations
 are quoted, because ``__future__`` would be a file to find and to read.

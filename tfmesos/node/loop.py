@@ -1,4 +1,4 @@
-"""One thread that waits for files, signals and moments at once.
+"""An event loop for one thread: files, signals and timers.
 
 asyncio would do it too, but takes longer to import than all the rest of the runner.
 """

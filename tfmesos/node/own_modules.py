@@ -1,4 +1,4 @@
-"""Modules of ours in processes of their own: there is no file on the node that holds them."""
+"""Runs modules of ours in separate processes, although no file on the node holds them."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ class Runner:
             return self._run_at(port)
 
     def _check(self) -> Ending | None:
-        """Why this node is not fit, if it is not."""
+        """Why this node is unfit, if it is."""
         if not self._settings.check or self._stopping:
             return None
         from .task.node_check import check  # most runs have none
@@ -185,7 +185,7 @@ class Runner:
         return self._report(self._link.failure or steps.ending, tail)
 
     def _hold(self, ending: Ending | None) -> None:
-        """Wait for the owner of the run, who may want to see why the task has failed."""
+        """Hold the failed task, so that the owner of the run can look inside."""
         if not self._settings.pause or ending is None or not ending[0] or self._stopping:
             return
         reason = ending[1].encode("utf-8", "backslashreplace").decode("utf-8")
@@ -410,7 +410,7 @@ class Runner:
         return {"silent": silent, "usage": self._usage.measure()}
 
     def _is_cut(self) -> bool:
-        """Is there nobody, or no time, to send anything more?"""
+        """Is it impossible, or too late, to send anything more?"""
         return self._link.failure is not None or self._stop_grace == 0
 
     @property

@@ -1,1 +1,1 @@
-"""The commands about runs, old and new: ``tfrun list`` and so on, a module for each."""
+"""The commands that work on runs, such as ``tfrun list``: one module for each."""

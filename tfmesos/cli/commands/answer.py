@@ -1,4 +1,4 @@
-"""What commands about runs write: answers to standard output, remarks to standard error."""
+"""What commands write: answers to standard output, messages to standard error."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def lines(texts: Iterable[str]) -> str:
 
 
 def narrow(line: str) -> str:
-    """What a terminal has no room for is left out; it would tear the columns."""
+    """Cut a row to the width of the terminal, because a wrapped row breaks the columns."""
     return fit(line, get_terminal_size(ENDLESS).columns) if screen.terminal_out else line
 
 
 def _is_output(line: Shown, is_alone: bool) -> bool:
-    """What the launcher said is remarks, unless it is all that was asked for."""
+    """Messages of the launcher go to standard error, unless only they were requested."""
     name, logged = line
     return logged.stream == "stdout" or (is_alone and name == SAID)
 

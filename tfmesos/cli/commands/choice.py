@@ -1,4 +1,4 @@
-"""Which run a command is about, and how that stands."""
+"""Which run a command acts on, and the state of that run."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def living_or_latest(prefix: str | None) -> RunDirectory:
 
 
 def tasks_of(run: RunDirectory) -> list[str]:
-    """Those of the record, which begins a moment after the run; until then those it began with."""
+    """The tasks of the record; until the record begins, the tasks that the run was started with."""
     return list(status_now(run).tasks) or [
         f"{job}:{number}" for job, count in run.jobs.items() for number in range(count)
     ]
@@ -72,7 +72,7 @@ def task_of(run: RunDirectory, name: str) -> str:
 
 
 def task_and_rest(words: Sequence[str]) -> tuple[str | None, str, list[str]]:
-    """The id of the run, if it is given; the name of the task; and what stands behind it."""
+    """The id of the run, if given, the name of the task, and the remaining words."""
     given = list(words)
     prefix = given.pop(0) if given and ":" not in given[0] else None
     if not given or ":" not in given[0]:
@@ -82,7 +82,7 @@ def task_and_rest(words: Sequence[str]) -> tuple[str | None, str, list[str]]:
 
 
 def until(condition: Callable[[], bool], within: float | None = None) -> bool:
-    """Wait for it; False if it did not come in that many seconds."""
+    """Wait until the condition holds; False if it does not within that many seconds."""
     end = None if within is None else time.monotonic() + within
     while not condition():
         if end is not None and time.monotonic() >= end:

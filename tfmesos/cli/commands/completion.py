@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 class _OnThisMachine:
-    """What cannot be read is not offered: nobody wants an error for a key of their keyboard."""
+    """Offer nothing if something cannot be read: pressing Tab must not print an error."""
 
     def runs(self) -> Iterator[Candidate]:
         try:

@@ -119,10 +119,10 @@ class _Copy:
             self._fail(copy_stream.in_words(error))
 
     def _finish(self) -> None:
-        """All has come, or gone."""
+        """Everything was received, or sent."""
 
     def _abandon(self) -> None:
-        """Nothing of what did not come is left."""
+        """Remove what was received only in part."""
 
     def _count(self, size: int) -> None:
         self._moved += size

@@ -90,13 +90,13 @@ class _Exec:
         self._end.close()
 
     def _stop(self) -> None:
-        """For somebody else's SIGTSTP: Ctrl-Z is for the command inside."""
+        """Handles a SIGTSTP from another process: Ctrl-Z goes to the command inside the task."""
         assert self._terminal is not None
         self._terminal.restore()
         os.kill(os.getpid(), signal.SIGSTOP)
 
     def _continue(self) -> None:
-        """The shell may have changed the modes of the terminal, and its window the size."""
+        """The shell may have changed the terminal modes, and the window its size."""
         assert self._terminal is not None
         self._terminal.make_raw()
         self._resize()
@@ -107,7 +107,7 @@ class _Exec:
         self._end.channel.tell("resize", rows=rows, columns=columns)
 
     def _take(self, stream: int, data: bytes) -> None:
-        """To wait here is right: more comes when this is written."""
+        """Blocking here is fine: more data is requested when this is written."""
         try:
             write_all(2 if stream == STDERR else 1, data)
         except BrokenPipeError:
@@ -138,9 +138,9 @@ class _Exec:
 
 
 class Terminal:
-    """Ours, which passes on every key while it is raw.
+    """Our terminal, which passes on every key while it is raw.
 
-    Whoever changes it in the background is stopped, so that is not done.
+    A background process that changes its modes is stopped, so they are not changed then.
     """
 
     def __init__(self) -> None:

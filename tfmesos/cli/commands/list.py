@@ -12,7 +12,7 @@ from .choice import store
 from .common_arguments import JSON, Argument, number, switch
 
 HELP = "list the runs, newest first"
-SHOWN = 20  # runs, unless more are asked for
+SHOWN = 20  # runs, unless more are requested
 ARGUMENTS: tuple[Argument, ...] = (
     switch("-a", "--all", help=f"list all runs (default: the last {SHOWN})"),
     switch("--running", help="list only runs that are alive"),

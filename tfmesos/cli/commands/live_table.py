@@ -1,4 +1,4 @@
-"""The live table of a run of another launcher, from its record, below what its tasks write."""
+"""The live table of another launcher's run, from its record, below the output of its tasks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ AT_ONCE = 1000  # lines
 
 
 def show_live(run: RunDirectory, since: float, screen: Screen) -> None:
-    """Until the run is over: its lines *since* then, and where its tasks stand."""
+    """Show the lines *since* then, and the state of the tasks, until the run is over."""
     console = Console(screen)
     try:
         asyncio.run(_follow(run, since, console))
@@ -75,7 +75,7 @@ class _LiveTasks:
 
 
 def live_of(status: RunStatus, tasks: list[TaskView], now: float) -> Live | None:
-    """The table once a task runs; before that, what the run waits for."""
+    """The table once a task is running; before that, what the run is waiting for."""
     if not any(task.is_running for task in tasks):
         return StatusLine(status.why) if status.why else None
     rows = task_rows(tasks, now) if len(tasks) <= MOST_TASKS else []

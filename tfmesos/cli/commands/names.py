@@ -1,4 +1,4 @@
-"""Which commands there are, and by which other names people call them."""
+"""The names of the commands, and their aliases."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def parser_of(name: str) -> CommandLine:
 
 
 def run(argv: Sequence[str]) -> int:
-    """Do the command that *argv* begins with."""
+    """Run the command that *argv* begins with."""
     name, *rest = argv
     words, command = split(rest) if hasattr(module_of(name), "TAKES_COMMAND") else (rest, [])
     args = parser_of(name).parse_args(words)
@@ -62,6 +62,6 @@ def run(argv: Sequence[str]) -> int:
 
 
 def split(words: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """What stands before ``--``, and the command behind it."""
+    """The words before ``--``, and the command after it."""
     at = words.index("--") if "--" in words else len(words)
     return words[:at], words[at + 1 :]

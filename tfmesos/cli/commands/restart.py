@@ -42,5 +42,5 @@ def _task(progress: LiveStatus, name: str) -> TaskStatus:
 
 
 def _is_back(task: TaskStatus, restarts: int) -> bool:
-    """Has it begun since? It may even have ended already."""
+    """Has it started since then? It may even have ended already."""
     return task.restarts > restarts and task.began is not None

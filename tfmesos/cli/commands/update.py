@@ -76,7 +76,7 @@ def _wait_for_rolling(run: RunDirectory, number: int) -> int:
 
 
 def wait_for_generation(run: RunDirectory, number: int, hint: str = "") -> int:
-    """Until all its tasks run; *hint* says why it may never come."""
+    """Wait until all tasks of the generation are running; *hint* says why that may never happen."""
     until(lambda: run.is_over or _has_begun(run, number))
     if not _has_begun(run, number):
         say(f"{run.id} ended without another generation{hint}")
@@ -94,7 +94,7 @@ def _has_begun(run: RunDirectory, number: int) -> bool:
 
 
 def changes_of(args: argparse.Namespace) -> Changes:
-    """What is to change, as a document."""
+    """The requested changes, as a document."""
     jobs = job_changes(args, {name: {} for name in role_names()})
     given: dict[str, Any] = {
         "jobs": {name: fields for name, fields in jobs.items() if fields},
@@ -115,7 +115,7 @@ def changes_of(args: argparse.Namespace) -> Changes:
 
 
 def changes_in(path: str) -> dict[str, Any]:
-    """The jobs of a job file, which the run is to have, with all that the file says about them."""
+    """The new jobs from a job file, with everything that the file says about them."""
     from ...inputs.resolve import config_of_call
 
     config = config_of_call(path, {})

@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 class _Waiting:
-    """For the end of a run. Says once if only a TensorBoard keeps it from that."""
+    """Wait for the end of a run. Says once if only TensorBoard is still running."""
 
     def __init__(self, run: RunDirectory) -> None:
         self._run = run

@@ -1,1 +1,1 @@
-"""Why and when the next generation of a run begins, and what its tasks are. Pure."""
+"""Decides when and why the next generation of a run begins, and what its tasks are. Pure."""

@@ -15,7 +15,7 @@ MOST_DOUBLINGS = 4  # of the time between two looks, while generations do not be
 
 class Growth:
     def __init__(self, members: Tasks, generations: Generations, every: float | None) -> None:
-        """Look *every* so many seconds; None: its owner does not want it to grow by itself."""
+        """Look *every* so many seconds; None: the run never grows by itself."""
         self._members = members
         self._generations = generations
         self._every = every
@@ -46,7 +46,7 @@ class Growth:
         return [LookForRoom(tasks_of(self._generations.jobs))]
 
     def seen(self, room: int) -> NoticeGiven | None:
-        """There is room for so many tasks; is that worth another generation?"""
+        """There is room for so many more tasks; is that worth another generation?"""
         more = room - len(self._members)
         if more <= 0 or self._look_at is None:
             return None

@@ -34,7 +34,7 @@ class Notices:
 
 
 def why_not_checkpoint(phase: Phase) -> str:
-    """What keeps all tasks from being told to write one; empty if nothing does."""
+    """Why the tasks cannot write a checkpoint now; empty if they can."""
     if phase is Phase.RUNNING:
         return ""
     return "it is ending" if phase > Phase.RESTARTING else "its tasks are not running yet"

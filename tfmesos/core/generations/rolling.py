@@ -1,8 +1,7 @@
-"""A rolling update: the tasks that it changes are started again, one after the other.
+"""A rolling update: the changed tasks are restarted one after the other.
 
-Their addresses stay as they are, and so do the cluster and its generation. The next task is stopped
-when the last one has run for a while. A task that fails twice becomes what it was before, and the
-update stops.
+Addresses, cluster and generation stay the same. The next task is stopped when the previous one has
+run for a while. A task that fails twice goes back to its old definition, and the update stops.
 """
 
 from __future__ import annotations
@@ -105,7 +104,7 @@ class Rolling:
         return self._change(left[0]) if left else self._end()
 
     def after_failure(self, end: End, had_started: bool) -> tuple[Restart, Sequence[Action]] | None:
-        """How a task goes on that was changed, and what else is to be done; None: as usual."""
+        """How a changed task continues, and what else to do; None: as usual."""
         member = end.member
         before = self._before.get(member)
         if before is None or not self._generations.is_rolling:
@@ -126,7 +125,7 @@ class Rolling:
         return _restart(AS_BEFORE, PREVIOUS_PLACE_ONLY), ended
 
     def give_up(self, problem: str, now: float) -> list[Action]:
-        """Those that are on their way become what they were; nothing if there are none."""
+        """Change tasks that are being updated back to what they were; nothing if there are none."""
         away = [member for member in self._before if member.stage < Stage.READY]
         if not away or not self._generations.is_rolling:
             return []

@@ -46,7 +46,7 @@ class Generations:
     def why_not_update(
         self, phase: Phase, *, is_back: bool = False, is_rolling: bool = False
     ) -> str:
-        """What keeps the owner of the run from changing it; empty if nothing does.
+        """Why the owner of the run cannot change it now; empty if possible.
 
         A rolling update can be undone (*back*) while it goes on.
         """
@@ -77,7 +77,7 @@ class Generations:
         return self.latest if self.is_rolling else self.jobs
 
     def explain(self, why: str) -> None:
-        """More is known about why the next one begins."""
+        """Record a better reason why the next generation begins."""
         if self._next is not None:
             self._next = self._next.replace(why=why)
 

@@ -1,4 +1,4 @@
-"""Asks what there is besides the run: nodes, the pods of others, the queue."""
+"""Queries the cluster about nodes, the pods of others, and the queue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does what the Kubernetes engine decides: makes and deletes pods, and watches them."""
+"""Carries out what the Kubernetes engine decides: creates, deletes and watches pods."""
 
 from __future__ import annotations
 

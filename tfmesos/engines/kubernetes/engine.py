@@ -1,4 +1,4 @@
-"""How a run gets its places from Kubernetes: all that decides so is here, and does no I/O.
+"""Decides how a run gets its places from Kubernetes; does no I/O.
 
 ``handle`` takes what the API says (events.py) and what the lifecycle asks for (core.actions). It
 returns what the driver is to do (actions.py) and what the lifecycle is to know (core.events).

@@ -1,4 +1,4 @@
-"""What can happen between Kubernetes and this run (past tense)."""
+"""Events from Kubernetes (past tense)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run waits for while not all of its pods are placed, in words."""
+"""Explains what a run is waiting for while not all of its pods are placed."""
 
 from __future__ import annotations
 

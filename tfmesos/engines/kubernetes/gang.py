@@ -1,10 +1,10 @@
-"""All pods or none: when those that are placed are given up for the sake of others, and till when.
+"""All pods or none: when placed pods are given up in favour of other runs, and for how long.
 
 The scheduler of Kubernetes places pod after pod, so two runs can each hold a part of what both
-need, for ever. So pods that are not all placed within the hold time after the first are deleted,
-all of them, and made again after a pause. The pause is random and grows: otherwise two runs would
-come back at the same moment and meet again. Pods of which none is placed, because a queue holds
-them back or nothing is free, take nothing from anybody and stay.
+need, forever. So pods that are not all placed within the hold time after the first are deleted, all
+of them, and made again after a pause. The pause is random and grows: otherwise two runs would come
+back at the same moment and meet again. Pods of which none is placed, because a queue holds them
+back or nothing is free, take nothing from anybody and stay.
 """
 
 from __future__ import annotations

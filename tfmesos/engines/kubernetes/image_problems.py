@@ -1,4 +1,4 @@
-"""Why a container cannot be started, in words: most often its image cannot be pulled."""
+"""Explains why a container cannot be started: most often its image cannot be pulled."""
 
 from __future__ import annotations
 

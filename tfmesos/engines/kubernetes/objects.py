@@ -1,4 +1,4 @@
-"""What a run makes in its namespace, in the JSON of the API: an owner, secrets and pods.
+"""The objects that a run creates in its namespace, as JSON: an owner, secrets and pods.
 
 Everything belongs to the owner: when that is deleted, all is.
 """

@@ -1,4 +1,4 @@
-"""Kubernetes, as the launcher finds it among the engines."""
+"""The plugin of Kubernetes, by which the launcher finds this engine."""
 
 from __future__ import annotations
 

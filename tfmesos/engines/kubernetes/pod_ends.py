@@ -1,4 +1,4 @@
-"""How tasks end on Kubernetes, in words: exit codes, limits, nodes, other people."""
+"""Explains how tasks ended on Kubernetes: exit codes, limits, nodes, deletions by others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the API says of a pod, and what that means for the task in it."""
+"""The status of a pod in the API, and what it means for the task in it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class PodSeen(Record):
 
 
 def read(pod: Mapping[str, Any]) -> PodSeen:
-    """The pod in the JSON of the API; of nonsense as much as makes sense."""
+    """The pod from the JSON of the API; malformed fields are ignored."""
     metadata, spec, status = (_part(pod, name) for name in ("metadata", "spec", "status"))
     conditions = {str(c.get("type")): c for c in _parts(status, "conditions")}
     state = _state(status)

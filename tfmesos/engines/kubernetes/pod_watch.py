@@ -1,4 +1,4 @@
-"""What becomes of the pods of a run: listed once, then watched; listed again after a break."""
+"""Follows the pods of a run: lists them once, then watches; lists again after a broken watch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pods that had to make room for others, on servers that tell so by their events only.
+"""Detects preempted pods on servers that report preemptions only as events.
 
 Since 1.26 a pod says so itself, in a condition. Before that, the scheduler writes an event after it
 has deleted the pod. Whoever may list events learns of it.

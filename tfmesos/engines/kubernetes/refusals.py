@@ -1,4 +1,4 @@
-"""What settings may not say on Kubernetes: refused by name, before all."""
+"""Refuses settings that Kubernetes does not support, before anything starts."""
 
 from __future__ import annotations
 

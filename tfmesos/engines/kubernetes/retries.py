@@ -1,4 +1,4 @@
-"""Which refusals of a server may pass, and how long it is asked again.
+"""Which errors of a server are temporary, and for how long to retry.
 
 A server that has just started answers before it has read its Roles: for a moment it forbids all.
 """

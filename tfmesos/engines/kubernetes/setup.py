@@ -1,4 +1,4 @@
-"""What a run on Kubernetes stands on: a server, and a way from and to the runners."""
+"""Sets up a run on Kubernetes: an API server, and the connections to the runners."""
 
 from __future__ import annotations
 

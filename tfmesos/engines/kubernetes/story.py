@@ -1,4 +1,4 @@
-"""What ``-v`` says about Kubernetes."""
+"""What ``-v`` shows about Kubernetes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the decider wants done on this machine (imperative)."""
+"""Actions of this engine (imperative)."""
 
 from __future__ import annotations
 

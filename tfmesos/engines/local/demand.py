@@ -1,4 +1,4 @@
-"""What a run asks of this machine, beside what there is. Nothing here does I/O."""
+"""Compares what a run asks for with what this machine has. No I/O."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ...config.job import Job
 from ...errors import ResourcesError
 
-RUNNER_MEMORY = 6  # MiB that runner and guard of a task take, without what all of them share
+RUNNER_MEMORY = 6  # MiB for the runner and guard of a task, without what all of them share
 _WAY_OUT = "ask for fewer, or name a cluster that has them with -m"
 
 
@@ -16,12 +16,12 @@ def total(jobs: Iterable[Job], kind: str) -> float:
 
 
 def least_gpus(jobs: Iterable[Job]) -> int:
-    """Without which they cannot begin."""
+    """The tasks that must start together."""
     return sum(job.gpus * job.least_size for job in jobs)
 
 
 def excess(jobs: Sequence[Job], has: Mapping[str, float]) -> str:
-    """What the jobs ask for beyond what the machine *has*; nobody asked for the defaults."""
+    """What the jobs explicitly ask for beyond what the machine *has*."""
     beyond = []
     for kind, amount in has.items():
         usual = Job._defaults[kind]
@@ -32,7 +32,7 @@ def excess(jobs: Sequence[Job], has: Mapping[str, float]) -> str:
 
 
 def check_number(tasks: int, memory: float) -> None:
-    """Refuse at once what would only end, much later, in a machine without memory."""
+    """Refuse at once a run that would use up the memory of the machine."""
     needed = tasks * RUNNER_MEMORY
     if needed > memory:
         raise ResourcesError(
@@ -42,7 +42,7 @@ def check_number(tasks: int, memory: float) -> None:
 
 
 def check_gpus(wanted: float, there: int) -> None:
-    """GPUs are not promised beyond what there is: the wait for them would never end."""
+    """Refuse more GPUs than there are, because the wait for them would never end."""
     if wanted > there:
         raise ResourcesError(
             f"the tasks ask for {wanted:g} GPUs, but this machine has {there}: {_WAY_OUT}"

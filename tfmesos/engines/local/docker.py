@@ -1,4 +1,4 @@
-"""The Docker engine of this machine, by its command line: what runs tasks with an image.
+"""Runs tasks with an image in Docker on this machine, through the docker command.
 
 A container is made first and then started, so that it is always known whether there is one. It
 is removed whatever happens: by the engine when it ends, by us when it is killed, by the keeper

@@ -1,4 +1,4 @@
-"""What a task with an image means to the docker command. Nothing here does I/O."""
+"""The arguments of the docker command for a task with an image. No I/O."""
 
 from __future__ import annotations
 

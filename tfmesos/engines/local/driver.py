@@ -1,4 +1,4 @@
-"""Does on this machine what the decider wants done."""
+"""Carries out the actions of the decider on this machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the tasks of a run go on this machine: all of them here, each with its own GPUs.
+"""Places the tasks of a run on this machine, each with its own GPUs.
 
 Processors and memory are not counted: who asks for more than there is was warned, and shares.
 GPUs are: the run takes as many as its tasks need together, all or none, and keeps them to its end.

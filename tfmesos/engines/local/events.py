@@ -1,4 +1,4 @@
-"""What can happen on this machine (past tense), told by the driver to the decider."""
+"""Events on this machine (past tense), from the driver to the decider."""
 
 from __future__ import annotations
 

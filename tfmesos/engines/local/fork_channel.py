@@ -1,4 +1,4 @@
-"""What the launcher and the warm parent of runners say to each other: messages in marshal.
+"""The messages between the launcher and the warm parent of runners, encoded with marshal.
 
 Both ends are the same Python. ``("fork", TASK, ENVIRONMENT)`` is answered by the fork,
 ``("forked", TASK, PID)``, or by the parent, ``("failed", TASK, ERRNO)``; ``("reap", PID)`` is

@@ -1,4 +1,4 @@
-"""What tasks with an image need of this machine, before any of them starts."""
+"""Checks and prepares what tasks with an image need, before any of them starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This machine, as the launcher finds it among the engines."""
+"""The plugin of this machine, by which the launcher finds this engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tasks that run on this machine: started, signalled, and cleared away when they have ended."""
+"""Starts, signals and cleans up the tasks that run on this machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run on this machine stands on: a directory, an address, and Docker if it has images."""
+"""Sets up a run on this machine: a directory, an address, and Docker if it has images."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Starts tasks no faster than this machine takes them up.
+"""Starts tasks no faster than this machine can handle.
 
 A thousand processes that start at the same time take turns with the launcher and with each other,
 so that none of them gets anywhere, and whoever waits for one gives up. A genuine Mesos spreads

@@ -1,4 +1,4 @@
-"""What one attempt at a task is started with on this machine."""
+"""The parameters with which one attempt at a task is started on this machine."""
 
 from __future__ import annotations
 

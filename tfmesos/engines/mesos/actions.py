@@ -1,4 +1,4 @@
-"""What the Mesos engine wants its client to do (imperative)."""
+"""Actions of the Mesos engine for its client (imperative)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The events of Mesos, as JSON, in our words."""
+"""Decodes the events of Mesos from JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does what the Mesos engine decides: makes its calls, and reads what tasks left behind."""
+"""Carries out what the Mesos engine decides: makes its calls, and reads what tasks left behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a run gets its places from Mesos: all that decides so is here, and does no I/O.
+"""Decides how a run gets its places from Mesos; does no I/O.
 
 ``handle`` takes what Mesos says (events.py) and what the lifecycle asks for (core.actions). It
 returns what the client is to do (actions.py) and what the lifecycle is to know (core.events).

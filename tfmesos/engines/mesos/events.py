@@ -1,4 +1,4 @@
-"""What can happen between Mesos and this run (past tense)."""
+"""Events from Mesos (past tense)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run waits for while it has no place for every task, in words."""
+"""Explains what a run is waiting for while not every task has a place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The agents that a master knows, with all they have: what can never be placed on them.
+"""Finds out what can never be placed, from all resources of the agents that a master knows.
 
 What others use now counts as there, for they may end; so an answer of "never" is true until
 another agent joins.

@@ -1,4 +1,4 @@
-"""Mesos, as the launcher finds it among the engines."""
+"""The plugin of Mesos, by which the launcher finds this engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The previous place of a task that is started again: the others still look for it there."""
+"""The previous place of a restarted task, where the others still expect it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quotas: how much all frameworks of a role together may use, as an operator has decided."""
+"""Quotas: how much all frameworks of a role may use together."""
 
 from __future__ import annotations
 

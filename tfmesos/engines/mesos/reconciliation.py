@@ -1,4 +1,4 @@
-"""Tasks of which nothing is known: ask the master for each, again and again, until we know.
+"""Reconciles unknown tasks: asks the master for each of them until its state is known.
 
 After a new subscription these are all of them, and a master that has just come back says nothing
 of those whose agents have yet to return. A launch may get lost on its way, too.

@@ -1,4 +1,4 @@
-"""What a run stands on: a master, and an address under which the tasks find us."""
+"""Sets up a run on Mesos: a master, and an address at which the tasks reach us."""
 
 from __future__ import annotations
 

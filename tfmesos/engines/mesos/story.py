@@ -1,4 +1,4 @@
-"""What ``-v`` says about Mesos."""
+"""What ``-v`` shows about Mesos."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why tasks end, in the words of Mesos: is it the command's own end, or does it come from outside?
+"""The reasons of Mesos for the end of a task: by the command itself, or from outside.
 
 Only an end from outside, like that of a lost node, is worth a restart whatever the exit code is.
 """

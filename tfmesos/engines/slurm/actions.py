@@ -1,4 +1,4 @@
-"""What the decider wants done on Slurm (imperative)."""
+"""Actions of the Slurm engine (imperative)."""
 
 from __future__ import annotations
 

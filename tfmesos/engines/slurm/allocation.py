@@ -1,4 +1,4 @@
-"""The jobs of a run on Slurm, and who sits where in them."""
+"""The Slurm jobs of a run, and which task is where in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Slurm's commands answer, as values. Nothing here does I/O."""
+"""Parses the output of Slurm's commands. No I/O."""
 
 from __future__ import annotations
 

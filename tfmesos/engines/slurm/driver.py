@@ -1,4 +1,4 @@
-"""Does on Slurm what the decider wants done, by its commands."""
+"""Carries out the actions of the decider with Slurm's commands."""
 
 from __future__ import annotations
 

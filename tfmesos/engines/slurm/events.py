@@ -1,4 +1,4 @@
-"""What can happen on Slurm (past tense), told by the driver to the decider."""
+"""Events on Slurm (past tense), from the driver to the decider."""
 
 from __future__ import annotations
 

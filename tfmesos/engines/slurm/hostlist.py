@@ -1,4 +1,4 @@
-"""Slurm's way to write many node names: ``n[1-3,07],login``."""
+"""Expands Slurm's lists of node names: ``n[1-3,07],login``."""
 
 from __future__ import annotations
 

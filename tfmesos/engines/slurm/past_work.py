@@ -1,4 +1,4 @@
-"""What launchers before this one were to do on Slurm, and perhaps did not get to."""
+"""Work that earlier launchers were about to do on Slurm, and perhaps did not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slurm, as the launcher finds it among the engines."""
+"""The plugin of Slurm, by which the launcher finds this engine."""
 
 from __future__ import annotations
 

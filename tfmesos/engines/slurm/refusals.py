@@ -1,4 +1,4 @@
-"""What settings may not say on Slurm: refused by name, before all."""
+"""Refuses settings that Slurm does not support, before anything starts."""
 
 from __future__ import annotations
 

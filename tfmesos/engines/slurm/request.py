@@ -1,4 +1,4 @@
-"""A batch job, as sbatch and srun are asked for it. Nothing here does I/O."""
+"""The arguments of sbatch and srun for a batch job. No I/O."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run on Slurm stands on: its commands, its nodes, and an address that they reach."""
+"""Sets up a run on Slurm: its commands, its nodes, and an address that they can reach."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bring a failure into the main thread while that is busy inside a ``with`` block.
+"""Raises a failure in the main thread while it is busy inside a ``with`` block.
 
 A real SIGINT does it, since only that ends a sleep or a read; ``cluster()`` knows it for ours.
 Whoever handles SIGINT in a way of their own, and every other thread, learns of the failure when

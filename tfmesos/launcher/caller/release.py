@@ -1,4 +1,4 @@
-"""The caller of a run that has failed: brought out of TensorFlow, or its program ended.
+"""Gets the caller of a failed run out of TensorFlow, or ends its program.
 
 A session of TensorFlow that waits for a dead server returns when somebody answers for that server;
 anything else of the main thread is interrupted. What does neither is stuck for ever.

@@ -1,4 +1,4 @@
-"""Whether the main thread waits inside a session of TensorFlow, for a server that may be dead.
+"""Detects that the main thread waits in a TensorFlow session for a server that may be dead.
 
 Nothing ends such a call from outside; but what it waits for can be read off its frames.
 """

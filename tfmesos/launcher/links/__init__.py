@@ -1,4 +1,4 @@
-"""The connections to the runners: who is let in, what both sides say, what is sent.
+"""The connections to the runners: authentication, messages, and files.
 
 Imports ``ship`` of the other folders of the launcher.
 """

@@ -1,6 +1,6 @@
 """Who may speak for a task: whoever proves its secret.
 
-Whoever connects is a stranger until then: short of time, of bytes and of company.
+Until then a peer is a stranger, with tight limits on time, bytes and number.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Who connects proves the secret of its task; who comes as a stub is sent the runner."""
+"""Peers prove the secret of their task; a stub then receives the runner."""
 
 from __future__ import annotations
 

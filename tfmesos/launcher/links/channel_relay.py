@@ -1,4 +1,4 @@
-"""Channels from the owner of a run into its tasks, passed on between both.
+"""Relays channels between the owner of a run and its tasks.
 
 The owner is at a stream of its own, a channel each; the runner has one connection for all. Both
 count what they may send (``shared.channel``). Here it is checked, so that what a runner sends

@@ -1,4 +1,4 @@
-"""Keeps the connection of every task that cannot reach us, by dialling the task."""
+"""Keeps a connection to every task that cannot reach us, by dialling it."""
 
 from __future__ import annotations
 

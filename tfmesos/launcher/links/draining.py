@@ -1,4 +1,4 @@
-"""The last output of tasks that ended, for their engine, before their runner told of it."""
+"""Takes the last output of tasks whose engine reported their end before their runner did."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What passes between a listener and its runners, and its limits: the parts of a ``Listener``."""
+"""The parts of a ``Listener``: callbacks for reports of runners, what they are sent, and limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The listener the runners report to.
+"""The listener to which the runners report.
 
 One connection at a time speaks for its task, once ``admission`` has let it in. The messages that
 both sides count survive the change from one connection to the next.

@@ -1,4 +1,4 @@
-"""What the launcher tells its runners: in their task, and when they have registered."""
+"""The messages of the launcher to its runners: in their task, and when they have registered."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def runner_settings(
 
 
 def prepare_message(config: LaunchConfig, task: Task) -> Json:
-    """In what surroundings a task runs."""
+    """The environment in which a task runs."""
     job = task.job
     return {
         "type": "prepare",

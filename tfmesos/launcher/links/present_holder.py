@@ -1,6 +1,6 @@
 """Asks who holds a run, at the address where its tasks look for their launcher.
 
-Files can be copied, and say then what is no longer true; whoever answers there lives. Both sides
+Files can be copied and are then out of date; a launcher that answers is certainly alive. Both sides
 prove the secret by which launchers of the run know each other, as runner and launcher do.
 """
 

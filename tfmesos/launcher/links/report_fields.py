@@ -1,4 +1,4 @@
-"""What runners report, read with care: it ends up in the commands and on the screens of users."""
+"""Validates what runners report, because it ends up in commands and on screens of users."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The link to one runner, over all its connections: what arrived, and what has yet to."""
+"""The link to one runner, across all its connections: what has arrived, and what has not."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ class RunnerLink:
         self._loss = timer
 
     def refuse(self) -> None:
-        """Let nobody in any more."""
+        """Accept no more connections for this task."""
         self.first_secret = self.secret = None
         self.close()
 

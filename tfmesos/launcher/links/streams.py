@@ -28,9 +28,9 @@ async def streams_of(
 
 
 async def hear(reader: asyncio.StreamReader, most: int, silence: float, more: float) -> bytes:
-    """What comes next, b"" at the end; TimeoutError if nothing comes.
+    """The next bytes, b"" at the end; TimeoutError if nothing comes.
 
-    The time limit covers the read only: a slow screen is no silent runner.
+    The time limit covers the read only: a slow screen does not make a runner silent.
     """
     try:
         async with asyncio.timeout(silence):

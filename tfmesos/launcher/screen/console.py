@@ -1,4 +1,6 @@
-"""What the user sees. The only writer: everything on the screen passes through here.
+"""The screen of the user.
+
+The only writer: all output passes through here.
 
 A thread of its own writes, so that a slow terminal or a full pipe never stops the launcher.
 When too much is waiting to be written, ``output`` waits, and the runners keep their lines.

@@ -1,4 +1,4 @@
-"""The text of the failure report: the first failure, its host, its last output, and a way out."""
+"""The text of the failure report: the first failure, its host, its last output, and a hint."""
 
 from __future__ import annotations
 

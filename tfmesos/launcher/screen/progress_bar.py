@@ -1,4 +1,4 @@
-"""What a progress bar of a task says: how far it is, and the words beside it. Nothing does I/O."""
+"""Parses the progress bar of a task: its fraction and its text. No I/O."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The story of a run for ``-v``: what happened to its tasks, a line for each step of it.
+"""The steps of a run for ``-v``: what happened to its tasks, one line for each step.
 
 Events and the actions they led to in, lines out. Of many tasks only every tenth part is shown.
 """

@@ -1,4 +1,4 @@
-"""What a terminal tells us while something is live on it: its new size, and Ctrl-Z."""
+"""Terminal signals while something is live on the screen: window size, and Ctrl-Z."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Unpack a zip or a tar of somebody else's: nothing gets out of its directory, or fills the disk.
+"""Unpacks an untrusted zip or tar: nothing is written outside its directory, or fills the disk.
 
 Links are made last, and none behind another, so nothing is written through one; then all of them
 must lead to a place below the directory.

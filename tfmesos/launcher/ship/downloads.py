@@ -1,4 +1,4 @@
-"""What is shipped from addresses: fetched first, unpacked for as long as it is being packed."""
+"""Downloads of what is shipped from URLs, unpacked while the pack is being made."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Code and files from an address: http, https, file, or a path of this machine.
 
-What an address gives is somebody else's: its size, time and form are limited here.
+Downloads are not trusted: their size, time and form are limited here.
 """
 
 from __future__ import annotations

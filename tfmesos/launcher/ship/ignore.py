@@ -1,4 +1,4 @@
-"""What ``.tfignore`` and ``.gitignore`` leave out of a directory, by the rules of git.
+"""What ``.tfignore`` and ``.gitignore`` exclude from a directory, by the rules of git.
 
 A path is asked about only if the directory it is in is not left out itself, so a pattern has to
 match that path alone, and never something above it.

@@ -1,4 +1,4 @@
-"""How far the files have come that are sent to the tasks, in words; nothing here does I/O."""
+"""The progress of sending files to the tasks, in words. No I/O."""
 
 from __future__ import annotations
 

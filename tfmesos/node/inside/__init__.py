@@ -1,1 +1,1 @@
-"""What the owner of a run does inside a running task: commands, copies, connections."""
+"""What the owner of a run can do inside a running task: commands, copies, connections."""

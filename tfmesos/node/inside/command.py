@@ -1,4 +1,4 @@
-"""A command beside the one of the task, at pipes or at a terminal; it leaves nothing running."""
+"""A command that runs alongside that of the task, on pipes or a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a command finds that runs beside the one of its task."""
+"""The environment of a command that runs alongside that of its task."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The link to the launcher, from its connection to the messages that wait to be delivered."""
+"""The link to the launcher: its connection, and the messages that wait to be delivered."""

@@ -1,4 +1,4 @@
-"""What the runner has to tell the launcher: frames, each kept until it is acknowledged.
+"""The frames that the runner sends to the launcher, each kept until it is acknowledged.
 
 Nothing here does I/O. Output is bounded and dropped when there is too much of it; reports
 never are.

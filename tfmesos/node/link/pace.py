@@ -1,4 +1,4 @@
-"""How fast the launcher takes output."""
+"""Measures how fast the launcher takes output."""
 
 from __future__ import annotations
 

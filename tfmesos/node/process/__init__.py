@@ -1,1 +1,1 @@
-"""Processes of a task: how they start, what they write and use, and what is left of them."""
+"""Processes of a task: start, output, usage, and clean-up."""

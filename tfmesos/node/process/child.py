@@ -136,7 +136,7 @@ class Child:
             self._finish()
 
     def _finish(self) -> None:
-        """Once, at the end: what is left of the session has no reason to live."""
+        """Kill what is left of the session, once, at the end."""
         if self.ended:
             return
         self._guard.kill_session(self.pid)

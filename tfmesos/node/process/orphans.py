@@ -1,4 +1,4 @@
-"""What the commands of a task have left running when they ended.
+"""Processes that the commands of a task left running.
 
 The runner adopts it: Linux makes processes whose parent has ended children of the nearest ancestor
 that asks for them, whatever session or environment they have. To see them costs one look at our

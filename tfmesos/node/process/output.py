@@ -1,4 +1,4 @@
-"""Where the output of a command goes: the sandbox, the launcher and perhaps one copy more."""
+"""Sends the output of a command to the sandbox, the launcher and optionally one more copy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A process that removes what we are making if we are killed: half a copy."""
+"""A process that removes a half-made copy if we are killed."""
 
 from __future__ import annotations
 

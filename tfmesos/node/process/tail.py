@@ -1,4 +1,4 @@
-"""The last lines that a command wrote."""
+"""Keeps the last lines that a command wrote."""
 
 from __future__ import annotations
 

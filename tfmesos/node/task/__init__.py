@@ -1,1 +1,1 @@
-"""What a task has besides its processes: files, secrets, a port, steps and a TensorFlow server."""
+"""What a task has besides processes: files, secrets, a port, steps and a TensorFlow server."""

@@ -1,4 +1,4 @@
-"""The files that come to a task over the link before it registers, and go when it ends."""
+"""The files that a task receives over the link before it registers, removed when it ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command of the user that says whether this node is fit for the task."""
+"""Runs the user's command that checks whether this node is fit for the task."""
 
 from __future__ import annotations
 

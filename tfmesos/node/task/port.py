@@ -1,4 +1,4 @@
-"""A port that is held for a program until that listens there itself."""
+"""A port that is held for a program until the program itself listens on it."""
 
 from __future__ import annotations
 

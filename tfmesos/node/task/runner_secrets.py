@@ -1,4 +1,4 @@
-"""The secrets of the task of a runner, and the Kerberos ticket that is got with them."""
+"""The secrets of a runner's task, and the Kerberos ticket obtained with them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What speaks to an API server: kubeconfig, credentials, questions, watches, port-forwards.
+"""The client of the API server: kubeconfig, credentials, requests, watches, port-forwards.
 
 Decides nothing about a run, and imports no module of the folder above.
 """

@@ -1,4 +1,4 @@
-"""Where the API server is and how we show it who we are. No secret is in a repr."""
+"""The address of the API server and our credentials for it. No repr contains a secret."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Plugin(Record):
 
 
 class Login(Record):
-    """Who we are: one or several of these; none at all is anonymous."""
+    """The credentials of the user, of one or several kinds; none means anonymous."""
 
     token: Secret | None = None
     token_file: str = ""

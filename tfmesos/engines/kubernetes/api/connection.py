@@ -1,4 +1,4 @@
-"""Asks the API server: credentials, time limits, retries, and the words for what goes wrong."""
+"""Requests to the API server: credentials, time limits, retries, and error messages."""
 
 from __future__ import annotations
 

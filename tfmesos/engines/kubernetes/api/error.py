@@ -1,4 +1,4 @@
-"""What an API server refuses, told apart and put in words for the user."""
+"""Errors of an API server, classified, with messages for the user."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ class Question(Record):
 
 
 class ApiError(EngineError):
-    """The API server did not do what it was asked for; ``is_retryable``: it may do so later.
+    """The API server did not carry out a request;
+
+    ``is_retryable``: a retry may succeed.
 
     *code* is the HTTP status, 0 if there was no answer; *reason*, *message* and *details* are
     those of the Status that it sent.

@@ -1,4 +1,4 @@
-"""Runs the program that gives credentials, as client.authentication.k8s.io describes it."""
+"""Runs the exec plugin that provides credentials, as client.authentication.k8s.io defines it."""
 
 from __future__ import annotations
 

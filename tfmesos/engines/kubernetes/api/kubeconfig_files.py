@@ -1,4 +1,4 @@
-"""The files of a kubeconfig as one: of what several of them name the first counts."""
+"""The files of a kubeconfig, merged: the first file that sets a value wins."""
 
 from __future__ import annotations
 

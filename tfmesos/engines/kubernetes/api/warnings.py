@@ -1,4 +1,4 @@
-"""What an API server warns of: fields that it does not know, versions that go, policies."""
+"""Warnings of an API server: unknown fields, deprecated versions, policies."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a cluster allows a run: rights of its user, and policies for its pods."""
+"""What a cluster allows: the rights of the user, and policies for pods."""

@@ -1,4 +1,4 @@
-"""Pods that a security policy of the cluster refuses: which policy it is, and the way out."""
+"""Explains a refusal of pods by a security policy: which policy it is, and what to do."""
 
 from __future__ import annotations
 

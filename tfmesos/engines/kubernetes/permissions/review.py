@@ -1,4 +1,4 @@
-"""Asks the server what we may do, before anything is made."""
+"""Asks the server for our rights, before anything is created."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A pod of ours, laid over the one that the user gave."""
+"""Merges our pod with the pod template of the user."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What lets a run outlive its launcher: who holds it, and what was being created."""
+"""Take-over of a run by another launcher: who holds it, and what was being created."""

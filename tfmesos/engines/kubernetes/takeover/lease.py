@@ -1,4 +1,4 @@
-"""Who holds a run on Kubernetes: one launcher at a time, on whatever machine it is.
+"""The lease of a run on Kubernetes: only one launcher holds it at a time, on any machine.
 
 Its holder is named in the object that owns the run, and renews it. A run directory can be copied,
 and then its lock does not tell whether its launcher lives; this does. All here is pure.

@@ -1,4 +1,4 @@
-"""The owner of all that a run makes: it shows that the run lives, and takes all with it.
+"""The object that owns everything a run creates, and shows that the run is alive.
 
 Whoever holds the run renews it. One that nobody has renewed for ten minutes, or for longer if its
 tasks wait longer for another launcher, belongs to nobody; the next run of its user deletes it. All

@@ -1,4 +1,4 @@
-"""Pods that launchers before this one were to make or delete, and perhaps did not get to."""
+"""Pods that earlier launchers were about to create or delete, and perhaps did not."""
 
 from __future__ import annotations
 

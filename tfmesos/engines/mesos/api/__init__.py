@@ -1,4 +1,4 @@
-"""What speaks to masters and agents: addresses, credentials, calls, the stream of events.
+"""The client of masters and agents: addresses, credentials, calls, the stream of events.
 
 Decides nothing about a run, and imports no module of the folder above.
 """

@@ -1,4 +1,4 @@
-"""What comes back from a master's address, told apart and put in words for the user."""
+"""Answers from the address of a master, classified, with messages for the user."""
 
 from __future__ import annotations
 

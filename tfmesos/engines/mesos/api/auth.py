@@ -1,4 +1,4 @@
-"""How we show a master who we are; and TLS towards it, with verification always on."""
+"""Credentials for a master, and TLS with verification always on."""
 
 from __future__ import annotations
 
