@@ -14,16 +14,22 @@ _PARTITION = re.compile(r"[\w.-]*(,[\w.-]+)*", re.ASCII)
 _OURS = "is set by tfmesos itself"
 # What an option of sbatch may not be, and the way to say it.
 _TAKEN = {
-    **dict.fromkeys(("ntasks", "ntasks-per-node", "nodes", "distribution"), "-w, -s, --constraint"),
+    **dict.fromkeys(("ntasks", "nodes", "distribution"), "-w, -s, --constraint"),
+    **dict.fromkeys(
+        ("ntasks-per-node", "ntasks-per-core", "ntasks-per-gpu", "ntasks-per-socket"),
+        "-w, -s, --constraint",
+    ),
     **dict.fromkeys(("cpus-per-task", "cpus-per-gpu"), "-Cw, -Cs"),
     **dict.fromkeys(("mem", "mem-per-cpu", "mem-per-gpu"), "-Mw, -Ms"),
     **dict.fromkeys(("gpus", "gpus-per-task", "gpus-per-node", "gres"), "-Gw, --gpu-resource"),
     **dict.fromkeys(("nodelist", "exclude", "constraint", "spread-job"), "--constraint"),
     "tmp": "--worker-disk",
+    "clusters": "the variable SLURM_CLUSTERS",
     "partition": f"-m {SLURM_SCHEME}PARTITION",
     "job-name": "-n",
     **dict.fromkeys(("output", "error", "input", "export", "export-file", "wrap"), ""),
     **dict.fromkeys(("array", "requeue", "no-requeue", "parsable", "wait", "test-only"), ""),
+    **dict.fromkeys(("uid", "gid", "help", "usage", "version"), ""),
     **dict.fromkeys(("chdir", "comment", "hold", "no-kill", "quiet", "open-mode", "signal"), ""),
 }
 
@@ -81,8 +87,10 @@ def _option(text: Any) -> str:
     if not isinstance(text, str) or not _OPTION.fullmatch(text):
         problem = f"must be a long option of sbatch such as --account=research, got {text!r}"
         raise SpecError(None, "slurm_options", problem)
-    instead = _TAKEN.get(name_of(text))
-    if instead is not None:
-        way_out = f": use {instead}" if instead else ""
-        raise SpecError(None, "slurm_options", f"{text!r} {_OURS}{way_out}")
+    given = name_of(text)
+    taken = next((name for name in _TAKEN if name.startswith(given)), None)  # as sbatch reads it
+    if taken is not None:
+        instead = _TAKEN[taken]
+        problem = f"{_OURS}: use {instead}" if instead else "is not possible in a run"
+        raise SpecError(None, "slurm_options", f"{text!r} {problem}")
     return text

@@ -77,6 +77,9 @@ def test_a_job_is_never_requeued_and_writes_nothing():
     [
         ({"slurm_options": ["--ntasks=3"]}, ("slurm_options", "--ntasks=3", "-w")),
         ({"slurm_options": ["--requeue"]}, ("slurm_options", "--requeue")),
+        ({"slurm_options": ["--part=small"]}, ("slurm_options", "--part=small", "slurm://")),
+        ({"slurm_options": ["--help"]}, ("slurm_options", "--help")),
+        ({"slurm_options": ["--uid=0"]}, ("slurm_options", "--uid=0")),
         ({"slurm_options": ["-A x"]}, ("slurm_options", "-A x", "--account=research")),
         ({"slurm_options": "--account=x"}, ("slurm_options", "list")),
         ({"slurm_options": ["--time=5"], "run_timeout": 60}, ("slurm_options", "--time")),
