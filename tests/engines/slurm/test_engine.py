@@ -212,6 +212,16 @@ def test_a_job_that_slurm_has_forgotten_is_gone_with_its_tasks(case):
     assert [end.is_lost for end in ends] == [True, True]
 
 
+def test_links_that_live_know_better_than_a_controller_that_has_forgotten_the_job(case):
+    case.submitted()
+    case.registered("worker:0-1", "worker:1-1")
+    assert case.seen(gone=("7",)) == []
+    assert case.engine.deadline is None
+    case(tell.RunnerLost("worker:0-1", "silent"))
+    case.tick()
+    assert len(of_type(case.seen(gone=("7",)), tell.TaskEnded)) == 2
+
+
 def test_a_job_that_is_back_in_the_queue_is_cancelled_and_its_tasks_are_lost(case):
     case.running()
     case(tell.RunnerOutOfTouch("worker:0-1"))

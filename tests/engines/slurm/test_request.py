@@ -7,9 +7,11 @@ import sys
 
 import pytest
 
+from tests.bounds import HANG
 from tfmesos.config.job import Job
 from tfmesos.config.secret import Secret
 from tfmesos.engines.slurm import images, request
+from tfmesos.engines.slurm import script as script_module
 from tfmesos.engines.slurm.actions import Seat, Step, step_name
 from tfmesos.engines.slurm.answers import KnownNode
 from tfmesos.engines.slurm.script import TAKE_LINE, script, table
@@ -142,6 +144,20 @@ def test_secrets_stand_in_a_here_document_and_in_no_command():
 def test_the_script_is_one_that_every_shell_reads():
     done = subprocess.run(["sh", "-n"], input=written(), text=True, capture_output=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("answer", ["echo Invalid job id specified >&2; exit 1", "echo CANCELLED"])
+def test_the_script_ends_if_its_job_is_none_any_more(answer, tmp_path, monkeypatch):
+    """Its steps have ended. If the job ran, the script would wait a minute for others."""
+    commands = {"squeue": f'case "$*" in *--steps*) exit 1; esac; {answer}', "srun": "cat"}
+    for name, lines in commands.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{lines}\n")
+        (tmp_path / name).chmod(0o700)
+    monkeypatch.setattr(script_module, "PATH", f"{tmp_path}:{script_module.PATH}")
+    monkeypatch.setattr(script_module, "LINGER", 100 * HANG)
+    env = {"SLURM_JOB_ID": "7", "TMPDIR": str(tmp_path)}
+    done = subprocess.run(["sh"], input=written(), text=True, env=env, timeout=HANG)
+    assert done.returncode == 0
 
 
 def test_a_task_finds_its_own_line_by_its_number():

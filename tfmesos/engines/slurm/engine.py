@@ -7,6 +7,7 @@ the launcher: the links tell all else, and sooner.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from math import inf
 
 from ...core import events as tell
 from ...core.actions import Anticipate, Kill, Place, Request, Say, StopPlacing, Wanted
@@ -333,6 +334,8 @@ class SlurmEngine:
             jobs = [job for job in seen.jobs if job.job_id == one.job_id]
             if jobs:
                 todo += self._take(one, jobs, now)
+            elif one.job_id in seen.gone and one.sitting and one.is_quiet:
+                one.limit_at = inf  # a controller that was killed forgets young jobs; they go on
             elif one.job_id in seen.gone:
                 todo += self._end(one, GONE)
         self._looks.later(now)

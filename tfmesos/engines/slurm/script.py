@@ -20,6 +20,7 @@ LINGER = 60.0  # seconds that a job without steps waits at least for one more
 GO = ";go"  # ends the comment of a job whose script need not wait any more
 _LOOK_EVERY = 2  # seconds
 _ANSWER_WITHIN = 6  # seconds for a launcher to read a note, and to do something about it
+_GONE = "Invalid job id|CANCELLED|COMPLETED|FAILED|PREEMPTED|TIMEOUT"  # in words of squeue
 _TABLE = "TFMESOS_TABLE"
 # What the Python of each task does first: it finds the line of its task. The secret is in no
 # environment that /proc shows.
@@ -48,6 +49,9 @@ say() {{ # what else is to be in the comment of the job
 }}
 has_steps() {{
     squeue --noheader --steps --jobs="$SLURM_JOB_ID" --format=%i 2>/dev/null | grep -q '[.][0-9]'
+}}
+is_gone() {{ # a controller that was killed may have forgotten the job, or have it ended already
+    squeue --noheader --states=all --jobs="$SLURM_JOB_ID" --format=%T 2>&1 | grep -Eq '{gone}'
 }}
 run() {{ # the name of a step, and what starts it; its table comes by standard input
     name=$1; shift
@@ -98,7 +102,7 @@ empty=0
 while [ -z "$released" ] && [ "$empty" -lt {linger} ]; do
     sleep {every} & wait $!
     empty=$((empty + {every}))
-    has_steps && empty=0
+    if has_steps; then empty=0; elif is_gone; then break; fi
 done
 exit "$worst"
 """
@@ -125,6 +129,7 @@ def script(
         comment=comment,
         survive=ceil(survive),
         answer_within=_ANSWER_WITHIN,
+        gone=_GONE,
     )
     end = _END.format(
         nobody_there=_NOBODY_THERE, linger=ceil(max(LINGER, survive)), every=_LOOK_EVERY
