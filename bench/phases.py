@@ -7,16 +7,24 @@ import time
 
 BEGAN = time.time()
 
-import asyncio
 import json
-import logging
 import sys
+from contextlib import ExitStack
 
 from tfmesos.config.job import Job
+from tfmesos.engines.plugins import plugin_of
+from tfmesos.inputs.merging import make_config
+
+CONFIG = make_config([Job("worker", int(sys.argv[1]), cmd=sys.argv[2:])], master="local")
+HEAD_START = ExitStack()
+HEAD_START.enter_context(plugin_of("local").head_start(CONFIG))  # beside the other imports
+
+import asyncio
+import logging
+
 from tfmesos.core import events as happened
 from tfmesos.engines.local import events as local
 from tfmesos.engines.local import setup  # noqa: F401
-from tfmesos.inputs.merging import make_config
 from tfmesos.launcher.run import Run
 from tfmesos.launcher.screen.console import Console
 from tfmesos.launcher.screen.standard_streams import Screen
@@ -43,15 +51,15 @@ class Diary(logging.Handler):
                 self.moments[phase] = time.time()
 
 
-def main(tasks: int, command: list[str]) -> None:
+def main() -> None:
     diary = Diary()
     logger = logging.getLogger("tfmesos.launcher.run")
     logger.addHandler(diary)
     logger.setLevel(logging.DEBUG)
     logger.propagate = False
     console = Console(Screen.of_python())
-    config = make_config([Job("worker", tasks, cmd=command)], master="local")
-    outcome = asyncio.run(Run(config, console, "bench").go())
+    with HEAD_START:
+        outcome = asyncio.run(Run(CONFIG, console, "bench").go())
     console.close()
     if not outcome.ok:
         raise SystemExit(str(outcome.error))
@@ -69,4 +77,4 @@ def durations(moments: dict[str, float]) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2:])
+    main()
