@@ -12,7 +12,9 @@ const WORDS = ["waiting", "starting", "running", "held", "succeeded", "failed", 
 
 export class Timeline {
   constructor() {
-    this.place = el("div", { class: "timeline" });
+    this.drawing = el("div");
+    this.history = el("ul", { class: "generations" });
+    this.place = el("div", { class: "timeline" }, this.drawing, this.history);
     this.legend = el("p", { class: "legend", "aria-hidden": "true" });
     this.node = el("section", { "aria-labelledby": "timeline-title" },
       el("div", { class: "bar" }, el("h2", { id: "timeline-title" }, "Time line"), this.legend),
@@ -33,6 +35,11 @@ export class Timeline {
       this.words = words.join();
       this.legend.replaceChildren(...words.map((word) => el("span", { class: `state ${word}` }, word)));
     }
+    const history = run.generations.map(label);
+    if (this.known !== history.join("\n")) { // it keeps its scroll position otherwise
+      this.known = history.join("\n");
+      this.history.replaceChildren(...history.map((text) => el("li", {}, text)));
+    }
     this.draw();
   }
 
@@ -47,13 +54,12 @@ export class Timeline {
     const height = tasks.length * ROW + AXIS;
     const more = this.run.all.length - tasks.length;
     const about = `Time line of ${tasks.length} tasks over ${duration(total)}`;
-    this.place.replaceChildren(
+    this.drawing.replaceChildren(
       svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": about },
         ...axis(total, x, height, (width - names) / 90),
         ...this.run.generations.map((one) => generation(one, x, height)),
         ...tasks.map((task, index) => row(task, index * ROW, x, total))),
-      more > 0 ? el("p", { class: "quiet" }, `and ${more} more`) : "",
-      el("ul", { class: "generations" }, ...this.run.generations.map((one) => el("li", {}, label(one)))));
+      more > 0 ? el("p", { class: "quiet" }, `and ${more} more`) : "");
   }
 }
 
