@@ -121,8 +121,9 @@ class Kubernetes:
         self.nodes.append(node := Node(spec, len(self.nodes) + 1, self))
         node.connect()
         for other in self.nodes[:-1]:
-            node.meet(other)
-            other.meet(node)
+            if other.is_alive:
+                node.meet(other)
+                other.meet(node)
         node.start_dockerd()
         return node
 
@@ -135,24 +136,35 @@ class Kubernetes:
         return next(node for node in self.nodes if node.name == name)
 
     def wait_for_nodes(self) -> None:
+        """Those that no test has killed."""
         manager = self.control.programs["kube-controller-manager"]
-        for node in self.nodes:
+        for node in filter(lambda node: node.is_alive, self.nodes):
             wait_until(node.is_usable, manager)
 
     @contextmanager
     def spare_node(self, spec: NodeSpec) -> Iterator[Node]:
         """Another node, which the block may kill."""
-        node = self._add_node(spec)
-        try:
-            node.bring_up(self.pause)
-            self._import_images(node)
-            self.wait_for_nodes()
+        with self.spare_nodes(spec) as (node,):
             yield node
+
+    @contextmanager
+    def spare_nodes(self, *specs: NodeSpec) -> Iterator[list[Node]]:
+        nodes = [self._add_node(spec) for spec in specs]
+        try:
+            with ThreadPoolExecutor() as pool:
+                list(pool.map(self._make_usable, nodes))
+            self.wait_for_nodes()
+            yield nodes
         finally:
-            node.kill()
-            self.nodes.remove(node)
-            self.admin.delete(f"/api/v1/nodes/{node.name}")
-            shutil.rmtree(node.directory)
+            for node in nodes:
+                node.kill()
+                self.nodes.remove(node)
+                self.admin.delete(f"/api/v1/nodes/{node.name}")
+                shutil.rmtree(node.directory)
+
+    def _make_usable(self, node: Node) -> None:
+        node.bring_up(self.pause)
+        self._import_images(node)
 
     # The network
 

@@ -115,5 +115,8 @@ def kube(request, admin_config, tmp_path, monkeypatch):
     yield namespace
     try:
         wait_until("nothing is left in the namespace", lambda: not namespace.left())
+    except AssertionError:
+        assert namespace.left() == []
+        raise
     finally:
         namespace.delete()

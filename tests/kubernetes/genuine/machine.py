@@ -105,6 +105,10 @@ class Machine:
         return "\n".join([*lines, "echo ready", "sleep infinity & wait"])
 
     @property
+    def is_alive(self) -> bool:
+        return self.holder.poll() is None
+
+    @property
     def pid(self) -> int:
         holder = self.holder.pid
         return int(Path(f"/proc/{holder}/task/{holder}/children").read_text())

@@ -51,6 +51,7 @@ class Namespace:
         self.name = f"test-{secrets.token_hex(4)}"
         self.path = f"/api/v1/namespaces/{self.name}"
         self.rbac = f"/apis/{RBAC}/v1/namespaces/{self.name}"
+        self._everywhere: list[tuple[str, str]] = []  # kind and name of what is in no namespace
         self.admin.post("/api/v1/namespaces", {"metadata": {"name": self.name}})
         wait_for_account(self.admin, self.name)
         self._add_user(documented_role())
@@ -86,6 +87,15 @@ class Namespace:
         """The user has these rights from now on, and no other."""
         self.admin.patch(f"{self.rbac}/roles/{self.role}", {"rules": rules(rights)})
         self._wait_until_known(rights)
+
+    def allow_to_grow(self) -> None:
+        """The user may list all nodes and pods until the namespace is deleted."""
+        text = documented("room").replace("tfrun", self.name)
+        text = text.replace("--user alice", f"--serviceaccount {self.name}:{USER}")
+        for _, *words in map(str.split, text.splitlines()):
+            made = self.kubectl(*words)
+            assert made.returncode == 0, made.stderr
+            self._everywhere.append((words[1], words[2]))
 
     def _wait_until_known(self, rights: dict[str, list[str]]) -> None:
         """The server answers before those of its parts that decide have heard of a role."""
@@ -129,6 +139,8 @@ class Namespace:
 
     def delete(self) -> None:
         """Nobody waits until it is gone."""
+        for kind, name in self._everywhere:
+            self.kubectl("delete", kind, name)
         try:
             for pod in self.admin.items(f"{self.path}/pods"):
                 self.admin.delete(

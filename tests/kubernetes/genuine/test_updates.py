@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 
 from tests.commands import finish, read_until, running_tfrun, tfrun
 from tests.mesos.genuine.cluster import wait_until
@@ -94,3 +95,57 @@ def test_a_range_goes_on_with_fewer_when_a_node_is_lost(kube, own_cluster):
             run.terminate()
             _, err = finish(run)
     assert f"{left} of up to 4 worker tasks" in err
+
+
+def test_a_range_begins_with_five_loses_a_node_and_grows_to_eight_when_others_join(
+    kube, own_cluster
+):
+    kube.allow_to_grow()
+    says = "echo $TFMESOS_GENERATION of $WORLD_SIZE; exec sleep 600"
+    flags = ("-w", "2:8", *ONE_PER_NODE, "--gang-hold", 20, "--grow-every", 5)
+    with ExitStack() as nodes:
+
+        def join(*names):
+            return nodes.enter_context(own_cluster.spare_nodes(*map(NodeSpec, names)))
+
+        lost, _ = join("spare-1", "spare-2")
+        command = on_kubernetes(*flags, "--restart-policy", "all")
+        with running_tfrun(*command, "--", "sh", "-c", says) as run:
+            read_until(run.stdout, *(f"[worker:{n}] 0 of 5" for n in range(5)))
+            lost.kill()
+            read_until(run.stdout, *(f"[worker:{n}] 1 of 4" for n in range(4)))
+            join("spare-3", "spare-4", "spare-5", "spare-6")
+            read_until_all_are_of(8, run)
+            assert shapes(the_run())[:2] == [5, 4]
+            run.terminate()
+            finish(run)
+
+
+def read_until_all_are_of(number, run):
+    """Of whichever generation: it may grow as soon as the first of the nodes has joined."""
+    left = number
+    while left:
+        line = run.stdout.readline()
+        assert line, "the output ended before"
+        left -= line.endswith(f" of {number}\n")
+
+
+def test_when_a_node_is_drained_all_tasks_write_their_step_and_go_on_from_it_elsewhere(
+    kube, own_cluster, tmp_path
+):
+    where = ("--constraint", "hostname:UNIQUE", "-V", f"{tmp_path}:/shared")
+    again = ("--restart-policy", "all", "--restarts", 0)  # a notice counts as none
+    with running_tfrun(*on_kubernetes("-w", 2, *SMALL, *where, *again), "--", COUNTS) as run:
+        read_until(run.stdout, "[worker:0] 0 of 2", "[worker:1] 0 of 2")
+        node = kube.pods()[0]["spec"]["nodeName"]
+        try:
+            drained = kube.kubectl("drain", node, "--force", "--ignore-daemonsets")
+            assert drained.returncode == 0, drained.stderr
+            lines = read_until(run.stdout, "[worker:0] 1 of 2", "[worker:1] 1 of 2")
+            assert begun(lines, 1) == wrote(lines) and len(wrote(lines)) == 2
+            assert node not in [pod["spec"]["nodeName"] for pod in kube.pods()]
+        finally:
+            kube.kubectl("uncordon", node)
+        run.terminate()
+        _, err = finish(run)
+    assert f"on {node}; stopping all tasks to start them again" in err
