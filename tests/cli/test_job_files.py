@@ -57,6 +57,14 @@ def test_a_job_file_is_the_first_argument_or_has_a_flag(job_yaml):
     assert config("-m", "local", "--job-file", job_yaml) == made
 
 
+def test_a_job_file_behind_a_flag_is_refused_with_its_place(job_yaml, capsys):
+    with pytest.raises(SystemExit) as end:
+        parse(["--dry-run", str(job_yaml)])
+    assert end.value.code == 2
+    assert f"{job_yaml} is a job file if it is the first argument" in capsys.readouterr().err
+    assert parse(["-w", "2", "cat", "job.yaml"]).cmd == ["cat", "job.yaml"]
+
+
 def test_a_job_file_may_come_from_standard_input(job_yaml, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(FILE.encode())))
     assert config("--job-file", "-") == config(job_yaml)

@@ -204,6 +204,9 @@ def parse_flags(argv: Sequence[str]) -> argparse.Namespace:
     if args.cmd[:1] == ["--"]:
         del args.cmd[0]
     _FORMAT.verify(args.dry_run)
+    word = next(iter(args.cmd), "")
+    if word.endswith(ENDINGS) and os.path.isfile(word) and not _has_jobs(args):
+        parser.error(f"{word} is a job file if it is the first argument: tfrun {word} ...")
     if (args.name or "").isdecimal() and not _has_jobs(args):
         parser.error(f"-n is the name of the run: -w {args.name} starts {args.name} workers")
     return args

@@ -10,18 +10,26 @@ from .reading import MAX_DEPTH, Twice, Unreadable
 from .translation import Key
 
 _TOKEN = re.compile(r'[{}\[\],]|("(?:[^"\\]|\\.)*")(\s*:)?|[-+.\w]+|\n')
+_MAX_DIGITS = 20  # of 2**64
 
 
 def parse(text: str) -> tuple[Any, dict[Key, int]]:
     try:
-        value = json.loads(text, parse_constant=_refuse)
+        value = json.loads(text, parse_int=_whole, parse_constant=_refuse)
     except json.JSONDecodeError as error:
         raise Unreadable(f"is not valid JSON: {error.msg}", error.lineno) from None
-    except ValueError as error:  # a number of thousands of digits
+    except ValueError as error:  # of _whole or _refuse
         raise Unreadable(f"is not valid JSON: {error}") from None
     except RecursionError:
         raise Unreadable(f"is nested more than {MAX_DEPTH} deep") from None
     return value, _lines(text)
+
+
+def _whole(digits: str) -> int:
+    """Python itself refuses only thousands of digits, in words about Python."""
+    if len(digits) > _MAX_DIGITS + digits.startswith("-"):
+        raise ValueError("it has a number of more than 64 bits")
+    return int(digits)
 
 
 def _refuse(word: str) -> None:

@@ -1,5 +1,6 @@
 """TLS towards a master: which certificates are used, and why a server hangs up."""
 
+import os
 import socket
 import ssl
 import threading
@@ -113,3 +114,13 @@ def test_a_file_that_is_not_there_is_named_with_the_reason(tmp_path, field):
         context_of(Access(**{field: str(path)}))
     assert caught.value.field == field
     assert str(caught.value).endswith(f"{path}: No such file or directory")
+
+
+@pytest.mark.parametrize("field", ["ca_file", "cert_file", "key_file"])
+def test_a_fifo_is_refused_at_once_and_not_waited_for(certificate, tmp_path, field):
+    fifo = tmp_path / "fifo.pem"
+    os.mkfifo(fifo)
+    files = {"cert_file": str(certificate), field: str(fifo)}
+    with pytest.raises(SpecError, match=f"{fifo}: not a regular file") as caught:
+        context_of(Access(**files))
+    assert caught.value.field == field

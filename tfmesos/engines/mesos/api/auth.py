@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from ....config.launch_config import Access
 from ....config.secret import Secret
 from ....errors import SpecError, UnreadableFile
+from ....plain_file import opened
 
 if TYPE_CHECKING:
     import ssl
@@ -41,6 +42,8 @@ def tls_context(access: Access) -> ssl.SSLContext | None:
         return None
     import ssl  # not cheap, and most masters speak plain HTTP
 
+    for field in ("ca_file", "cert_file", "key_file"):
+        _refuse_irregular(field, getattr(access, field))
     context = _context(access.ca_file)
     if access.cert_file:
         try:
@@ -94,6 +97,15 @@ def _handshake(
         except OSError:
             ended = True
         return ended, connection.cipher() is not None
+
+
+def _refuse_irregular(field: str, path: str | None) -> None:
+    """OpenSSL opens files itself; it would wait for the writer of a FIFO, deaf to signals."""
+    if path:
+        try:
+            opened(path).close()
+        except OSError as error:
+            raise _unusable(field, path, error) from error
 
 
 def _context(ca_file: str | None) -> ssl.SSLContext:
