@@ -326,6 +326,7 @@ def test_what_is_wrong_is_one_line_with_its_key(service, words):
         ({"tensorboard": {"hots": 1}}, "tensorboard.hots is unknown here"),
         ({"workers": {}}, "workers is unknown here: did you mean worker?"),
         ({"worker": {"cpu": 1, "cpus": 1}}, "worker.cpu and cpus mean the same: give only one"),
+        ({"ps": {"count": 1}, "parameter_server": {"count": 2}}, "ps and parameter_server mean"),
         (
             {"worker": {"placement_constraint": "hostname:UNIK"}},
             "worker.placement_constraint has the unknown operator 'UNIK'",

@@ -255,9 +255,11 @@ def _meaningless(service: Part) -> None:
 def _jobs(options: Part, gpu_image: str | None, origins: dict[Key, Key]) -> Document:
     jobs: Document = {}
     for section, name, usual in _SECTIONS:
-        part = options.part(section)
         if section == "parameter_server" and "ps" in options:  # in the older files
-            part = options.part("ps")
+            if section in options:
+                options.fail("ps", "and parameter_server mean the same: give only one")
+            section = "ps"
+        part = options.part(section)
         fields = _fields(part, usual, ("jobs", name), origins)
         if fields["num"]:
             jobs[name] = fields

@@ -47,6 +47,13 @@ class Part:
         value: str | None = self._take(name, str, "a string")
         return value
 
+    def path(self, name: str) -> str | None:
+        """An absolute one, to be mounted: HOST:CONTAINER."""
+        value = self.text(name)
+        if value and (not value.startswith("/") or ":" in value):
+            self.fail(name, f"must be an absolute path without a colon, got {_shown(value)}")
+        return value
+
     def number(self, name: str) -> float | None:
         value: float | None = self._take(name, (int, float), "a number")
         return value

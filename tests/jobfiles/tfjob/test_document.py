@@ -340,6 +340,11 @@ OF_KUBERNETES = "is a volume of Kubernetes: run with -m k8s://, or mount a direc
          f"{CONTAINER}.resources.limits.amd.com/gpu is not supported on Mesos"),
         (new(Worker=typed(volumeMounts=[{"name": "v", "mountPath": "/v"}])),
          f"{CONTAINER}.volumeMounts[0].name names no volume of the pod, got 'v'"),
+        (new(Worker=typed(volumeMounts=[{"name": "v", "mountPath": "v"}])),
+         f"{CONTAINER}.volumeMounts[0].mountPath must be an absolute path without a colon, got 'v'"),
+        (new(Worker=typed(pod={"volumes": [{"name": "v", "hostPath": {"path": "data"}}]},
+                          volumeMounts=[{"name": "v", "mountPath": "/v"}])),
+         "spec.tfReplicaSpecs.Worker.template.spec.volumes[0].hostPath.path must be an absolute"),
         (new(Worker=typed(pod={"volumes": [{"name": "v", "persistentVolumeClaim": {}}]},
                           volumeMounts=[{"name": "v", "mountPath": "/v"}])),
          f"spec.tfReplicaSpecs.Worker.template.spec.volumes[0].persistentVolumeClaim "

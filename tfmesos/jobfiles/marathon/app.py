@@ -111,7 +111,7 @@ def _mount(volume: Part) -> tuple[str, str]:
         external="is not supported",
         secret="is not supported: use secrets",
     )
-    host, path, mode = (volume.text(name) for name in ("hostPath", "containerPath", "mode"))
+    host, path, mode = volume.path("hostPath"), volume.path("containerPath"), volume.text("mode")
     volume.close()
     if not host or not path:
         volume.fail("hostPath", "and containerPath are both needed")

@@ -23,7 +23,7 @@ def mounts_of(
     scratch: list[str] = []
     hosts: dict[str, str | None] = {}  # by volume
     for mount in one.parts("volumeMounts"):
-        name, path = mount.text("name") or "", mount.text("mountPath") or ""
+        name, path = mount.text("name") or "", mount.path("mountPath") or ""
         below, read_only = mount.text("subPath"), mount.flag("readOnly")
         mount.drop("recursiveReadOnly")
         mount.refuse(mountPropagation="is not supported on Mesos", subPathExpr="is not understood")
@@ -56,7 +56,7 @@ def host_path(volume: Part, mount_path: str) -> str | None:
         ways_out = f"run with -m k8s://, or mount a directory instead: -V DIR:{mount_path}"
         volume.fail(kind, f"is a volume of Kubernetes: {ways_out}")
     found = volume.part("hostPath")
-    path, kind = found.text("path"), found.text("type") or ""
+    path, kind = found.path("path"), found.text("type") or ""
     if not path:
         found.fail("path", "is missing")
     if kind.endswith("OrCreate"):
