@@ -41,7 +41,7 @@ def silent():
     return Answer(200, body())
 
 
-def watched(certificate, answers, seen=lambda pod, is_gone: None, asked=None):
+def watched(certificate, answers, seen=lambda pod, is_gone: None, asked=None, version="1"):
     """What is told until the pods were listed again; *asked* gets the queries of the server."""
     told = []
 
@@ -55,7 +55,7 @@ def watched(certificate, answers, seen=lambda pod, is_gone: None, asked=None):
 
         async with serving({PODS: answers}, certificate) as (server, client):
             watch = PodWatch(client, Owner("run", "u"), emit, seen)
-            task = asyncio.ensure_future(watch.run("1"))
+            task = asyncio.ensure_future(watch.run(version))
             waiting = asyncio.ensure_future(listed.wait())
             await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
             for one in (task, waiting):
@@ -104,9 +104,10 @@ def test_only_pods_of_the_run_are_asked_for_and_each_one_is_seen(certificate):
 
 
 def test_a_right_that_does_not_come_back_ends_the_watch(certificate, monkeypatch):
-    monkeypatch.setattr(pod_watch, "NO_ROLES", 0.0)
+    monkeypatch.setattr(pod_watch, "NO_ROLES", 0.001)
+    monkeypatch.setattr(pod_watch, "FIRST_PAUSE", 0.01)
     with pytest.raises(ApiError, match="not allowed to"):
-        watched(certificate, [one_event, FORBIDDEN])
+        watched(certificate, [one_event, FORBIDDEN, FORBIDDEN])
 
 
 @pytest.mark.parametrize(("waited", "passes"), [(0.0, True), (29.9, True), (30.1, False)])
@@ -181,6 +182,14 @@ def test_a_server_that_is_away_is_asked_for_its_pods_until_it_is_back(certificat
         happened.Reconnected,
         happened.PodsListed,
     ]
+    assert [event.reason for event in told[:3]] == ["not now"] * 3
+
+
+def test_who_takes_a_run_over_begins_with_all_its_pods(certificate):
+    asked = []
+    told = watched(certificate, [LIST, silent], asked=asked, version=None)
+    assert [type(event) for event in told] == [happened.Reconnected, happened.PodsListed]
+    assert "watch" not in asked[0]
 
 
 @pytest.mark.parametrize(("lasted", "pauses"), [(0.5, [1, 2, 4, 5, 5]), (1.5, [])])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 
 import pytest
 
@@ -60,6 +61,32 @@ def test_a_plugin_that_fails_and_leaves_a_child_behind_is_told_with_its_code(
     with pytest.raises(ApiError, match="failed with exit code 3: no network"):
         run(tmp_path, child(tmp_path) + "echo no network >&2; exit 3")
     assert_ended(tmp_path)
+
+
+def test_a_plugin_cannot_read_what_was_piped_to_us(tmp_path):
+    read_fd, write_fd = os.pipe()
+    saved = os.dup(0)
+    try:
+        os.dup2(read_fd, 0)
+        found = run(tmp_path, "[ ! -p /dev/stdin ] || exit 1\n" + SAY)
+    finally:
+        os.dup2(saved, 0)
+        for fd in (saved, read_fd, write_fd):
+            os.close(fd)
+    assert found.token is not None
+
+
+def test_a_certificate_without_its_key_is_left_out(tmp_path):
+    half = SAY.replace('"token"', '"clientCertificateData": "c", "token"')
+    found = run(tmp_path, half)
+    assert found.token is not None and (found.certificate, found.key) == (None, None)
+
+
+def test_a_plugin_that_does_not_end_may_be_asked_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(exec_plugin, "TIMEOUT", 0.1)
+    with pytest.raises(ApiError, match="did not end within") as caught:
+        run(tmp_path, "exec sleep 600")
+    assert caught.value.is_retryable and caught.value.code == 401
 
 
 def test_a_daemon_that_holds_the_pipe_is_not_waited_for(tmp_path, never_times_out):
