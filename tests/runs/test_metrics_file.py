@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+from tests.bounds import HANG
 from tests.mesos.genuine.conftest import unavailable
 from tests.sentences import names
 from tfmesos.core.events import TaskReady
@@ -31,7 +32,7 @@ def checked(text):
     if not shutil.which("promtool"):
         unavailable("promtool is not installed (Debian: prometheus)")
     done = subprocess.run(
-        ["promtool", "check", "metrics"], input=text, capture_output=True, text=True, timeout=60
+        ["promtool", "check", "metrics"], input=text, capture_output=True, text=True, timeout=HANG
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     return {line for line in text.splitlines() if not line.startswith("#")}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from tests.bounds import HANG
 from tfmesos.engines.local import start_rate
 from tfmesos.engines.local.start_rate import AT_ONCE, LOOKS, StartRate
 
@@ -34,7 +35,7 @@ def play(number, is_crowded, before=0):
         for each in range(number):
             paced.add(str(each))
         assert started == [], "not before the loop has its turn"
-        await asyncio.wait_for(done.wait(), 30)
+        await asyncio.wait_for(done.wait(), HANG)
         return started, looks
 
     return asyncio.run(main())

@@ -341,7 +341,7 @@ OF_KUBERNETES = "is a volume of Kubernetes: run with -m k8s://, or mount a direc
         (new(Worker=typed(volumeMounts=[{"name": "v", "mountPath": "/v"}])),
          f"{CONTAINER}.volumeMounts[0].name names no volume of the pod, got 'v'"),
         (new(Worker=typed(volumeMounts=[{"name": "v", "mountPath": "v"}])),
-         f"{CONTAINER}.volumeMounts[0].mountPath must be an absolute path without a colon, got 'v'"),
+         f"{CONTAINER}.volumeMounts[0].mountPath must be an absolute path without a colon"),
         (new(Worker=typed(pod={"volumes": [{"name": "v", "hostPath": {"path": "data"}}]},
                           volumeMounts=[{"name": "v", "mountPath": "/v"}])),
          "spec.tfReplicaSpecs.Worker.template.spec.volumes[0].hostPath.path must be an absolute"),

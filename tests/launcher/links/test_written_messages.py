@@ -7,6 +7,7 @@ import contextlib
 
 import pytest
 
+from tests.bounds import HANG
 from tests.runners import SECRET, TASK, TOLD, launcher
 from tfmesos.core import events as happened
 from tfmesos.launcher.links.exchange import Holder
@@ -58,7 +59,7 @@ def test_a_runner_is_let_go_when_its_last_word_is_written_down():
             assert not leaving.done()
             ours.rendezvous.recorded({TASK: 2})
             await peer.hear_of("bye")
-            await asyncio.wait_for(leaving, 60)
+            await asyncio.wait_for(leaving, HANG)
 
     asyncio.run(main())
 
@@ -71,7 +72,7 @@ def test_a_launcher_that_leaves_does_not_wait_for_a_runner_that_has_left():
                 for message in (REGISTER, exit_report()):
                     peer.say(**message)
                 await ours.saw(happened.TaskExited)
-            await asyncio.wait_for(ours.rendezvous.hear_out(3600), 60)
+            await asyncio.wait_for(ours.rendezvous.hear_out(3600), HANG)
 
     asyncio.run(main())
 

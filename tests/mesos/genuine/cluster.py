@@ -85,7 +85,9 @@ class Host:
 
     def _ask(self, method: str, path: str, body: str | None = None) -> tuple[int | None, bytes]:
         headers = {"Content-Type": "application/json"} if body else {}
-        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)) as connection:
+        with closing(
+            http.client.HTTPConnection("127.0.0.1", self.port, timeout=HANG)
+        ) as connection:
             try:
                 connection.request(method, path, body, headers)
                 answer = connection.getresponse()

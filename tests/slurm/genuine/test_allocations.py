@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from tests.commands import finish, read_until, running_tfrun, tfrun
+from tests.mesos.genuine.cluster import wait_until
 
 from .test_runs import SMALL
 
@@ -53,7 +54,8 @@ def test_an_interrupted_run_ends_its_steps_and_leaves_the_allocation(slurm, numb
     assert run.returncode == 128 + number, err
     assert out.count("cleaning") == 2
     assert slurm.jobs() == [f"{job} RUNNING"]
-    assert slurm.output("squeue", "-h", "-s", "-j", job, "-o", "%i").count(f"{job}.0") == 0
+    steps = ("squeue", "-h", "-s", "-j", job, "-o", "%i")  # a step is listed until its node is done
+    wait_until("its steps have ended", lambda: f"{job}.0" not in slurm.output(*steps))
     slurm.run("scancel", job)
 
 

@@ -269,14 +269,18 @@ def test_a_plugin_that_hangs_is_killed_with_all_it_started(certificate, tmp_path
 
 
 def test_leaving_while_a_plugin_runs_kills_it(certificate, tmp_path):
-    made = plugin(tmp_path, "os.system('sleep 600')")
+    begun = tmp_path / "begun"
+    made = plugin(tmp_path, f"os.system('mkdir {begun}; sleep 600')")
 
     async def main():
         async with serving({POD: GOOD}, certificate, login=Login(plugin=made)) as (_, client):
-            async with asyncio.timeout(0.5):
-                await client.get("pods", "x")
+            asking = asyncio.ensure_future(client.get("pods", "x"))
+            while not (begun.exists() or asking.done()):  # noqa: ASYNC110  another process makes it
+                await asyncio.sleep(0.01)
+            asking.cancel()
+            await asking
 
-    with pytest.raises(TimeoutError):
+    with pytest.raises(asyncio.CancelledError):
         asyncio.run(main())
 
 
