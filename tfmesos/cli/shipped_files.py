@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..config.shipping import Ship
+from ..config.ship_settings import Ship
 from ..launcher.ship.tree import Tree
 from ..sanitize import plain
 from ..text import count, size_text

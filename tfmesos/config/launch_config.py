@@ -21,7 +21,7 @@ from .mounts import is_mounted
 from .restart_settings import USUAL_RESTARTS, RestartPolicy
 from .secret import Secret, TaskSecrets
 from .settings import DEFAULTS
-from .shipping import Ship
+from .ship_settings import Ship
 from .slurm_settings import SlurmRequest
 from .task_choice import EVERY_TASK, TaskChoice
 from .volumes import Volume

@@ -38,7 +38,7 @@ from .setting import (
     master_name,
     role_name,
 )
-from .shipping import ShipSettings
+from .ship_settings import ShipSettings
 from .slurm_settings import SlurmSettings
 from .tensorboard import BoardSettings
 

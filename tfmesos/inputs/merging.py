@@ -20,7 +20,7 @@ from ..config.parsing import parse_address, parse_extra_config
 from ..config.restart_settings import RestartPolicy, parse_codes, parse_limit
 from ..config.secret import without_password, without_values
 from ..config.settings import check_engine, deprecations, merge
-from ..config.shipping import parse_bring
+from ..config.ship_settings import parse_bring
 from ..config.slurm_settings import SlurmRequest, parse_options
 from ..config.task_choice import TaskChoice
 from ..config.tensorboard import log_dir_of, with_board

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..config.launch_config import LaunchConfig
 from ..config.secret import without_password
-from ..config.shipping import Ship
+from ..config.ship_settings import Ship
 from ..engines.api import UnlessStopped
 from ..errors import CannotRead, CannotWrite, SpecError
 from ..json_types import Json

@@ -8,7 +8,7 @@ import os
 import pytest
 
 from tests.web import dripping_server, hanging_server, web_server
-from tfmesos.config.shipping import Ship
+from tfmesos.config.ship_settings import Ship
 from tfmesos.daemon_threads import DaemonThreads
 from tfmesos.errors import CannotRead
 from tfmesos.launcher.ship import downloads, fetch

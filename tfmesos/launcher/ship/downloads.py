@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import IO
 
-from ...config.shipping import Ship
+from ...config.ship_settings import Ship
 from ...errors import CannotWrite
 from . import fetch
 

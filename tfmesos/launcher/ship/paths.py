@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...config.secret import without_password
-from ...config.shipping import Ship, parse_ship_files
+from ...config.ship_settings import Ship, parse_ship_files
 from ...errors import SpecError, UnreadableFile
 
 _WITH_USER = re.compile(r"://[^/?#]*@")

@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import workers
 from tests.sentences import names
-from tfmesos.config.shipping import Ship, parse_ship_file, parse_ship_files
+from tfmesos.config.ship_settings import Ship, parse_ship_file, parse_ship_files
 from tfmesos.errors import SpecError
 from tfmesos.inputs.merging import make_config
 
