@@ -27,10 +27,14 @@ _TAKEN = {
     "clusters": "the variable SLURM_CLUSTERS",
     "partition": f"-m {SLURM_SCHEME}PARTITION",
     "job-name": "-n",
-    **dict.fromkeys(("output", "error", "input", "export", "export-file", "wrap"), ""),
-    **dict.fromkeys(("array", "requeue", "no-requeue", "parsable", "wait", "test-only"), ""),
+    **dict.fromkeys(("output", "error"), "--output-dir"),
+    **dict.fromkeys(("export", "export-file"), "--env, --env-file"),
+    **dict.fromkeys(("requeue", "no-requeue"), "--restart-policy"),
+    "chdir": "--cwd",
+    "signal": "checkpoint_before",
+    **dict.fromkeys(("array", "input", "parsable", "test-only", "wait", "wrap"), ""),
     **dict.fromkeys(("uid", "gid", "help", "usage", "version"), ""),
-    **dict.fromkeys(("chdir", "comment", "hold", "no-kill", "quiet", "open-mode", "signal"), ""),
+    **dict.fromkeys(("comment", "hold", "no-kill", "quiet", "open-mode"), ""),
 }
 
 
