@@ -31,9 +31,10 @@ def end_tasks(config: LaunchConfig, run_id: str, keys: Keys) -> None:
 
 async def _end(config: LaunchConfig, run_id: str, keys: Keys) -> None:
     events: list[Any] = []
+    refusals: list[str] = []
     if other := await keys.other_holder(run_id):
         raise CannotTakeOver(f"the run is held by {other}")
-    context = Context(config, run_id, lambda *_: None, str, _wait, keys)
+    context = Context(config, run_id, lambda *_: None, str, _wait, keys, refusals.append)
     setup = plugin_of(config.engine.name).new_setup(context)
     engine = Beginning.of(config, run_id, 0.0, None, 0).engine()
     async with AsyncExitStack() as stack:
@@ -44,6 +45,8 @@ async def _end(config: LaunchConfig, run_id: str, keys: Keys) -> None:
         await driver.leave(END_WITHIN)
         running.cancel()
         await asyncio.wait([running])
+    if refusals:
+        raise CannotTakeOver(refusals[0])
     for event in events:
         error = getattr(event, "error", None)
         if isinstance(error, TFMesosError) and ALREADY_GONE not in str(error):

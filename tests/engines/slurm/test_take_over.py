@@ -38,6 +38,8 @@ class SlurmThatLists:
         if name == "sbatch":
             return Answer(0, "9\n", "")
         is_marks = "--format=%i|%k" in arguments
+        if name == "scontrol":
+            return Answer(0, "", "")
         listed = "".join(f"{number}|{mark}\n" for number, mark in self._jobs.items())
         return Answer(0, listed if is_marks else "", "")
 
@@ -49,7 +51,9 @@ class TakenOver:
         self.slurm = SlurmThatLists(jobs)
         self.events = []
         config = make_config([Job("worker", 2)], master="slurm://")
-        context = Context(config, RUN, print, str, lambda work: work, Keys({}, 2))
+        self.given_away = []
+        keys = Keys({}, 2)
+        context = Context(config, RUN, print, str, lambda work: work, keys, self.given_away.append)
         self.engine = SlurmEngine()
         around = Surroundings(
             self.slurm, (), lambda job, config: ["true"], None, happened.SlurmFound()
@@ -113,6 +117,14 @@ def test_what_was_cancelled_is_cancelled_again_if_it_is_there():
     gone = TakenOver({}, happened.Submitted("1", "7"), Place(()))
     gone.until(lambda: gone.events)
     assert gone.engine.job_ids == run.engine.job_ids == ()
+
+
+def test_a_job_that_another_launcher_holds_is_not_cancelled():
+    later = {"7": f"tfmesos {RUN} 1 3 login-2 (pid 8)"}
+    run = TakenOver(later, happened.Submitted("1", "7"), Place(()))
+    run.until(lambda: run.given_away)
+    assert "login-2 (pid 8)" in run.given_away[0]
+    assert "scancel" not in run.slurm.asked
 
 
 def test_a_step_is_awaited_until_its_tasks_have_registered():

@@ -89,10 +89,16 @@ def places(text: str) -> dict[str, int]:
     return found
 
 
-def marks(text: str) -> dict[str, str]:
-    """How the comment of each job begins, by its number; notes of ended steps follow there."""
+def comments(text: str) -> dict[str, str]:
+    """The comment of each job, by its number."""
     rows = (line.split("|", 1) for line in text.splitlines() if "|" in line)
-    return {number.partition("+")[0]: comment.partition(";")[0] for number, comment in rows}
+    return {number.partition("+")[0]: comment for number, comment in rows}
+
+
+def comments_of_jobs(text: str) -> dict[str, str]:
+    """Likewise, in the form JOB_FORMAT."""
+    rows = (line.split("|", 6) for line in text.splitlines() if line.count("|") >= 6)
+    return {row[0].partition("+")[0]: row[5] for row in rows}
 
 
 def ended_steps(comment: str) -> tuple[tuple[str, int, str], ...]:

@@ -24,6 +24,7 @@ from .allocation import steps_of
 from .answers import KnownNode
 from .commands import TIMEOUT, Answer, Commands
 from .engine import SlurmEngine
+from .holder import Holding, mark_in
 from .node_choice import obstacle
 from .past_work import PastWork, Told, steps_in
 from .script import GO, script, table
@@ -73,6 +74,7 @@ class SlurmDriver:
         self._say = context.say
         self._around = around
         self._commands = around.commands
+        self._holding = Holding(around.commands, context.keys.epoch, context.give_away)
         self._engine = engine
         self._emit = emit
         self._expect = expect
@@ -163,7 +165,7 @@ class SlurmDriver:
         for start, told in self._past.starts.values():
             if self._engine.awaits(step_name(start.step)):
                 self._do(self._start_again(start, told))
-        for action in self._past.to_repeat_in((await self._listed_marks()).keys()):
+        for action in self._past.to_repeat_in((await self._comments()).keys()):
             self.carry_out(action)
         await self._look(self._engine.job_ids, True)
 
@@ -234,22 +236,23 @@ class SlurmDriver:
                 return Answer(0, number, "")
 
     async def _job_with(self, mark: str) -> str:
-        found = await self._listed_marks()
-        return next((number for number, text in found.items() if text == mark), "")
+        found = await self._comments()
+        return next((number for number, text in found.items() if mark_in(text) == mark), "")
 
-    async def _listed_marks(self) -> dict[str, str]:
-        """The comments of the jobs of this user that have not ended, by their numbers."""
+    async def _comments(self) -> dict[str, str]:
+        """Those of the jobs of this user that have not ended, by their numbers."""
         answer = await self._commands.run("squeue", "--noheader", "--me", "--format=%i|%k")
-        return answers.marks(answer.out)
+        return answers.comments(answer.out)
 
     async def _let_go(self, job_id: str, mark: str) -> None:
         """Unless it has been; a controller that does not answer is asked again."""
         end = time.monotonic() + SUBMIT_WITHIN
         while time.monotonic() < end:
             found = await self._commands.run("squeue", "--noheader", f"--jobs={job_id}", "-o%k")
-            if not answers.is_away(found.err) and mark not in found.out.splitlines():
+            waits = [line for line in found.out.splitlines() if ";" not in line]
+            if not answers.is_away(found.err) and mark not in map(mark_in, waits):
                 return  # a look tells what became of it
-            words = ("update", f"JobId={job_id}", f"Comment={mark}{GO}")
+            words = ("update", f"JobId={job_id}", f"Comment={self._holding.named(mark)}{GO}")
             if not (await self._commands.run("scontrol", *words)).code:
                 return
             await asyncio.sleep(RETRY_EVERY)
@@ -314,8 +317,11 @@ class SlurmDriver:
         failed = [error for error in errors if not answers.is_unknown_job(error)]
         if failed:
             return self._emit(happened.JobsUnseen(f"Slurm: {answers.complaint(failed[0])}"))
+        text = "\n".join(one.out for one in listed)
+        if not await self._holding.look(answers.comments_of_jobs(text)):
+            return
         places = await self._places_of(job_ids) if pending else {}
-        found = answers.jobs("\n".join(one.out for one in listed), time.time(), places)
+        found = answers.jobs(text, time.time(), places)
         self._note_last_words(found)
         known = {job.job_id for job in found}
         self._emit(happened.JobsSeen(found, tuple(one for one in job_ids if one not in known)))
@@ -390,8 +396,8 @@ class SlurmDriver:
     async def _cancel_unknown(self) -> None:
         """A launcher before this one may have submitted a job of which the record has nothing."""
         ours = request.comment(self._run_id, "")
-        for number, mark in (await self._listed_marks()).items():
-            if mark.startswith(ours) and number not in self._jobs:
+        for number, text in (await self._comments()).items():
+            if text.startswith(ours) and number not in self._jobs:
                 await self._told_cancel(number)
 
     async def _end_steps(self, within: float) -> None:
@@ -412,10 +418,21 @@ class SlurmDriver:
         await self._tell_to_end(job_id)
 
     async def _told_cancel(self, job_id: str, within: float = TIMEOUT) -> Answer:
+        if not await self._is_ours(job_id, within):
+            return Answer(0, "", "")
         return await self._commands.run("scancel", job_id, within=within)
+
+    async def _is_ours(self, job_id: str, within: float) -> bool:
+        if not self._config.survive:
+            return True  # nobody can have taken it over
+        words = ("--noheader", f"--jobs={job_id}", "--format=%i|%k")
+        found = await self._commands.run("squeue", *words, within=within)
+        return await self._holding.look(answers.comments(found.out))
 
     async def _tell_to_end(self, job_id: str, within: float = TIMEOUT) -> Answer:
         """Its script ends then, with the code of its steps."""
+        if not await self._is_ours(job_id, within):
+            return Answer(0, "", "")
         words = ("--batch", "--signal=USR1", job_id)
         return await self._commands.run("scancel", *words, within=within)
 

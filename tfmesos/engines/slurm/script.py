@@ -44,8 +44,10 @@ trap 'rm -rf "$work"' EXIT
 released=
 trap 'released=1; touch "$work/released"' USR1
 until=$(($(date +%s) + {survive}))
-say() {{ # what else is to be in the comment of the job
-    scontrol update JobId="$SLURM_JOB_ID" Comment="{comment}$1"
+say() {{ # what else is to be in the comment of the job, behind who holds the run
+    begin=$(squeue --noheader --jobs="$SLURM_JOB_ID" --format=%k 2>/dev/null | sed '1!d;s/;.*//')
+    case $begin in '{comment}'*) ;; *) begin='{comment}' ;; esac
+    scontrol update JobId="$SLURM_JOB_ID" Comment="$begin$1"
 }}
 has_steps() {{
     squeue --noheader --steps --jobs="$SLURM_JOB_ID" --format=%i 2>/dev/null | grep -q '[.][0-9]'

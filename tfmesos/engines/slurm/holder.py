@@ -1,0 +1,57 @@
+"""Who holds a run, in the comments of its jobs.
+
+A launcher that was stopped for a while may not reach the one that has taken the run over, but still
+reach Slurm: it must not cancel a job that is no longer its own. The comment of a job begins with
+three words (``request.comment``); a launcher that has taken the run over adds its number and name.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Mapping
+
+from .commands import Commands
+
+_WORDS = 3  # before the number of the launcher
+_FIRST = (1, "")
+
+
+def holder_in(comment: str) -> tuple[int, str]:
+    """The number of the launcher that holds the run, and its name if it is not the first."""
+    words = comment.partition(";")[0].split(" ", _WORDS + 1)
+    if len(words) <= _WORDS + 1 or not words[_WORDS].isdigit():
+        return _FIRST
+    return int(words[_WORDS]), words[_WORDS + 1]
+
+
+def mark_in(comment: str) -> str:
+    """By which the job is known."""
+    return " ".join(comment.partition(";")[0].split(" ")[:_WORDS])
+
+
+class Holding:
+    """*epoch* is the number of this launcher; *give_away* learns that there is a later one."""
+
+    def __init__(self, commands: Commands, epoch: int, give_away: Callable[[str], None]) -> None:
+        self._commands = commands
+        self._epoch = epoch
+        self._give_away = give_away
+        self._name = f"{socket.gethostname()} (pid {os.getpid()})"
+
+    def named(self, mark: str) -> str:
+        """How the comment of a job of ours begins."""
+        return mark if self._epoch == 1 else f"{mark} {self._epoch} {self._name}"
+
+    async def look(self, comments: Mapping[str, str]) -> bool:
+        """Is the run still ours, by the *comments* of its jobs? They name us from now on."""
+        for job_id, comment in comments.items():
+            epoch, name = holder_in(comment)
+            if epoch > self._epoch or (epoch == self._epoch and name not in ("", self._name)):
+                self._give_away(f"another launcher holds the run now: {name}")
+                return False
+            if epoch < self._epoch:
+                head, semicolon, notes = comment.partition(";")
+                text = f"{self.named(mark_in(head))}{semicolon}{notes}"
+                await self._commands.run("scontrol", "update", f"JobId={job_id}", f"Comment={text}")
+        return True
