@@ -7,8 +7,9 @@ through it.
 **The decider** is pure: no I/O, no clock, and random numbers are an argument. It takes
 
 * the requests of the lifecycle (``core.actions.Request``): ``Place`` (find places for all of
-  these tasks and start them; it replaces the request before), ``StopPlacing``, ``Kill``, and
-  ``Anticipate``, which an engine without a queue leaves alone;
+  these tasks and start them; it replaces the previous request), ``StopPlacing``, ``Kill``,
+  ``LookForRoom`` (answered with ``RoomSeen``, or not at all), and ``Anticipate``, which an engine
+  without a queue ignores;
 * the events of its own driver, which are records that are *not* ``core.events.Event``;
 * ``core.events.Ticked`` when its ``deadline`` has come;
 * those events of the runners that it ``hears``, before the lifecycle takes them in.
@@ -31,7 +32,8 @@ worth nothing and blocks other runs.
 
 **The driver** carries out the actions of its decider and emits what happens. Before it starts a
 task it calls ``Expect``, which returns what the runner must be given: the settings of the stub
-(``TFMESOS_RUNNER``) and the secret of the task (``TFMESOS_SECRET``), both in the environment.
+(``TFMESOS_RUNNER``) and the secret of the task (``TFMESOS_SECRET``), both in the environment of the
+shell command ``launcher.links.payload.command``, which becomes the runner.
 
 **The setup** finds the engine before the run begins, and chooses the address on which runners and
 launcher meet.
