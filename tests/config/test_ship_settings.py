@@ -40,7 +40,7 @@ def test_files_are_a_list(given):
 
 
 def test_two_files_have_two_names():
-    with pytest.raises(SpecError, match=r"^ship_files two files have the name 'a'"):
+    with pytest.raises(SpecError, match=r"^ship_files gives two files the name 'a'"):
         parse_ship_files(["x/a", "y/a"])
 
 

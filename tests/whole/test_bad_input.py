@@ -143,7 +143,7 @@ def test_an_extra_config_that_is_no_object_is_refused(tmp_path, text, problem):
         ),
         (
             ["-w", "1", "--advertise", "no-such-host.invalid", "--", "x"],
-            "--advertise 'no-such-host.invalid': this machine cannot resolve",
+            "--advertise 'no-such-host.invalid' cannot be resolved on this machine",
         ),
         (
             ["-w", "1", "--serve", "ps", "--", "x"],

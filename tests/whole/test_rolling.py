@@ -89,7 +89,7 @@ def test_a_program_has_the_tasks_of_its_cluster_updated_at_their_addresses():
         assert c.targets == old
         with pytest.raises(TFMesosError, match="worker:0 failed twice"):
             c.update(cmd=[sys.executable, "-c", "raise SystemExit(3)"], rolling=True)
-        with pytest.raises(TFMesosError, match="another cluster"):
+        with pytest.raises(TFMesosError, match="changes the cluster"):
             c.update({"worker": 2}, rolling=True)
         assert c.targets == old
 

@@ -110,7 +110,7 @@ def test_what_is_large_is_named(project):
         (["--ship="], 2, "--ship must name a directory, or have no value, got ''"),
         (["--ship", "--ship-limit", "1K"], 2, "--ship-limit of 1 KB is exceeded; the largest"),
         (["--ship", "--ship-limit", "x"], 2, "--ship-limit must be a number of MiB, or a size"),
-        (["--ship", "--ship-file", "train.py"], 2, "--ship-file two files have the name"),
+        (["--ship", "--ship-file", "train.py"], 2, "--ship-file gives two files the name"),
         (["--ship-file", "missing"], 66, "--ship-file 'missing' does not exist"),
         (["--ship", "--cwd", "../x"], 2, "--cwd must be inside the shipped files, got '../x'"),
     ],

@@ -117,7 +117,7 @@ def parse_ship_files(given: Any) -> tuple[tuple[str, str], ...]:
     names = [name for _, name in files]
     for name in names:
         if names.count(name) > 1:
-            raise SpecError(None, "ship_files", f"two files have the name {name!r}")
+            raise SpecError(None, "ship_files", f"gives two files the name {name!r}")
     return files
 
 

@@ -191,8 +191,8 @@ def test_single_files_come_beside_the_others_under_their_names(tmp_path):
 @pytest.mark.parametrize(
     "name, problem",
     [
-        ("train.py", "two files have the name 'train.py'"),
-        ("package", "two files have the name 'package'"),
+        ("train.py", "gives two files the name 'train.py'"),
+        ("package", "gives two files the name 'package'"),
         ("train.py/x", "'train.py/x' would be in a directory, but 'train.py' is not one"),
     ],
 )

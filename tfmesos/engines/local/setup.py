@@ -120,5 +120,5 @@ async def _check_host(host: str) -> None:
     try:
         await asyncio.get_running_loop().getaddrinfo(host, None)
     except OSError as error:
-        problem = f"this machine cannot resolve {host!r}: {error.strerror}"
+        problem = f"{host!r} cannot be resolved on this machine: {error.strerror}"
         raise SpecError(None, "advertise", problem) from None

@@ -72,7 +72,7 @@ class Tree:
         """Single files: where each is, and its name."""
         for path, name in files:
             if name in self.files or name in self.links or name in self.directories:
-                raise SpecError(None, "ship_files", f"two files have the name {name!r}")
+                raise SpecError(None, "ship_files", f"gives two files the name {name!r}")
             self._add_parents(name)
             try:
                 self._add_file(name, path, os.stat(path))
