@@ -37,13 +37,13 @@ class Inside:
         self._listener = listener
         self._console = console
 
-    def refusal(self, asked: Json) -> str:
-        """What is wrong with a request of the owner, if anything is; else it is recorded."""
+    def admit(self, asked: Json) -> str:
+        """Complete and record a request of the owner; if it is refused, return the reason."""
         request = asked.get("request")
-        if isinstance(request, dict) and request.get("port") == 0:
-            request["port"] = self.port_of(str(asked.get("task")))
         if not isinstance(request, dict) or not isinstance(request.get("do"), str):
             return "this is not a request"
+        if request.get("port") == 0:
+            request["port"] = self.port_of(str(asked.get("task")))
         if not self._config.allow_exec and request["do"] not in _LOOKS_ON:
             return f"it was started with {self._console.named('allow_exec')}"
         _, problem = self._members().to_enter(str(asked.get("task")))

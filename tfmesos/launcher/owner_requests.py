@@ -89,7 +89,7 @@ class OwnerRequests:
 
     def refusal_inside(self, asked: Json) -> str:
         """What is wrong with what is to be done inside a task."""
-        return NOT_YET if self._lifecycle is None else self._inside.refusal(asked)
+        return NOT_YET if self._lifecycle is None else self._inside.admit(asked)
 
     async def serve_inside(
         self, asked: Json, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
