@@ -7,10 +7,11 @@ import shutil
 
 import pytest
 
-from tests.commands import read_until, running_tfrun, tfrun
+from tests.commands import finish, read_until, running_tfrun, tfrun
 
 from .test_restarts import the_run
 from .test_runs import ON_SLURM, SMALL, tagged
+from .test_takeover import kill, the_lost_run
 
 needs_apptainer = pytest.mark.skipif(
     shutil.which("apptainer") is None, reason="no apptainer on the PATH: Debian 12 has none"
@@ -79,3 +80,22 @@ def test_without_pyxis_and_apptainer_the_way_out_is_named(slurm, monkeypatch):
     done = tfrun(*ON_SLURM, "--image", "python:3.11", "-w", 1, "--", "true")
     assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
     assert all(word in done.stderr for word in ("pyxis", "apptainer exec", "--image")), done.stderr
+
+
+@needs_apptainer
+def test_another_launcher_starts_a_task_in_the_image_that_an_update_gave_it(
+    slurm, image, recorded_runs
+):
+    script = "ls -d /in-image 2>/dev/null || echo no image; exec sleep 600"
+    words = (*ON_SLURM, *SMALL, "-V", "/usr:/usr:ro", "-w", 1, "--", "sh", "-c", script)
+    with running_tfrun(*words) as first:
+        read_until(first.stdout, "[worker:0] no image")
+        assert tfrun("update", the_run(), f"--image={image}").returncode == 0
+        read_until(first.stdout, "[worker:0] /in-image")
+        kill(first)
+    with running_tfrun("adopt", the_lost_run()) as second:
+        read_until(second.stderr, "attached to")
+        assert tfrun("restart", the_run(), "worker:0").returncode == 0
+        read_until(second.stdout, "[worker:0] /in-image")
+        assert tfrun("stop", the_run()).returncode == 0
+        finish(second)

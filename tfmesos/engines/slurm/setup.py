@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 
 from ...config.engine_kinds import SLURM_SCHEME
 from ...config.job import Job
@@ -71,6 +71,9 @@ class SlurmSetup:
             await self._refuse_partition(partition)
         if self._config.images:
             await self._check_images()
+        elif self._context.keys.epoch > 1:  # an update may have given the run an image
+            with suppress(SpecError):
+                await self._check_images()
         if self._config.slurm.allocation:
             self._allocated = await self._look_around(self._config.slurm.allocation)
 
