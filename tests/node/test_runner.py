@@ -74,7 +74,7 @@ def test_a_port_another_program_uses_is_a_failure_in_plain_words(tmp_path):
         ours, code, _ = run(tmp_path, ["true"], values={"port": port})
     assert code == PORT_TAKEN
     _, reason = the_exit(ours)
-    assert f"port {port}: Address already in use" in reason and f"pid {os.getpid()} " in reason
+    assert f"port {port}: Address already in use by pid {os.getpid()} (" in reason
 
 
 def test_a_command_knows_its_place_in_the_cluster(tmp_path):

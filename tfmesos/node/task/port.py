@@ -84,4 +84,4 @@ def why_refused(number: int, error: OSError) -> str:
     from .port_holder import holder  # most ports are free
 
     who = holder(number) if error.errno == errno.EADDRINUSE else ""
-    return f"{error.strerror}: {who} has it" if who else f"{error.strerror or error}"
+    return f"{error.strerror} by {who}" if who else f"{error.strerror or error}"
