@@ -72,7 +72,7 @@ def test_a_port_is_tried_first_and_who_cannot_have_it_says_so(tmp_path):
     assert str(port) in had and len(had) == 2
     (said,) = [line for line in done.stderr.splitlines() if "could not" in line]
     other = (had - {str(port)}).pop()
-    assert names(said, f"port {port} (Address already in use)", f"uses {other}")
+    assert names(said, f"port {port} (Address already in use)", f"using {other} instead")
 
 
 def test_a_port_that_is_insisted_on_and_taken_fails_the_run_with_the_reason(tmp_path):

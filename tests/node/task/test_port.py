@@ -36,7 +36,7 @@ def test_of_two_that_wish_for_one_port_the_second_has_another_and_says_so(wanted
         closing(Port(socket.AF_INET, wanted, is_wish=True)) as second,
     ):
         assert first.number == wanted != second.number
-        parts = (f"port {wanted}", "Address already in use", f"uses {second.number}")
+        parts = (f"port {wanted}", "Address already in use", f"using {second.number} instead")
         assert names(second.remark, *parts)
 
 
