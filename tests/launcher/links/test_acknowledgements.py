@@ -229,3 +229,28 @@ def test_a_command_has_begun_when_it_was_started_or_has_said_so():
     other = RunnerLink("task", b"s" * 32, {})
     other.begin()
     assert other.has_begun and other.first_secret == b"s" * 32
+
+
+def test_a_command_has_begun_if_an_earlier_launcher_heard_more_than_its_first_report():
+    link = RunnerLink("task", b"s" * 32, {}, awaits_record=True)
+    link.recall("register")
+    assert link.has_reported and not link.has_begun
+    link.recall("ready")
+    link.recall("register")
+    assert link.has_begun and not link.has_told_end
+
+
+def test_who_reported_to_an_earlier_launcher_gets_no_settings_again():
+    link = RunnerLink("task", b"s" * 32, {}, awaits_record=True)
+    link.resume(0, is_all=False)
+    assert link.first_secret == b"s" * 32, "it has reported nothing yet"
+    link.recall("register")
+    link.resume(1, is_all=False)
+    assert link.first_secret is None and link.safe == 1
+
+
+def test_nobody_is_heard_out_before_the_end():
+    link = RunnerLink("task", b"s" * 32, {})
+    assert not link.is_heard_out
+    link.told("exit")
+    assert link.is_heard_out

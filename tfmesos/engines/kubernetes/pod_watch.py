@@ -32,7 +32,6 @@ class PodWatch:
         seen: Callable[[PodSeen, bool], None],
     ) -> None:
         self._client = client
-        self._owner = owner
         self._emit = emit
         self._seen = seen
         self._selector = f"{objects.RUN}={owner.name}"
