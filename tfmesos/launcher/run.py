@@ -303,6 +303,8 @@ class Run:
             for task_id in self._runners.names:
                 self._listener.dismiss(task_id)
         await self._leave()
+        if self._given_away is not None:  # the engine knows a later launcher
+            return Outcome(error=self._given_away)
         names = self._runners.names
         wanted = names.values() if self.config.keeps_output else self._view.shown
         missing = MissingOutput(self._listener, self._driver, self._console.say, names)

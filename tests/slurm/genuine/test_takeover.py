@@ -6,7 +6,6 @@ import json
 
 from tests.commands import finish, read_until, running_tfrun, tfrun
 from tests.mesos.genuine.cluster import wait_until
-from tests.sentences import names
 
 from .test_faults import assert_success, read_up, run_of_two, the_job
 from .test_faults import tasks as tasks
@@ -51,8 +50,8 @@ def test_a_task_that_was_restarted_in_its_job_is_not_started_again(slurm, record
     assert log.count("up in") == 2, (log, out, err)
 
 
-def comments(slurm):
-    return slurm.output("squeue", "--noheader", "--format=%k")
+def comment_of(slurm, job):
+    return slurm.output("squeue", "--noheader", f"--jobs={job}", "--format=%k").strip()
 
 
 def test_the_comment_of_the_job_names_the_launcher_that_took_the_run_over(
@@ -60,13 +59,14 @@ def test_the_comment_of_the_job_names_the_launcher_that_took_the_run_over(
 ):
     with run_of_two(tasks) as first:
         read_up(first)
-        before = comments(slurm).strip()
+        job = the_job(slurm)
+        before = comment_of(slurm, job)
         kill(first)
     with running_tfrun("adopt", the_lost_run()) as second:
         (about,) = (recorded_runs / "tfmesos" / "runs").glob("*/run.json")
-        wait_until("it is named", lambda: comments(slurm).strip() != before)
+        wait_until("it is named", lambda: comment_of(slurm, job) != before)
         holder = json.loads(about.read_text())["launcher"]
-        assert comments(slurm).startswith(f"{before} 2 {holder['host']} (pid {holder['pid']})")
+        assert comment_of(slurm, job) == f"{before} 2 {holder['host']} (pid {holder['pid']})"
         tasks.release()
         assert_success(second)
 
@@ -75,15 +75,18 @@ def test_a_launcher_leaves_a_job_alone_that_names_a_later_one(slurm, tasks, reco
     """It was stopped for a while, and cannot reach the one that has the run now."""
     with run_of_two(tasks) as first:
         read_up(first)
-        job, before = the_job(slurm), comments(slurm).strip()
-        comment = f"{before} 2 login-2 (pid 8)"
-        assert slurm.run("scontrol", "update", f"JobId={job}", f"Comment={comment}").returncode == 0
-        assert tfrun("stop", the_run(), "--no-wait").returncode == 0
-        _, err = finish(first)
-        assert names(err, "another launcher holds the run now", "login-2 (pid 8)"), err
-        assert the_job(slurm) == job
-    slurm.run("scancel", job)
-    slurm.wait_until_idle()
+        job = the_job(slurm)
+        comment = f"{comment_of(slurm, job)} 2 login-2 (pid 8)"
+        try:
+            slurm.run("scontrol", "update", f"JobId={job}", f"Comment={comment}")
+            assert tfrun("stop", the_lost_run(), "--no-wait").returncode == 0
+            _, err = finish(first)
+            assert "another launcher" in err and "login-2 (pid 8)" in err.splitlines()[-1], err
+            assert first.returncode == 75
+            assert (the_job(slurm), comment_of(slurm, job)) == (job, comment)
+            assert list(recorded_runs.glob("tfmesos/runs/*/keys"))  # may be those of the other one
+        finally:
+            slurm.run("scancel", job)
 
 
 def test_a_run_of_which_only_the_keys_are_left_can_be_stopped(slurm, tasks, recorded_runs):
