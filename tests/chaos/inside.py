@@ -66,11 +66,13 @@ class Plan:
     def of(cls, seed: int) -> Plan:
         chance = random.Random(seed)
         victim = chance.choice(list(FAULTS))
-        is_under_way = chance.random() < 0.7
+        fault = chance.choice(FAULTS[victim])
+        # A Python that is interrupted before it runs our code prints a traceback of its own.
+        is_under_way = fault == "interrupt" or chance.random() < 0.7
         return cls(
             seed=seed,
             victim=victim,
-            fault=chance.choice(FAULTS[victim]),
+            fault=fault,
             is_under_way=is_under_way,
             after=round(chance.uniform(0.0, 0.3 if is_under_way else 1.0), 3),
             choice=chance.random(),
