@@ -145,7 +145,7 @@ def test_in_an_image_the_launchers_directory_is_not_missed(tmp_path):
 def test_a_directory_that_was_asked_for_must_be_there(tmp_path):
     ours, code, _ = run(tmp_path, "pwd", cwd="/no/such/place", cwd_is_given=True)
     assert code == 1 and ours.lines() == []
-    reason = "could not be started: there is no directory /no/such/place (its cwd)"
+    reason = "could not be started: its working directory /no/such/place does not exist"
     assert the_exit(ours) == (1, reason)
 
 

@@ -54,7 +54,7 @@ def failure_of(kind, connect_timeout):
 def test_a_runner_that_connects_to_itself_knows_that_nobody_listens():
     code, words = failure_of(LinkThatConnectsToItself, 0)
     assert code == CANNOT_REACH_LAUNCHER
-    assert names(words, "launcher at 127.0.0.1:1", "nobody listens")
+    assert names(words, "launcher at 127.0.0.1:1", "nothing listens")
 
 
 def test_an_attempt_that_has_no_time_left_does_not_hide_why_the_one_before_failed():

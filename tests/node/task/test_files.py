@@ -66,7 +66,7 @@ def test_an_absolute_directory_is_one_of_the_node(sandbox, pack, tmp_path):
 
 def test_a_directory_that_was_not_shipped_is_named(sandbox, pack):
     ours = run(sandbox, pack, "pwd", cwd="missing", cwd_is_given=True)
-    missing = f"there is no directory {sandbox}/ship/missing (its cwd)"
+    missing = f"its working directory {sandbox}/ship/missing does not exist"
     assert the_exit(ours) == (1, f"could not be started: {missing}")
 
 
