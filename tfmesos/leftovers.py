@@ -106,7 +106,7 @@ LEFTOVERS = (
         "keys of a run",
         ("runs/takeover/keys_file",),
         ("runs/prune",),
-        "they stay as long as another launcher may go on with the run; the next run removes those "
+        "they stay as long as another launcher may continue the run; the next run removes those "
         "of a run that has ended",
     ),
     Leftover(

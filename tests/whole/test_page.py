@@ -57,7 +57,7 @@ def complaints(browser):
 
 def test_a_run_appears_by_itself_with_its_live_output_and_the_reason_of_its_failure(page, browser):
     browser.get(page)
-    until_text(browser, "There is no run yet")
+    until_text(browser, "There are no runs yet")
     assert "token" not in browser.current_url
     script = "echo 'step 1'; read go < {0}; echo 'no such file: data.csv' >&2; exit 3"
     fifo = Path(os.environ["XDG_STATE_HOME"], "go")
@@ -140,7 +140,7 @@ def test_the_tensorboard_of_a_run_is_linked_to_while_it_runs(page, browser, tmp_
 def test_a_page_that_is_no_longer_served_says_that_it_is_not_live(browser):
     with running_tfrun("ui", "--no-browser") as ui:
         browser.get(ui.stdout.readline().strip())
-        until_text(browser, "There is no run yet")
+        until_text(browser, "There are no runs yet")
         ui.send_signal(signal.SIGINT)
         assert ui.wait(HANG) == 0
         until_text(browser, "not live")
@@ -193,7 +193,7 @@ def test_a_name_that_points_to_this_machine_opens_nothing(page):
         browser.get(page.replace("127.0.0.1", "evil.test"))
         until_text(browser, "does not answer to that name")
         browser.get(page)
-        until_text(browser, "There is no run yet")
+        until_text(browser, "There are no runs yet")
 
 
 BROWSER = """#!/bin/sh

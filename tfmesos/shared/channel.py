@@ -52,7 +52,7 @@ class Channel:
     def credited(self, message: Mapping[str, Any]) -> None:
         self.room += wire.count(message, "bytes")
         if self.room > 2 * WINDOW:
-            raise FrameError("more credit than a channel has")
+            raise FrameError("more credit than a channel allows")
 
     def arrived(self, message: Mapping[str, Any]) -> bytes:
         """The data of *message*; call ``took`` when it is used up."""

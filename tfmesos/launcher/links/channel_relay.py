@@ -134,7 +134,7 @@ def _to_runner(channel: _Channel, message: wire.Message) -> bytes:
     numbers = {name: _number(message, name) for name in _OF_OWNER[kind]}
     channel.allowed += numbers.get("bytes", 0)
     if channel.allowed > MOST_CREDIT:
-        raise FrameError("more credit than a channel has")
+        raise FrameError("more credit than a channel allows")
     return wire.encode({"type": kind, "channel": channel.number, **numbers})
 
 

@@ -100,7 +100,7 @@ class Outbox:
     def acknowledge(self, received: int) -> None:
         """Forget the first *received* frames: the launcher has them."""
         if received > self.acked + self._sent:
-            raise FrameError("the launcher acked a frame that was never sent")
+            raise FrameError("the launcher acknowledged a frame that was never sent")
         while self.acked < received:
             frame, size = self._frames.popleft()
             if self.spill is not None and not isinstance(frame, bytes):
@@ -115,7 +115,7 @@ class Outbox:
     def rewind(self, received: int) -> None:
         """A new connection: send again whatever is not among the first *received* frames."""
         if not self.acked <= received <= self.acked + len(self._frames):
-            raise FrameError("the launcher has frames this runner never made")
+            raise FrameError("the launcher received frames that this runner never sent")
         self._sent = len(self._frames)
         self.acknowledge(received)
         self._sent = 0

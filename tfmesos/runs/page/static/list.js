@@ -34,7 +34,7 @@ export class RunList {
     this.find.oninput = () => this.#filtered();
     this.filter = el("div", { class: "bar", role: "search", hidden: true },
       el("label", { for: "phase" }, "Show"), this.phase,
-      el("label", { for: "find", class: "unseen" }, "Runs with this text"), this.find);
+      el("label", { for: "find", class: "unseen" }, "Filter runs by text"), this.find);
   }
 
   // What was chosen is in the address, so that the way back leads to it.
@@ -56,7 +56,7 @@ export class RunList {
     this.more = el("button", { type: "button", hidden: true }, "Show all");
     this.more.onclick = () => this.#showAll();
     this.table = el("table", { class: "runs", hidden: true },
-      el("caption", { class: "unseen" }, "Your runs, the newest first"),
+      el("caption", { class: "unseen" }, "Your runs, newest first"),
       el("thead", {}, head), this.#body);
     main.replaceChildren(el("h1", {}, "Runs"), this.filter, this.empty, this.table, this.more);
   }
@@ -84,7 +84,7 @@ export class RunList {
     this.table.hidden = !found.length;
     this.empty.hidden = Boolean(found.length);
     setText(this.empty, this.#runs.length ? "No run matches."
-      : "There is no run yet. Start one with: tfrun -w 2 -- COMMAND");
+      : "There are no runs yet. Start one with: tfrun -w 2 -- COMMAND");
     this.more.hidden = shown.length === found.length;
     setText(this.more, `Show all ${found.length} runs`);
     setChildren(this.#body, shown.map((run) => this.#row(run)));

@@ -136,9 +136,9 @@ export class Output {
   #sayWhatIsThere() {
     const number = this.lines.childElementCount;
     this.none.hidden = Boolean(number);
-    setText(this.none, this.#find ? "No line has that." : "Nothing was written yet.");
+    setText(this.none, this.#find ? "No line matches." : "There is no output yet.");
     this.before.hidden = !this.#leftOut;
-    const what = this.#find ? "lines with that" : "lines";
+    const what = this.#find ? "matching lines" : "lines";
     setText(this.before, `The last ${number} ${what}; ${this.#leftOut} before them are in the log.`);
   }
 

@@ -148,7 +148,7 @@ export class RunPage {
   }
 
   async #stop() {
-    const text = "All its tasks are ended. A run that was stopped cannot go on.";
+    const text = "This ends all tasks of the run. A stopped run cannot be continued.";
     if (await asked(`Stop run ${this.id}?`, text, "Stop the run")) {
       await order({ do: "stop", run: this.id });
     }

@@ -100,15 +100,15 @@ export class Tasks {
   }
 
   async #restart(name) {
-    const text = "It is ended and started again at its place, where the others look for it. " +
-      "Its program has to cope with that.";
+    const text = "The task is stopped and started again on its node, where the others expect it. " +
+      "Its program must cope with that.";
     if (await asked(`Restart ${name}?`, text, "Restart")) {
       await order({ do: "restart", run: this.run.id, task: name });
     }
   }
 
   async #replace(name) {
-    const text = "It is ended and started again on another node. Its program has to cope with that.";
+    const text = "The task is stopped and started again on another node. Its program must cope with that.";
     if (await asked(`Replace ${name}?`, text, "Replace")) {
       await order({ do: "replace", run: this.run.id, task: name });
     }
