@@ -191,7 +191,7 @@ def test_without_the_link_a_browser_sees_nothing(page, browser, detached):
 def test_a_name_that_points_to_this_machine_opens_nothing(page):
     with chromium("--host-resolver-rules=MAP evil.test 127.0.0.1") as browser:
         browser.get(page.replace("127.0.0.1", "evil.test"))
-        until_text(browser, "does not answer to that name")
+        until_text(browser, "not served under that name")
         browser.get(page)
         until_text(browser, "There are no runs yet")
 
@@ -241,7 +241,7 @@ def test_a_second_page_is_not_served_but_linked_to(page, detached):
         assert again.stdout.endswith(f"&run={detached}\n") == (command[0] == "open")
     other = tfrun("ui", "--port", "1", "--no-browser")
     assert other.returncode == 2
-    assert re.fullmatch(r"tfrun: --port 1: process \d+ serves it on \d+\n", other.stderr)
+    assert re.fullmatch(r"tfrun: --port 1: process \d+ already serves the page on \d+\n", other.stderr)
 
 
 def test_what_a_page_needs_is_not_readable_for_others_and_gone_with_it():
