@@ -48,8 +48,8 @@ def test_a_node_is_admitted_or_not(text, admitted):
 @pytest.mark.parametrize(
     "text, problem",
     [
-        ("hostname", "must be [JOB=]FIELD:OPERATOR[:VALUE], got 'hostname'"),
-        (":UNIQUE", "must be [JOB=]FIELD:OPERATOR[:VALUE]"),
+        ("hostname", "must be FIELD:OPERATOR[:VALUE], such as hostname:UNIQUE, got 'hostname'"),
+        (":UNIQUE", "must be FIELD:OPERATOR[:VALUE]"),
         (
             "hostname:UNIQ",
             "has the unknown operator 'UNIQ' in 'hostname:UNIQ': "

@@ -15,7 +15,6 @@ from ..record import NOTHING, Record
 
 HOSTNAME = "hostname"
 OPERATORS = ("UNIQUE", "CLUSTER", "GROUP_BY", "MAX_PER", "IS", "LIKE", "UNLIKE")
-FORM = "[JOB=]FIELD:OPERATOR[:VALUE]"
 
 _PATTERNS = ("LIKE", "UNLIKE")
 _COUNTS = ("GROUP_BY", "MAX_PER")
@@ -89,7 +88,7 @@ def parse(text: Any) -> Constraint:
     name, _, rest = text.partition(":")
     operator, _, value = rest.partition(":")
     if not name or not operator:
-        raise _bad(f"must be {FORM}, got {text!r}")
+        raise _bad(f"must be FIELD:OPERATOR[:VALUE], such as hostname:UNIQUE, got {text!r}")
     operator = operator.upper()
     if operator not in OPERATORS:
         raise _bad(f"has the unknown operator {operator!r} in {text!r}: use {', '.join(OPERATORS)}")

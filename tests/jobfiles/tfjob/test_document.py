@@ -337,7 +337,7 @@ OF_KUBERNETES = "is a volume of Kubernetes: run with -m k8s://, or mount a direc
         (new(Worker=typed(resources={"limits": {"cpu": "2x"}})),
          f"{CONTAINER}.resources.limits.cpu must be an amount such as 500m or 2Gi, got '2x'"),
         (new(Worker=typed(resources={"limits": {"amd.com/gpu": 1}})),
-         f"{CONTAINER}.resources.limits.amd.com/gpu is not supported on Mesos"),
+         f"{CONTAINER}.resources.limits.amd.com/gpu is not a resource"),
         (new(Worker=typed(volumeMounts=[{"name": "v", "mountPath": "/v"}])),
          f"{CONTAINER}.volumeMounts[0].name names no volume of the pod, got 'v'"),
         (new(Worker=typed(volumeMounts=[{"name": "v", "mountPath": "v"}])),

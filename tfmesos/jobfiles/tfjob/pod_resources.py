@@ -19,12 +19,12 @@ def resources_of(one: Part) -> Document:
     """What is asked for of CPUs, and the limit of the others, as Mesos enforces them."""
     part = one.part("resources")
     limits, requests = part.values("limits"), part.values("requests")
-    part.warn(claims="is about the Kubernetes cluster and has no effect here")
+    part.warn(claims="has no effect here: on Kubernetes, use pod_template")
     part.close()
     places = {"limits": limits, "requests": requests}
     for where, amounts in places.items():
         for name in amounts.keys() - {"cpu", "memory", "ephemeral-storage", *GPUS}:
-            raise JobFileError((*part.key, where, name), "is not supported on Mesos")
+            raise JobFileError((*part.key, where, name), "is not a resource that a task can have")
     found = {
         "cpus": _amount(part, "cpu", {"requests": requests, "limits": limits}),
         "mem": _amount(part, "memory", places, per=quantities.MIB),

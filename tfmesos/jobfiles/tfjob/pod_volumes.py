@@ -26,7 +26,7 @@ def mounts_of(
         name, path = mount.text("name") or "", mount.path("mountPath") or ""
         below, read_only = mount.text("subPath"), mount.flag("readOnly")
         mount.drop("recursiveReadOnly")
-        mount.refuse(mountPropagation="is not supported on Mesos", subPathExpr="is not understood")
+        mount.refuse(mountPropagation="is not supported", subPathExpr="is not understood")
         mount.close()
         if name not in volumes:
             mount.fail("name", f"names no volume of the pod, got {name!r}")
@@ -46,7 +46,7 @@ def host_path(volume: Part, mount_path: str) -> str | None:
     """The path of a volume on its node; None for one that is empty at the start."""
     if "emptyDir" in volume:
         empty = volume.part("emptyDir")
-        empty.refuse(medium="is not supported on Mesos")
+        empty.refuse(medium="is not supported")
         empty.warn(sizeLimit="has no effect here: use disk")
         empty.close()
         volume.close()

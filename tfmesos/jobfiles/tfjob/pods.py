@@ -17,8 +17,8 @@ CONTAINER = "tensorflow"  # the one container of a replica that the operator loo
 PORT = "tfjob-port"  # the name of the port that the others use
 SHELL = ["/bin/sh", "-c"]
 
-_OF_NODES = "is about nodes of Kubernetes and has no effect here: use constraints"
-_OF_CLUSTER = "is about the Kubernetes cluster and has no effect here"
+_OF_NODES = "has no effect here: use constraints, or pod_template on Kubernetes"
+_OF_CLUSTER = "has no effect here: on Kubernetes, use pod_template"
 _ONE_CONTAINER = "is not supported: a task is one container"
 _NOT_WATCHED = "has no effect here: a task is watched by its runner"
 _ORIGINS = {
@@ -115,7 +115,7 @@ def _read_container(one: Part, mounts: Mapping[str, str], scratch: tuple[str, ..
 def _close_container(one: Part) -> None:
     one.refuse(
         envFrom="is known to Kubernetes only: give the variables in env",
-        volumeDevices="is not supported on Mesos",
+        volumeDevices="is not supported",
     )
     one.warn(
         livenessProbe=_NOT_WATCHED,

@@ -116,11 +116,16 @@ def settings_of(part: Part, beside: Beside) -> Document:
     """The name of the run, and where it belongs, of the metadata of an object."""
     metadata = part.part("metadata")
     name, prefix = metadata.text("name"), metadata.text("generateName")
-    nothing = "is about the Kubernetes cluster and has no effect here"
+    of_object = "has no effect here: it is about the TFJob object, which is not created"
     settings: Document = {}
     if beside.runs_pods and (namespace := metadata.text("namespace")):
         settings["namespace"] = namespace
-    metadata.warn(namespace=nothing, labels=nothing, annotations=nothing, finalizers=nothing)
+    metadata.warn(
+        namespace="has no effect here: it is for Kubernetes",
+        labels=of_object,
+        annotations=of_object,
+        finalizers=of_object,
+    )
     metadata.drop(
         "clusterName",
         "creationTimestamp",
