@@ -241,7 +241,9 @@ def test_a_second_page_is_not_served_but_linked_to(page, detached):
         assert again.stdout.endswith(f"&run={detached}\n") == (command[0] == "open")
     other = tfrun("ui", "--port", "1", "--no-browser")
     assert other.returncode == 2
-    assert re.fullmatch(r"tfrun: --port 1: process \d+ already serves the page on \d+\n", other.stderr)
+    assert re.fullmatch(
+        r"tfrun: --port 1: process \d+ already serves the page on \d+\n", other.stderr
+    )
 
 
 def test_what_a_page_needs_is_not_readable_for_others_and_gone_with_it():
