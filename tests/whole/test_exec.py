@@ -192,11 +192,12 @@ def test_a_shell_has_a_real_terminal_with_size_signals_jobs_and_full_screen(tmux
 
 
 def test_a_terminal_whose_caller_was_stopped_is_as_it_was_when_the_caller_goes_on(tmux, a_run):
+    caller = f"CALLER={os.getpid()} bash"  # and not that of a test beside this one
     with terminal(columns=90, rows=20) as tty:
-        tty.type(f"{TFRUN} exec -t worker:0 env PS1='inside>' bash --norc")
+        tty.type(f"{TFRUN} exec -t worker:0 env PS1='inside>' {caller} --norc")
         tty.until(lambda screen: screen.endswith("inside>"))
         for name in ("TSTP", "STOP"):
-            tty.type(f"clear; kill -{name} $(pgrep -f '[e]xec -t worker:0')")
+            tty.type(f"clear; kill -{name} $(pgrep -f '[{caller[0]}]{caller[1:]}')")
             tty.until(lambda screen: "Stopped" in screen and screen.endswith(PROMPT))
             tty.type("clear; stty -a | grep -o ' icanon'; stty raw -echo; stty cooked echo")
             tty.until(lambda screen: screen.startswith(" icanon") and screen.endswith(PROMPT))

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from tests.commands import read_until, running_tfrun, standing_mesos, tfrun, wait_for_output
+from tests.mesos.genuine.cluster import wait_until
 from tests.ports import offered_ports
 from tests.sentences import names
 from tests.whole.test_records import detached as detached
@@ -26,6 +27,10 @@ FAILS = "echo no; exit 3"
 def told(run_id):
     """What each task has written, without the names of tasks."""
     return [line.partition("] ")[2] for line in tfrun("logs", run_id).stdout.splitlines()]
+
+
+def times_begun(run_id):
+    return tfrun("logs", run_id, "worker:0").stdout.count("begun\n")
 
 
 def test_each_task_has_the_new_settings_and_its_old_address_in_the_same_generation(detached):
@@ -49,6 +54,7 @@ def test_a_command_that_fails_is_given_up_and_what_has_been_updated_can_be_undon
     failed = tfrun("update", detached, "--rolling", "--", FAILS)
     assert failed.returncode == 1, failed.stderr
     assert "worker:0 failed twice (exited with 3)" in failed.stderr and "as before" in failed.stderr
+    wait_until("it runs as before", lambda: times_begun(detached) == 2)
     begun = "[ {task_index} = 0 ] || exit 3; exec sleep 600"
     half = tfrun("update", detached, "--rolling", "--", begun)
     assert half.returncode == 1 and "worker:1 failed twice" in half.stderr, half.stderr
@@ -56,7 +62,7 @@ def test_a_command_that_fails_is_given_up_and_what_has_been_updated_can_be_undon
     assert status(detached)["phase"] == "running"
     back = tfrun("update", detached, "--back", "--rolling")
     assert back.returncode == 0 and "1 task: complete" in back.stderr, back.stderr
-    assert tfrun("logs", detached, "worker:0").stdout.count("begun\n") == 3
+    wait_until("it runs as at first", lambda: times_begun(detached) == 3)
     assert tfrun("stop", detached).returncode == 0
 
 

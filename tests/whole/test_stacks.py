@@ -91,6 +91,18 @@ def no_py_spy(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "executable", str(tmp_path / "bin" / "python"))
 
 
+def stacks_of_tasks():
+    answers = json.loads(tfrun("stacks", "--json").stdout)
+    return sorted(answers, key=lambda answer: answer["task"])
+
+
+def are_waiting(first, second, _):
+    """Both threads of the first, and the second: they have begun only."""
+    frames = [frame for thread in first.get("threads", ()) for frame in thread["frames"]]
+    is_sleeping = second["state"] == "S (sleeping)"
+    return frames.count(["all_reduce", "train.py", 4, True]) == 2 and is_sleeping
+
+
 def test_without_py_spy_a_process_prints_its_stacks_if_it_can_and_none_is_harmed(
     no_py_spy, tmp_path
 ):
@@ -101,13 +113,13 @@ def test_without_py_spy_a_process_prints_its_stacks_if_it_can_and_none_is_harmed
         pids = dict(line.split()[2:] for line in read_until(launcher.stdout, *begun))
         (stopped,) = (int(pid) for task, pid in pids.items() if "worker-2-" in task)
         os.kill(stopped, signal.SIGSTOP)
-        place = "worker:0: all_reduce at train.py:4\n    wait at threading.py:"
-        wait_until("it waits", lambda: place in tfrun("stacks").stdout)
-        answers = json.loads(tfrun("stacks", "--json").stdout)
-        first, *others = sorted(answers, key=lambda answer: answer["task"])
-        (main, other) = sorted(first["threads"], key=lambda thread: not thread["is_main"])
+        wait_until("all of them wait", lambda: are_waiting(*stacks_of_tasks()))
+        first, *others = stacks_of_tasks()
+        assert "worker:0: all_reduce at train.py:4\n    wait at threading.py:" in (
+            tfrun("stacks").stdout
+        )
+        (main,) = [thread for thread in first["threads"] if thread["is_main"]]
         assert main["frames"][-1] == ["<module>", "train.py", 9, True]
-        assert ["all_reduce", "train.py", 4, True] in other["frames"]
         for answer, state in zip(others, ("S (sleeping)", "T (stopped)"), strict=True):
             assert "pip install py-spy" in answer["problem"] and answer["state"] == state
         assert all(exists(int(pid)) for pid in pids.values())

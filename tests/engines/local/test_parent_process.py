@@ -11,11 +11,18 @@ from tfmesos.engines.local.parent_process import parent_process, started_ahead
 from tfmesos.inputs.merging import make_config
 
 
+@pytest.fixture
 def children():
-    return [process.pid for process in psutil.Process().children()]
+    """Those of this process that the test has started; an engine that other tests share is none."""
+
+    def living():
+        return {process.pid for process in psutil.Process().children()}
+
+    before = living()
+    return lambda: sorted(living() - before)
 
 
-def test_a_run_takes_the_parent_that_was_started_ahead():
+def test_a_run_takes_the_parent_that_was_started_ahead(children):
     with started_ahead(make_config(workers(2))):
         (ahead,) = children()
         taken = parent_process()
@@ -26,19 +33,19 @@ def test_a_run_takes_the_parent_that_was_started_ahead():
     taken.channel.close()
 
 
-def test_a_parent_that_no_run_takes_ends_with_its_head_start():
+def test_a_parent_that_no_run_takes_ends_with_its_head_start(children):
     with started_ahead(make_config(workers(2))):
         assert len(children()) == 1
     assert children() == []
 
 
 @pytest.mark.parametrize("settings", [{"image": "me/train"}, {"python": "/usr/bin/python3"}])
-def test_a_run_whose_runners_are_not_of_our_python_needs_none(settings):
+def test_a_run_whose_runners_are_not_of_our_python_needs_none(children, settings):
     with started_ahead(make_config(workers(2), **settings)):
         assert children() == []
 
 
-def test_without_a_head_start_a_run_starts_one_itself():
+def test_without_a_head_start_a_run_starts_one_itself(children):
     parent = parent_process()
     assert len(children()) == 1
     parent.kill()
