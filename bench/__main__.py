@@ -24,6 +24,7 @@ from bench import (
     ship,
     slurm,
     startup,
+    takeover,
     teardown,
     thousand,
 )
@@ -40,6 +41,7 @@ BENCHMARKS = {
     "tensorflow": Benchmark(startup.run_tensorflow, {"sizes": [1], "module": "json"}),
     "in-graph": Benchmark(in_graph.run, {"names": ["by hand"]}),  # plus.py has a test of its own
     "scale": Benchmark(scale.run, {"sizes": [10]}),
+    "takeover": Benchmark(takeover.run, {"sizes": [10]}),
     "pods": Benchmark(pods.run, {"sizes": [10]}),
     "ship": Benchmark(ship.run, {"sizes": [1], "here": 1, "simulated": 10}),
     "thousand": Benchmark(thousand.run, {"sizes": [1]}),

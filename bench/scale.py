@@ -6,7 +6,9 @@ import json
 import resource
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench import programs
@@ -71,17 +73,34 @@ def simulate(
 
     Without a number of *agents* every task has one of its own.
     """
-    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+    with serving(tasks, agents or tasks) as mesos:
+        measured = launch(programs.tfrun(tasks, "true", flags=["-m", mesos.address, *flags]))
+    return measured, mesos.told
+
+
+@dataclass
+class Served:
+    """A simulated Mesos; *told* is what it reports when it is not needed any more."""
+
+    address: str
+    told: dict[str, float] = field(default_factory=dict)
+
+
+@contextmanager
+def serving(tasks: int, agents: int, launchers: int = 1) -> Iterator[Served]:
+    """A simulated Mesos for one run that has so many *launchers*, one after the other."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     pipe = subprocess.PIPE
-    command = [sys.executable, "-m", "bench.simulated", str(tasks), str(agents or tasks)]
+    command = [sys.executable, "-m", "bench.simulated", *map(str, (tasks, agents, launchers))]
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as mesos:
         assert mesos.stdin and mesos.stdout
-        address = f"127.0.0.1:{mesos.stdout.readline().strip()}"
+        served = Served(f"127.0.0.1:{mesos.stdout.readline().strip()}")
         try:
-            measured = launch(programs.tfrun(tasks, "true", flags=["-m", address, *flags]))
+            yield served
         finally:
             mesos.stdin.close()
-        return measured, json.loads(mesos.stdout.read())
+        served.told = json.loads(mesos.stdout.read())
 
 
 def launch(argv: list[str], environment: dict[str, str] = programs.ENVIRONMENT) -> Measured:

@@ -89,21 +89,20 @@ class Place:
 
 
 class OnKubernetes(Place):
-    """The cluster, and the namespace, of $KUBECONFIG, or of another *kubeconfig*."""
+    """The cluster, and the namespace, of $KUBECONFIG."""
 
     policy = "all"
 
-    def __init__(self, image: str, kubeconfig: str = "") -> None:
+    def __init__(self, image: str) -> None:
         super().__init__("k8s://")
         self._image = image
-        self._kubectl = ["kubectl", *(["--kubeconfig", kubeconfig] if kubeconfig else [])]
 
     def flags(self, directory: Path) -> list[str]:
         return [*super().flags(directory), "--image", self._image, "-V", f"{directory}:{directory}"]
 
     def left(self) -> list[str]:
         ours = ["-l", "app.kubernetes.io/managed-by=tfrun", "-o", "name"]
-        asked = [*self._kubectl, "get", "configmaps,secrets,pods", *ours]
+        asked = ["kubectl", "get", "configmaps,secrets,pods", *ours]
         return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split()
 
 
