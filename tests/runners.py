@@ -136,7 +136,7 @@ class Launcher:
         self.rendezvous = Listener(
             RUN,
             Sinks(self._emit, self._output, **{**sinks, **_of(Sinks, options)}),
-            Supplies(**{"runners": payload.runners(), **_of(Supplies, options)}),
+            Supplies(**{"get_runners": payload.runners, **_of(Supplies, options)}),
             Limits(**_of(Limits, options)),
             **options,
         )

@@ -37,11 +37,6 @@ class Keys:
         return self._values
 
     @property
-    def are_found(self) -> bool:
-        """Has another launcher held the run before this one?"""
-        return self.epoch > 1
-
-    @property
     def gone(self) -> Collection[int]:
         """The launchers of the run that are known to have ended, by their epochs."""
         return [int(epoch) for epoch in self._values.get(GONE, "").split()]

@@ -49,7 +49,7 @@ class Shipment:
 
     def supplies(self) -> Supplies:
         """What runners are sent: themselves, and what is packed."""
-        return Supplies(runners=payload.runners(), packs=self.packs, on_sent=self.sent)
+        return Supplies(get_runners=payload.runners, packs=self.packs, on_sent=self.sent)
 
     @property
     def status(self) -> str:

@@ -29,11 +29,11 @@ async def connection():
             one.close()
 
 
-def prove(story, secret=SECRET):
+def prove(story, secret=SECRET, get_runners=lambda: RUNNERS):
     """What *story*, at the other end, gets out of us."""
 
     async def main():
-        ours = Authentication("run", lambda task, again: secret, RUNNERS)
+        ours = Authentication("run", lambda task, again: secret, get_runners)
         decoder = wire.FrameDecoder()
         async with asyncio.timeout(HANG), connection() as (reader, writer, peer, speak):
             proving = asyncio.create_task(ours.prove(reader, writer, decoder))
@@ -76,6 +76,22 @@ def test_a_stub_is_offered_the_hash_of_the_runner_for_its_python(python, runner)
     assert story.offered == hashlib.sha256(runner).hexdigest()
 
 
+def test_no_runner_is_packed_before_a_stub_asks_for_one():
+    """Those of one machine are forked from a parent that has it all."""
+    packed = []
+
+    def get_runners():
+        packed.append(RUNNERS)
+        return RUNNERS
+
+    prove(proving(), get_runners=get_runners)
+    assert packed == []
+    for _ in range(2):
+        with pytest.raises(HandshakeError):
+            prove(proving(runner="ours"), get_runners=get_runners)
+    assert packed == [RUNNERS, RUNNERS]
+
+
 def test_another_secret_opens_nothing():
     with pytest.raises(HandshakeError, match="did not prove the secret"):
         prove(proving(), secret=b"x" * 32)
@@ -113,7 +129,7 @@ def test_the_runner_is_one_frame_in_pieces():
     assert len(RUNNER) > 2 * PIECE
 
     async def main():
-        ours = Authentication("run", lambda task, again: SECRET, RUNNERS)
+        ours = Authentication("run", lambda task, again: SECRET, lambda: RUNNERS)
         async with asyncio.timeout(HANG), connection() as (_, writer, peer, _speak):
             sending = asyncio.create_task(ours.send_runner(writer, "3.x", 60.0))
             length = int.from_bytes(await peer.readexactly(4), "big")
@@ -126,7 +142,9 @@ def test_the_runner_is_one_frame_in_pieces():
 
 def test_who_does_not_take_its_runner_is_given_up():
     async def main():
-        ours = Authentication("run", lambda task, again: SECRET, {"": bytes(8 * 1024 * 1024)})
+        ours = Authentication(
+            "run", lambda task, again: SECRET, lambda: {"": bytes(8 * 1024 * 1024)}
+        )
         async with connection() as (_, writer, _peer, _speak):
             try:
                 await ours.send_runner(writer, "3.x", 0.1)

@@ -44,7 +44,6 @@ class Allocation:
     is_held: bool = False  # does its script wait to be let go?
     sitting: dict[str, Sitting] = field(default_factory=dict)  # by task id
     nodes: dict[int, tuple[str, ...]] = field(default_factory=dict)  # by component
-    gave_up: set[str] = field(default_factory=set)  # steps that were asked to end
     limit_at: float | None = None  # when its time limit ends it
     fewer_at: float | None = None  # when it is asked for with fewer tasks, if it waits
     is_leaving: bool = False  # do its tasks leave it soon, so that nothing more starts in it?

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Mapping
+from functools import cached_property
 
 from ...errors import HandshakeError
 from ...shared import handshake, wire
@@ -76,13 +77,18 @@ class Authentication:
         self,
         run_id: str,
         secret_of: Callable[[str, bool], bytes | None],
-        runners: Mapping[str, bytes],
+        get_runners: Callable[[], Mapping[str, bytes]],
     ) -> None:
-        """*runners*: by the Python that they are for; "" is for all others."""
+        """*get_runners* returns them by the Python that they are for; "" is for all others."""
         self._run_id = run_id
         self._secret_of = secret_of
-        self._frames = {n: len(one).to_bytes(4, "big") + one for n, one in runners.items()}
+        self._get_runners = get_runners
         self._hashes: dict[str, str] = {}
+
+    @cached_property
+    def _frames(self) -> dict[str, bytes]:
+        """Made for the first stub; there is none if all runners are forked on this machine."""
+        return {n: len(one).to_bytes(4, "big") + one for n, one in self._get_runners().items()}
 
     async def prove(
         self,

@@ -47,7 +47,7 @@ class Holder(Record):
 class Supplies(Record):
     """What runners are sent."""
 
-    runners: Mapping[str, bytes] = NOTHING  # what a stub becomes, by its Python
+    get_runners: Callable[[], Mapping[str, bytes]] = lambda: NOTHING  # what a stub becomes
     packs: Mapping[str, Pack] = NOTHING  # by the name under which runners ask for them
     on_sent: Callable[[str, int], object] = lambda task_id, at: None  # so many bytes of a pack
 

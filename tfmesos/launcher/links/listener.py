@@ -73,7 +73,7 @@ class Listener:
         self._lacks_past = sinks.lacks_past
         self._limits = limits
         self._holder = holder or Holder()
-        authentication = Authentication(run_id, self._secret_of, supplies.runners)
+        authentication = Authentication(run_id, self._secret_of, supplies.get_runners)
         self._admission = Admission(
             authentication, limits, self._holder.name, lambda: len(self._awaited)
         )
