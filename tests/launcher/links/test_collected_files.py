@@ -8,8 +8,9 @@ from hashlib import sha256
 import pytest
 
 from tests.sentences import names
-from tfmesos.errors import FrameError
-from tfmesos.launcher.links.collected_files import Brought, is_safe
+from tfmesos.core.outcome import Outcome
+from tfmesos.errors import FrameError, Interrupted
+from tfmesos.launcher.links.collected_files import Brought, Incoming, NotBrought, is_safe
 
 BROUGHT = "worker-0/a/b"
 
@@ -90,7 +91,33 @@ def test_what_another_attempt_brings_makes_up_for_it(brought, tmp_path):
 def test_a_file_in_the_way_of_a_directory_is_told(brought, tmp_path):
     take(brought, file("a"), part(b"1"), end(b"1"), file("a/b"), part(b"2"), end(b"2"))
     assert everything(tmp_path) == ["home/worker-0/a"]
-    assert str(brought.error()).startswith("not collected: worker:0: a/b: ")
+    said = f"not collected: worker:0: a/b: {os.strerror(errno.EEXIST)}"
+    assert str(brought.error()) == said
+
+
+def test_a_directory_in_the_way_of_a_file_is_told(brought, tmp_path):
+    take(brought, file("a/b"), part(b"1"), end(b"1"), file("a"), part(b"2"), end(b"2"))
+    assert everything(tmp_path) == ["home/worker-0/a/b"]
+    assert str(brought.error()) == f"not collected: worker:0: a: {os.strerror(errno.EISDIR)}"
+
+
+def test_what_was_dropped_leaves_alone_what_comes_under_its_name(tmp_path):
+    first, second = (Incoming("a", tmp_path / "a", tmp_path / "coming") for _ in range(2))
+    first.write(b"1")
+    first.drop("it was enough")
+    second.write(b"2")
+    first.drop("again")
+    second.keep(sha256(b"2").hexdigest())
+    assert (first.problem, second.problem) == ("it was enough", "")
+    assert everything(tmp_path) == ["a"]
+
+
+def test_what_is_gone_from_the_disk_can_be_dropped(tmp_path):
+    incoming = Incoming("a", tmp_path / "a", tmp_path / "coming")
+    incoming.write(b"1")
+    (tmp_path / "coming").unlink()
+    incoming.drop("it was enough")
+    assert incoming.problem == "it was enough"
 
 
 def test_no_room_is_told_and_the_others_come(brought, tmp_path, monkeypatch):
@@ -165,3 +192,40 @@ def test_a_task_cannot_send_files_without_end(brought, tmp_path):
 def test_nothing_is_taken_that_nobody_asked_for():
     with pytest.raises(FrameError, match="it sends files that nobody asked for"):
         take(Brought(None, 100, str), file("a"))
+
+
+STOPPED = Outcome(error=Interrupted("stopped by its owner", 130))
+
+
+@pytest.mark.parametrize("outcome", [Outcome(), STOPPED])
+def test_what_has_come_is_said_and_changes_no_outcome(brought, tmp_path, outcome):
+    take(brought, file("a"), part(b"12"), end(b"12"))
+    said = []
+    assert brought.settle(outcome, lambda *words: said.append(words)) is outcome
+    assert said == [(f"1 file (2 bytes) of worker:0 in {tmp_path / 'home'}", "notice")]
+
+
+def test_of_a_run_that_was_to_bring_nothing_nothing_is_said(brought):
+    outcome = Outcome()
+    assert brought.settle(outcome, lambda *words: pytest.fail(str(words))) is outcome
+
+
+def test_a_success_without_all_that_should_have_come_is_a_failure(brought, tmp_path):
+    take(brought, file("a"), part(b"12"))  # and no more of it
+    settled = brought.settle(Outcome(), lambda *words: pytest.fail(str(words)))
+    assert isinstance(settled.error, NotBrought) and settled.exit_code == 74
+    assert names(str(settled.error), "worker:0: a: its task was lost")
+    assert everything(tmp_path) == []
+
+
+def test_a_failure_keeps_its_reason_and_what_did_not_come_is_said_beside_it(brought):
+    take(brought, file("a"), end(problem="Permission denied"))
+    said = []
+    assert brought.settle(STOPPED, lambda *words: said.append(words)) is STOPPED
+    assert said == [("not collected: worker:0: a: Permission denied", "warning")]
+
+
+def test_of_many_that_did_not_come_three_are_named(brought):
+    for name in "abcde":
+        take(brought, file(name), end(problem="Permission denied"))
+    assert str(brought.error()).count("Permission denied") == 3
