@@ -35,6 +35,13 @@ def duration(seconds: float) -> str:
     return f"{hours}:{rest // 60:02}:{rest % 60:02}"
 
 
+def time_until(seconds: float) -> str:
+    """When something begins."""
+    if seconds < 1:
+        return "now"
+    return f"in {seconds:.0f} s" if seconds < 120 else f"in {seconds / 60:.0f} min"
+
+
 def shortened(text: str, most: int = 300) -> str:
     """*text* as one line, without its middle if it is too long: the reason often comes last."""
     line = " ".join(text.split())

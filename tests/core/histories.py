@@ -56,7 +56,7 @@ any_event = st.one_of(
     st.builds(local.TaskGone, ids, codes, st.just("ended"), st.booleans(), st.booleans()),
     st.builds(happened.TaskUnreachable, ids),
     st.builds(happened.NodeLost, st.tuples(ids)),
-    st.builds(happened.NodeWanted, st.tuples(ids)),
+    st.builds(happened.NodeWanted, st.tuples(ids), st.just(60.0)),
     st.just(happened.EngineTrouble("out of order")),
     st.just(happened.EngineReady()),
 )

@@ -92,9 +92,10 @@ def of_doubts():
     run(happened.RunnerLost(run.id("worker:0"), "silent for 20 s"))
     run.wait(60)
     yield "a runner is lost", ended(run)
-    for event in (happened.NodeLost, happened.NodeWanted):
-        run = Run(workers(1)).up()
-        yield event.__name__, said(run(event((run.id("worker:0"),))))
+    run = Run(workers(1)).up()
+    ours = (run.id("worker:0"),)
+    yield "NodeLost", said(run(happened.NodeLost(ours)))
+    yield "NodeWanted", said(run(happened.NodeWanted(ours, 600.0)))
     run = Run(workers(1)).up()
     held = happened.TaskHeld(run.id("worker:0"), "exited with 7")
     yield "a task is held", said(run(held))

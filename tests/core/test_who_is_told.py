@@ -14,7 +14,7 @@ from .life import FIRST, SECOND, Life
     "event, words",
     [
         (happened.NodeLost, ("lost", "node of worker:1")),
-        (happened.NodeWanted, ("operator", "node of worker:1")),
+        (lambda ids: happened.NodeWanted(ids, 60.0), ("node of worker:1", "maintenance in 60 s")),
     ],
 )
 def test_of_nodes_only_those_of_our_tasks_are_worth_a_word(event, words):

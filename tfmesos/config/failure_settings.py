@@ -76,8 +76,12 @@ class FailureSettings(TypedDict, total=False):
     checkpoint_before: Annotated[
         Seconds,
         Setting(
-            "stop the tasks this long before run_timeout (seconds, or with a unit, as in 2m), so "
+            "stop the tasks this long before --run-timeout (seconds, or with a unit, as in 2m), so "
             "that they can write a checkpoint",
+            ("--checkpoint-before",),
+            FAILURES,
+            "TIME",
+            default_words="stop them at the limit",
             check=above_zero,
         ),
     ]

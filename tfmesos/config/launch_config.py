@@ -181,7 +181,7 @@ class LaunchConfig(Record):
         if self.engine.limits_time and self.run_timeout is None:
             return
         if self.run_timeout is None or self.checkpoint_before >= self.run_timeout:
-            problem = f"must be shorter than run_timeout, got {self.checkpoint_before:g}"
+            problem = f"must be shorter than --run-timeout, got {self.checkpoint_before:g}"
             raise SpecError(None, "checkpoint_before", problem)
 
     def _check_growth(self) -> None:

@@ -31,7 +31,7 @@ _TAKEN = {
     **dict.fromkeys(("export", "export-file"), "--env, --env-file"),
     **dict.fromkeys(("requeue", "no-requeue"), "--restart-policy"),
     "chdir": "--cwd",
-    "signal": "checkpoint_before",
+    "signal": "--checkpoint-before",
     **dict.fromkeys(("array", "input", "parsable", "test-only", "wait", "wrap"), ""),
     **dict.fromkeys(("uid", "gid", "help", "usage", "version"), ""),
     **dict.fromkeys(("comment", "hold", "no-kill", "quiet", "open-mode"), ""),

@@ -116,9 +116,10 @@ class NodeLost(Event):
 
 
 class NodeWanted(Event):
-    """Its operator wants the node of these tasks back."""
+    """Its operator wants the node of these tasks back, in so many seconds."""
 
     task_ids: tuple[str, ...]
+    within: float
 
 
 # From the runners

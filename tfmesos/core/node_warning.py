@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..text import join_names
+from ..text import join_names, time_until
 from .actions import Say
 from .events import NodeLost, NodeWanted
 from .tasks import Tasks
@@ -15,5 +15,5 @@ def node_warning(event: NodeLost | NodeWanted, members: Tasks) -> list[Say]:
         return []
     if isinstance(event, NodeLost):
         return [Say(f"the cluster has lost the node of {names}", "warning")]
-    text = f"the operator plans to take down the node of {names}; the run continues there"
+    text = f"the node of {names} is scheduled for maintenance {time_until(event.within)}"
     return [Say(text, "warning")]

@@ -6,6 +6,7 @@ from tests.core.histories import ids, of_any_engine
 from tests.replay import only
 from tfmesos.engines.mesos import actions as calls
 from tfmesos.engines.mesos import events as mesos
+from tfmesos.engines.mesos.offers import InverseOffer
 
 from .offers import an_offer
 
@@ -48,6 +49,6 @@ any_event = st.one_of(
     ),
     st.sampled_from(["o1", "o2"]).map(mesos.OfferRescinded),
     st.builds(mesos.TaskUpdated, ids, st.sampled_from(STATES)),
-    st.just(mesos.InverseOffersReceived(("i",), ("agent-of-o1",))),
+    st.just(mesos.InverseOffersReceived((InverseOffer("i", "agent-of-o1", 60.0),))),
     st.builds(mesos.AgentLost, st.sampled_from(["agent-of-o1", "x"])),
 )

@@ -8,8 +8,8 @@ from .offers import an_offer
 
 
 class Run(Replay):
-    def __init__(self, *jobs, jitter=lambda: 0.5, **options):
-        super().__init__(MesosEngine(jitter), *jobs, **options)
+    def __init__(self, *jobs, jitter=lambda: 0.5, engine_rules=None, **options):
+        super().__init__(MesosEngine(jitter, **(engine_rules or {})), *jobs, **options)
 
     def subscribe(self):
         return self(mesos.Subscribed("f-1", "m:5050"))

@@ -9,7 +9,6 @@ from tfmesos.engines.mesos.decode import translate
 from tfmesos.engines.mesos.events import (
     AgentLost,
     Disconnected,
-    InverseOffersReceived,
     OfferRescinded,
     Subscribed,
     TaskUpdated,
@@ -74,10 +73,12 @@ def test_a_rescinded_offer_and_a_lost_agent_are_named():
     assert translate({"type": "FAILURE", "failure": {"agent_id": {"value": "a"}}}) == AgentLost("a")
 
 
-def test_an_inverse_offer_names_its_agent():
-    offer = {"id": {"value": "i"}, "agent_id": {"value": "a"}, "unavailability": {}}
+def test_an_inverse_offer_names_its_agent_and_when_it_is_taken_down():
+    plan = {"start": {"nanoseconds": 90 * 10**9}}
+    offer = {"id": {"value": "i"}, "agent_id": {"value": "a"}, "unavailability": plan}
     event = {"type": "INVERSE_OFFERS", "inverse_offers": {"inverse_offers": [offer]}}
-    assert translate(event) == InverseOffersReceived(("i",), ("a",))
+    (found,) = translate(event, 30.0).offers
+    assert (found.id, found.agent_id, found.down_in) == ("i", "a", 60.0)
 
 
 def test_a_failed_executor_is_no_lost_agent():

@@ -138,13 +138,6 @@ def test_a_drained_agent_is_named_although_its_runner_was_faster_to_tell():
     assert str(run.outcome.error) == f"worker:0 {DRAINED} on host-of-o1"
 
 
-def test_an_operator_who_wants_an_agent_back_is_told_that_we_stay():
-    run = Run(workers(1)).up()
-    said, declined = run(mesos.InverseOffersReceived(("i1",), ("agent-of-o1",)))
-    assert "node of worker:0" in said.text
-    assert declined == calls.DeclineInverse(("i1",), 3600.0)
-
-
 NO_GPU_YET = "Failed to launch container: Requested 1 gpus but only 0 available"
 
 

@@ -79,33 +79,51 @@ def number_after(word, name, lines):
     return int(found.partition(f" {word} ")[2].split()[0])
 
 
+@pytest.fixture
+def three_nodes(mesos):
+    return mesos.start("node-1", "node-2", "node-3")
+
+
+def counting(master, directory):
+    """A run of two tasks on two nodes."""
+    where = ("-m", master.address, "-w", 2, "-Cw", 0.5, "-Mw", 64)
+    again = ("--constraint", "hostname:UNIQUE", "--restart-policy", "all", "--restarts", 0)
+    command = ("--stop-grace", 5, "--", "sh", "-c", COUNTS.format(directory))
+    return running_tfrun(*where, *again, *command)
+
+
+def assert_all_go_on_elsewhere(run, left):
+    """Each task from the step that it wrote, and none on the agent that was to be *left*."""
+    wrote = ("[worker:0] wrote", "[worker:1] wrote")
+    lines = read_until(run.stdout, *wrote, "[worker:0] up 1", "[worker:1] up 1")
+    assert left not in "".join(lines)
+    for name in ("worker:0", "worker:1"):
+        step, resumed = (number_after(word, name, lines) for word in ("wrote", "from"))
+        assert resumed == step > 0
+
+
 def test_when_one_node_is_drained_all_tasks_write_their_step_and_go_on_from_it_elsewhere(
-    mesos, tmp_path
+    three_nodes, tmp_path
 ):
-    master = mesos.start("node-1", "node-2", "node-3")
-    where = (
-        "-m",
-        master.address,
-        "-w",
-        2,
-        "-Cw",
-        0.5,
-        "-Mw",
-        64,
-        "--constraint",
-        "hostname:UNIQUE",
-    )
-    again = ("--restart-policy", "all", "--restarts", 0)
-    with running_tfrun(*where, *again, "--", "sh", "-c", COUNTS.format(tmp_path)) as run:
-        lines = read_until(run.stdout, "[worker:0] up 0", "[worker:1] up 0")
-        left = lines[0].split()[-1]
+    with counting(three_nodes, tmp_path) as run:
+        left = read_until(run.stdout, "[worker:0] up 0", "[worker:1] up 0")[0].split()[-1]
         drain = {"type": "DRAIN_AGENT", "drain_agent": {"agent_id": {"value": left}}}
-        assert master.post("/api/v1", drain) == 200
-        wrote = ("[worker:0] wrote", "[worker:1] wrote")
-        lines = read_until(run.stdout, *wrote, "[worker:0] up 1", "[worker:1] up 1")
-        assert left not in "".join(lines)
-        for name in ("worker:0", "worker:1"):
-            step, resumed = (number_after(word, name, lines) for word in ("wrote", "from"))
-            assert resumed == step > 0
+        assert three_nodes.post("/api/v1", drain) == 200
+        assert_all_go_on_elsewhere(run, left)
         run.terminate()
         finish(run)
+
+
+def test_before_the_maintenance_of_one_node_all_tasks_write_their_step_and_leave_it(
+    three_nodes, tmp_path
+):
+    with counting(three_nodes, tmp_path) as run:
+        left = read_until(run.stdout, "[worker:0] up 0", "[worker:1] up 0")[0].split()[-1]
+        known = three_nodes.get("/master/slaves")["slaves"]
+        (hostname,) = [agent["hostname"] for agent in known if agent["id"] == left]
+        plan_maintenance(three_nodes, hostname, 75)  # they leave 65 s before it
+        assert_all_go_on_elsewhere(run, left)
+        run.terminate()
+        _, err = finish(run)
+    assert re.search(r"the node of worker:\d is scheduled for maintenance in \d+ s", err)
+    assert f"has to leave before the scheduled maintenance on {hostname}; stopping all" in err

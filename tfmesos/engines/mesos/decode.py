@@ -16,7 +16,7 @@ from .events import (
     Subscribed,
     TaskUpdated,
 )
-from .offers import Offer
+from .offers import InverseOffer, Offer
 
 
 def translate(event: Json, wall: float = 0.0) -> MesosEvent | None:
@@ -33,18 +33,15 @@ def translate(event: Json, wall: float = 0.0) -> MesosEvent | None:
         case {"type": "RESCIND", "rescind": body}:
             return OfferRescinded(text(body["offer_id"]["value"]))
         case {"type": "INVERSE_OFFERS", "inverse_offers": {"inverse_offers": offers}}:
-            return _inverse_offers(offers)
+            return InverseOffersReceived(
+                tuple(InverseOffer.from_json(offer, wall) for offer in offers)
+            )
         case {"type": "UPDATE", "update": {"status": status}}:
             return _update(status)
         case {"type": "FAILURE", "failure": {"agent_id": agent_id, **rest}}:
             # With an executor id it is about that executor, and its tasks have their updates.
             return None if "executor_id" in rest else AgentLost(text(agent_id["value"]))
     return None
-
-
-def _inverse_offers(offers: list[Json]) -> InverseOffersReceived:
-    agents = [text(offer["agent_id"]["value"]) for offer in offers if "agent_id" in offer]
-    return InverseOffersReceived(tuple(text(o["id"]["value"]) for o in offers), tuple(agents))
 
 
 def _update(status: Json) -> TaskUpdated:

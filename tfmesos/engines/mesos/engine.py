@@ -22,7 +22,8 @@ from . import events as happened
 from .actions import MesosAction
 from .events import MesosEvent
 from .feasibility import AgentQuery, KnownAgent, free, never
-from .gang import LONG_REFUSAL, Gang
+from .gang import Gang
+from .maintenance import Maintenance
 from .offers import Offer
 from .placement import AgentLoad
 from .reconciliation import Reconciliation
@@ -50,8 +51,11 @@ class Launched(Record):
 class MesosEngine:
     hears: tuple[type[Event], ...] = ()
 
-    def __init__(self, jitter: Callable[[], float] = lambda: 0.5) -> None:
+    def __init__(
+        self, jitter: Callable[[], float] = lambda: 0.5, *, stop_grace: float = 0.0
+    ) -> None:
         self._gang = Gang(jitter)
+        self._maintenance = Maintenance(stop_grace)
         self._wanted: tuple[Wanted, ...] = ()
         self._sought: tuple[Task, ...] = ()  # those for which there may be room
         self._fewer_from = 0.0  # when optional tasks may be left out
@@ -109,9 +113,8 @@ class MesosEngine:
                 self._gang.rescind(offer_id)
             case happened.AgentsCounted():
                 return self._count(event, now)
-            case happened.InverseOffersReceived(offer_ids, agent_ids):
-                wanted_back = tell.NodeWanted(self._tasks_on(agent_ids))
-                return [wanted_back, do.DeclineInverse(offer_ids, LONG_REFUSAL)]
+            case happened.InverseOffersReceived(offers):
+                return [*self._maintenance.requested(offers, self._tasks_on)]
             case happened.TaskUpdated():
                 return self._updated(event)
             case happened.AgentLost(agent_id):
@@ -200,6 +203,7 @@ class MesosEngine:
             launches.append(do.Launch(load.agent_id, load.hostname, offer_ids, seats))
             for task_id, seat in seats:
                 self._note(task_id, seat.task, load)
+                self._maintenance.launched(task_id, load.down_in)
                 placed.append(tell.Placed(task_id, load.agent_id, load.hostname))
         self._wanted = tuple(wanted for wanted in self._wanted if wanted.task in ids)
         self._agents.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...errors import TFMesosError
 from ...record import Record
 from .feasibility import Holder, KnownAgent
-from .offers import Offer
+from .offers import InverseOffer, Offer
 from .quotas import Quota
 
 
@@ -63,8 +63,7 @@ class AgentsCounted(MesosEvent):
 class InverseOffersReceived(MesosEvent):
     """The operator asks us to leave these agents, because of their maintenance."""
 
-    offer_ids: tuple[str, ...]
-    agent_ids: tuple[str, ...]
+    offers: tuple[InverseOffer, ...]
 
 
 class TaskUpdated(MesosEvent):

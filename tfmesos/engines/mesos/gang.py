@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from ...config.constraints import Node
 from ...config.job import Resources, Task
 from ...core.actions import Say, Wanted
-from ...text import agreeing, join_names
+from ...text import agreeing, join_names, time_until
 from . import previous_place
 from .actions import Decline, Suppress
 from .explain import explain
@@ -198,9 +198,7 @@ class Gang:
 
 def _soon_gone(load: AgentLoad) -> Say:
     names = join_names([seat.task.name for seat in load.seats])
-    down_in = min(offer.down_in for offer in load.offers if offer.down_in is not None)
-    when = f"in {down_in / 60:.0f} min" if down_in else "now"
-    text = f"{load.hostname} is scheduled for maintenance {when}"
+    text = f"{load.hostname} is scheduled for maintenance {time_until(load.down_in or 0.0)}"
     go = agreeing(len(load.seats), "goes", "go")
     return Say(f"{text}; {names} {go} there anyway, because nothing else is free", "warning")
 

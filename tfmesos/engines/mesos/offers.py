@@ -72,6 +72,23 @@ class Offer(Record):
         return Node(self.hostname, self.attributes)
 
 
+class InverseOffer(Record):
+    """The operator asks for an agent."""
+
+    id: str
+    agent_id: str
+    down_in: float | None  # seconds until the maintenance begins; None: it is over
+
+    @classmethod
+    def from_json(cls, offer: Json, wall: float = 0.0) -> InverseOffer:
+        """As it came at the time *wall*, in seconds since 1970."""
+        return cls(
+            id=text(offer["id"]["value"]),
+            agent_id=text(offer.get("agent_id", {}).get("value", "")),
+            down_in=_down_in(offer.get("unavailability"), wall),
+        )
+
+
 def _entries(resources: Iterable[Json]) -> Iterator[Entry]:
     for resource in resources:
         if "revocable" in resource or "disk" in resource or "shared" in resource:

@@ -28,6 +28,12 @@ class AgentLoad(Record):
     def is_lasting(self) -> bool:
         return all(offer.is_lasting for offer in self.offers)
 
+    @property
+    def down_in(self) -> float | None:
+        """Seconds until its maintenance; None if none is scheduled."""
+        times = (offer.down_in for offer in self.offers)
+        return min((time for time in times if time is not None), default=None)
+
 
 class Placement(Record):
     """Every offer given to `place` is in exactly one of ``loads`` and ``unused``."""

@@ -22,6 +22,9 @@ class MesosPlugin(Plugin):
 
         check_room(config)
 
+    def rules(self, config: LaunchConfig) -> dict[str, Any]:
+        return {"stop_grace": config.kill_grace}
+
     def new_decider(self, jitter: Callable[[], float], rules: Mapping[str, Any]) -> EngineDecider:
         from .engine import MesosEngine
 
