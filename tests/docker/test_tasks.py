@@ -148,7 +148,7 @@ def test_the_launchers_directory_is_the_tasks_if_it_is_mounted(base, tmp_path):
     assert elsewhere.stdout == "[worker:0] /usr/lib\n"
     nowhere = tfrun("-w", 1, "--image", base, "--cwd", "/no/such", "--", "pwd", cwd=tmp_path)
     assert nowhere.returncode == 1 and nowhere.stdout == ""
-    assert "there is no directory /no/such (its cwd) on " in nowhere.stderr
+    assert "/no/such does not exist on " in nowhere.stderr
 
 
 @pytest.mark.parametrize("type, word", [("MESOS", "command"), ("DOCKER", "command")])

@@ -106,7 +106,7 @@ def test_what_a_killed_launcher_has_left_can_be_looked_at(started, new_shell):
     tasks = launcher.children(recursive=True)
     launcher.kill()
     assert gone(launcher.pid)
-    shell.shows(f"how {started} ended is not known: its launcher ", " died")
+    shell.shows(f"not known how {started} ended: its launcher ", " died")
     assert all(gone(task.pid) for task in tasks)
     assert re.search(rf"^{started} +lost ", shell.run("tfrun list"), re.M)
     assert re.search(r"worker:0 +lost ", shell.run(f"tfrun status {started}"))
