@@ -56,7 +56,7 @@ def test_a_killed_worker_comes_back_alone_at_its_old_address(program):
     assert done.returncode == 0, done.stderr
     assert "in 1 s (restart 1 of 3)" in done.stderr and "SIGKILL" in done.stderr
     assert "worker:1 is back on" in done.stderr
-    assert "look for it at" not in done.stderr
+    assert "expect it at" not in done.stderr
     first, second = began(program, 1)
     assert first == second and began(program, 0) == [first]
 

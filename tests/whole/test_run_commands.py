@@ -72,7 +72,7 @@ def test_a_restart_returns_when_the_task_runs_again(detached):
     tasks = json.loads(tfrun("describe", detached, "--json").stdout)["tasks"]
     assert {task["name"]: task["restarts"] for task in tasks} == {"worker:0": 0, "worker:1": 1}
     at_once = tfrun("restart", "--no-wait", detached, "worker:0")
-    assert at_once.returncode == 0 and "runs again" not in at_once.stderr
+    assert at_once.returncode == 0 and "running again" not in at_once.stderr
 
 
 def test_a_stop_says_what_it_does_and_returns_when_it_is_done(detached):
