@@ -1,4 +1,4 @@
-"""Every error tfmesos raises on purpose, each with the exit code it means."""
+"""Every error that tfmesos raises on purpose, each with its exit code."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class SpecError(TFMesosError):
 
     @property
     def is_about_name_of_job(self) -> bool:
-        """A run has a name, too."""
+        """The field may also be the name of the run."""
         return self.job is not None and self.field == "name"
 
 

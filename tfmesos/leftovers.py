@@ -1,7 +1,7 @@
-"""What a launcher that was killed leaves, by kind, and who removes it.
+"""What a killed launcher leaves behind, by kind, and who removes it.
 
-Whoever makes a thing that can outlive its process adds a row here, or names itself in one; the
-table in docs/design.rst is made of these rows.
+A module that creates something which can outlive its process adds a row here, or its name to one;
+the table in docs/design.rst is made of these rows.
 """
 
 from __future__ import annotations

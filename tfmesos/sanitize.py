@@ -1,4 +1,4 @@
-"""What of a text that others wrote may reach a terminal."""
+"""What may reach a terminal from text that others wrote."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DIRECTIONS = dict.fromkeys(
 
 
 def tidy(line: str) -> str:
-    """One line without tricks: of a progress bar its last state, and colours end with it."""
+    """One harmless line: a progress bar shows its last state, and colours end with the line."""
     if line.isprintable():
         return line
     shown = _CONTROLS.sub(lambda found: found[1] or "", line.rstrip("\r").rpartition("\r")[2])
@@ -31,19 +31,19 @@ def tidy(line: str) -> str:
 
 
 def plain(line: str) -> str:
-    """One line with words of ours behind those of others: these change nothing of how it looks."""
+    """One line with our words after those of others, which cannot change how it looks."""
     if line.isprintable():
         return line
     return _CONTROLS.sub("", line).translate(_DIRECTIONS)
 
 
 def plain_all(text: str, indent: str = "  ") -> str:
-    """A text of ours with words of others in it; further lines cannot pass for lines of ours."""
+    """Our text with words of others in it, whose lines cannot be mistaken for ours."""
     return f"\n{indent}".join(map(plain, text.splitlines()))
 
 
 def fit(line: str, width: int) -> str:
-    """As much of a plain line as *width* columns of a terminal show."""
+    """As much of a plain line as fits into *width* columns of a terminal."""
     if line.isascii():
         return line[:width]
     for end, character in enumerate(line):

@@ -247,7 +247,7 @@ class TFMesosScheduler(OldNames):
             self._rolled.set_result(problem)
 
     def _leave_servers(self) -> None:
-        """Dead ones answer until we ask for the stop, so that TensorFlow can come off them."""
+        """Dead servers are answered for until we stop them, so that TensorFlow can let go."""
         if self.config.has_servers and self._ready.done() and not self._ready.exception():
             addresses = {address for job in self._ready.result().values() for address in job}
             give_up(addresses, GIVEN_UP_WITHIN)
@@ -282,13 +282,13 @@ class TFMesosScheduler(OldNames):
             raise error
 
     def _tell(self) -> None:
-        """The caller knows now how it ended, if this is the thread that started the run."""
+        """The caller now knows how it ended, if this is the thread that started the run."""
         self._told = self._told or threading.get_ident() == self._owner
 
     def _raise_untold_failure(self, error: BaseException | None = None) -> None:
         """Raise the failure of the run, unless its caller has seen it already.
 
-        It is the cause of *error* then, with which the block of the run was left.
+        It is then the cause of *error*, with which the block of the run was left.
         """
         failure = self._ended.result().error if self._ended.done() else None
         if failure is not None and not self._told:
@@ -296,7 +296,7 @@ class TFMesosScheduler(OldNames):
             raise failure from error
 
     def _await_failure(self, within: float) -> None:
-        """Give the run that many seconds to learn of a failure that its user met first."""
+        """Give the run this many seconds to learn of a failure that its user noticed first."""
         try:
             self._ended.exception(within)
         except TimeoutError:
@@ -343,7 +343,7 @@ class TFMesosScheduler(OldNames):
             return await run.go()
 
     def _announce(self, cluster: ClusterSpec) -> None:
-        """The addresses are there; after a restart of all tasks there are new ones."""
+        """The addresses are known; after a restart of all tasks there are new ones."""
         if self._ready.done():
             self._ready = Future()
         self._ready.set_result(cluster)
@@ -351,14 +351,14 @@ class TFMesosScheduler(OldNames):
         self._caller.may_use(self.targets.values())
 
     async def _break_news(self, console: Console, outcome: Outcome) -> None:
-        """Let the caller know, and come out of TensorFlow while the dead servers answer."""
+        """Notify the caller, and get it out of TensorFlow while dead servers are answered for."""
         is_in_use = self._ready.done()
         self._publish(outcome, console)
         if is_in_use:
             await self._caller.come_out()
 
     def _publish(self, outcome: Outcome, console: Console) -> None:
-        """Let everybody know how the run ended, unless they do."""
+        """Tell everybody how the run ended, unless they know."""
         if self._ended.done():
             return
         if not self._quiet:

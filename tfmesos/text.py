@@ -16,12 +16,12 @@ def count(number: int, noun: str) -> str:
 
 
 def agreeing(number: int, one: str, many: str) -> str:
-    """The form of a verb or a pronoun for so many."""
+    """The form of a verb or a pronoun for this number."""
     return one if number == 1 else many
 
 
 def size_text(number: int) -> str:
-    """So many bytes, in units of 1024."""
+    """A number of bytes, in units of 1024."""
     amount, units = float(number), ["bytes", "KB", "MB", "GB", "TB"]
     while amount >= 1024 and len(units) > 1:
         amount /= 1024

@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def script() -> NoReturn:
-    """What the command ``tfrun`` calls: comes up and leaves as fast as it can."""
+    """What the command ``tfrun`` calls: it starts and exits as fast as possible."""
     if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
         signal.signal(signal.SIGINT, _end_at_once)
     code = main()
@@ -65,7 +65,7 @@ def script() -> NoReturn:
 
 
 def _end_at_once(*_: object) -> NoReturn:
-    """Ctrl-C before anything was started. An exception would come out of any import as it likes."""
+    """Handles Ctrl-C before anything is started. An exception could turn up in any import."""
     try:
         os.write(2, b"tfrun: interrupted\n")
     finally:
@@ -129,7 +129,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _lost_run(config: LaunchConfig) -> RunDirectory | None:
-    """The run of the same name that --resume goes on with."""
+    """The run of the same name that --resume continues."""
     from .cli.taking_over import await_lost
 
     return await_lost(config.name, lambda text: _complain(text, 0))
@@ -151,9 +151,9 @@ def _detach(config: LaunchConfig, args: argparse.Namespace) -> int:
 
 
 def _open_standard_streams() -> None:
-    """Whoever closed them did not mean our sockets to take their places.
+    """Opens closed standard streams, so that our sockets do not take their places.
 
-    The stub does so in two lines of its own: it is a text that imports nothing of ours.
+    The stub does so in two lines of its own, because it imports none of our modules.
     """
     for fd in (0, 1, 2):
         try:

@@ -232,7 +232,7 @@ def test_a_job_by_name_changes_one_of_the_usual_flags():
         ("worker", "must be NAME=COUNT[:cpus=..,mem=..], got 'worker'"),
         ("=2", "must be NAME=COUNT"),
         ("a=-1", "must be NAME=COUNT"),
-        ("a=2:mm=5", "knows cpus, gpus, mem, disk, not 'mm=5' in 'a=2:mm=5': did you mean mem?"),
+        ("a=2:mm=5", "accepts cpus, gpus, mem, disk, not 'mm=5' in 'a=2:mm=5': did you mean mem?"),
         ("a=2:mem", "mem needs a value in 'a=2:mem': mem=VALUE"),
         ("a=2:mem=", "mem needs a value in 'a=2:mem=': mem=VALUE"),
         ("a=2:cpus=1,cpus=2", "has cpus twice in 'a=2:cpus=1,cpus=2'"),

@@ -150,7 +150,7 @@ OURS = {"name": "a", "image": "x", "cmd": "x", "jobs": {"worker": {"num": 2}}}
         ({"hang_timeout": 5}, "hang_timeout cannot be expressed in a TFJob: leave it out"),
         ({"master": "m:5050"}, "master cannot be expressed in a TFJob: leave it out"),
         ({"run_timeout": 1.5}, "run_timeout must be whole seconds in a TFJob, got 1.5"),
-        ({"success": "worker:1"}, "success must be worker:0 of several workers without a chief"),
+        ({"success": "worker:1"}, "success can only be worker:0 in a TFJob"),
         ({"restart_policy": "all"}, "jobs.worker.restart_policy must be never or task in a TFJob"),
         (TASK, "jobs.worker.retry_codes must be 1-255 or 128-255 in a TFJob"),
         ({"restarts": 5}, "jobs.worker.restarts cannot be expressed in a TFJob"),

@@ -48,7 +48,7 @@ def test_the_beginning_of_an_id_will_do(store):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ("ab", "'ab' begins the ids of several runs: abcd, abxy"),
+        ("ab", "several runs have ids that begin with 'ab': abcd, abxy"),
         ("abxx", "there is no run 'abxx': did you mean abxy?"),
         ("zz", "there is no run 'zz': the last ones are abcd, abxy"),
         ("", "there is no run '': the last ones are abcd, abxy"),

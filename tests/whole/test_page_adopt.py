@@ -72,7 +72,7 @@ def test_a_lost_run_is_stopped_from_the_page_and_one_that_cannot_be_adopted_says
     until(browser, lambda: button(browser, "Adopt the run").is_displayed())
     about.write_text(kept.replace('"tfmesos": "', '"tfmesos": "9'))
     button(browser, "Adopt the run").click()
-    until_text(browser, "it was begun by tfmesos 9")
+    until_text(browser, "it was started by tfmesos 9")
     about.write_text(kept)
     button(browser, "Stop the run").click()
     until(browser, lambda: browser.find_element(By.ID, "question-yes").is_displayed())

@@ -165,7 +165,7 @@ def test_what_cannot_be_adopted_is_told_in_one_line_and_nothing_is_disturbed(los
 
     about = (run.path / "run.json").read_text()
     (run.path / "run.json").write_text(about.replace('"tfmesos": "', '"tfmesos": "9'))
-    assert "it was begun by tfmesos 9" in refusal(run.id)
+    assert "it was started by tfmesos 9" in refusal(run.id)
     (run.path / "run.json").write_text(about)
 
     (run.path / "keys").write_text("{")
@@ -204,7 +204,7 @@ def test_a_lost_run_that_cannot_be_replayed_can_be_stopped(lost):
     (run.path / "run.json").write_text(about.replace('"tfmesos": "', '"tfmesos": "9'))
     stopped = tfrun("stop", run.id)
     assert stopped.returncode == 0, stopped.stderr
-    assert "it was begun by tfmesos 9" in stopped.stderr
+    assert "it was started by tfmesos 9" in stopped.stderr
     assert stopped.stderr.endswith("has stopped: the engine has ended its tasks\n")
     assert not (run.path / "keys").exists()
     assert json.loads((run.path / "outcome.json").read_text())["was_stopped"] is True

@@ -205,7 +205,7 @@ def test_a_job_file_has_a_word_for_it(tmp_path):
         (("--tensorboard-stays",), "--tensorboard-stays needs a run with TensorBoard"),
         (
             ("--tensorboard", "x", "--job", "tensorboard=1"),
-            "--tensorboard and a job of the name tensorboard are mutually exclusive: give only one",
+            "--tensorboard and a job named tensorboard are mutually exclusive: give only one",
         ),
     ],
 )

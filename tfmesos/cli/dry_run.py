@@ -42,7 +42,7 @@ def _words(config: LaunchConfig) -> Iterator[str]:
 def _preview(form: str, config: LaunchConfig) -> Json:
     """What the engine of the run would be sent."""
     if config.engine.preview != form:
-        problem = f"{form!r} is for runs on {form.title()}, and the master is"
+        problem = f"{form!r} is for runs on {form.title()}, but the master is"
         raise SpecError(None, "dry_run", f"{problem} {without_password(config.master)}")
     return preview_of(form)(config, socket.gethostname())
 

@@ -159,7 +159,7 @@ def _parse_amount(part: str, text: str) -> tuple[str, float | str]:
     if field in known and not value:
         raise SpecError(None, "job", f"{field} needs a value in {text!r}: {field}=VALUE")
     if field not in known:
-        problem = f"knows {', '.join(known)}, not {part!r} in {text!r}"
+        problem = f"accepts {', '.join(known)}, not {part!r} in {text!r}"
         raise SpecError(None, "job", f"{problem}{suggestion(field, known)}")
     if field in ("mem", "disk"):
         return field, value

@@ -68,7 +68,7 @@ def _changed_job(job: Job | None, name: str, asked: Any, others: Sequence[Job]) 
         return job.replace(**{**fields, "env": env})
     if "num" not in fields:
         there = join_names([one.name for one in others])
-        problem = f"is for a job that is not in this run (its jobs: {there}): add tasks of it, too"
+        problem = f"is for a job that is not in this run (its jobs: {there}): add tasks to it, too"
         raise SpecError(name, next(iter(fields), "num"), problem)
     commands = [one.cmd for one in others if one.cmd is not None and not one.is_auxiliary]
     return Job(name, **{"cmd": next(iter(commands), None), **fields})

@@ -44,7 +44,8 @@ def _check_ranges(jobs: Sequence[Job]) -> None:
         others = [one for one in jobs if one.task_type == job.task_type and one is not job]
         if len(ranges) > 1 or any(one.num for one in others):
             problem = (
-                f"can be a range in one job of a run, of its own task type, got {job.size_text}"
+                "may be a range in only one job, whose task type no other job has, "
+                f"got {job.size_text}"
             )
             raise SpecError(job.name, "num", problem)
 

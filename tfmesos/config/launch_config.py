@@ -142,7 +142,7 @@ class LaunchConfig(Record):
         self._check_texts()
         self._check_user()
         if self.local_chief and self.chief.job.cmd is None:
-            problem = f"needs a command, and {self.chief.name} is a bare server"
+            problem = f"needs a command, but {self.chief.name} is a bare server"
             raise SpecError(None, "local_chief", problem)
         if self.local_chief and self.hang_timeout is not None:
             problem = (
@@ -212,7 +212,7 @@ class LaunchConfig(Record):
         plain = [job.name for job in self.jobs if self.image_of(job) is None]
         for volume in self.volumes:
             if plain and volume.host != volume.container:
-                whose = f", and {plain[0]} has none" if self.images else ""
+                whose = f", but {plain[0]} has none" if self.images else ""
                 problem = (
                     f"{volume.host}:{volume.container} needs an image{whose}: "
                     "without one a task sees the node's own files"

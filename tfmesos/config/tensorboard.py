@@ -38,7 +38,7 @@ def with_board(jobs: Iterable[Job], log_dir: str | None) -> Iterator[Job]:
     """The jobs, plus TensorBoard if it has a *log_dir*."""
     for job in jobs:
         if log_dir and job.name == TENSORBOARD:
-            problem = f"and a job of the name {TENSORBOARD} are mutually exclusive: give only one"
+            problem = f"and a job named {TENSORBOARD} are mutually exclusive: give only one"
             raise SpecError(None, "tensorboard", problem)
         yield job
     if log_dir:

@@ -58,20 +58,20 @@ class TasksLeftOut(Event):
 
 
 class Waiting(Event):
-    """There are not places for all; so many of those asked for could have one now."""
+    """There is not a place for every task; how many could have one now."""
 
     placed: int
     reason: str
 
 
 class Impossible(Event):
-    """There never will be places for all."""
+    """There will never be places for all tasks."""
 
     reason: str
 
 
 class RoomSeen(Event):
-    """There is room now for so many of the tasks that it was looked for."""
+    """There is room now for this many of the tasks in question."""
 
     tasks: int
 
@@ -195,7 +195,7 @@ class StopRequested(Event):
 
 
 class TakenOver(Event):
-    """Another launcher goes on with the run. No clock ran for so many seconds before."""
+    """Another launcher continues the run. No clock ran for this many seconds before."""
 
     away: float
 
@@ -221,7 +221,7 @@ class NoticeGiven(Event):
 
 
 class UpdateRequested(Event):
-    """Its owner wants the run to go on with these jobs."""
+    """The owner wants the run to continue with these jobs."""
 
     jobs: tuple[Job, ...]
     difference: tuple[str, ...]  # from those that it has, in words

@@ -72,7 +72,7 @@ class Hangs:
         return [said], Hung(f"{who} for {how_long}: considered hung, and ended")
 
     def _hung(self, awaited: list[Member], now: float) -> list[Member]:
-        """Those that have been silent for too long: one is enough, or it must be all."""
+        """The tasks that have been silent too long: one is enough, or it must be all."""
         if self._timeout is None:
             return []
         found = [m for m in awaited if now - self._since.get(m, now) >= self._timeout]
@@ -88,7 +88,7 @@ class Hangs:
         return [Say(text, "notice")]
 
     def _to_be_named(self, awaited: list[Member], now: float) -> list[tuple[Member, float]]:
-        """Those whose silence is worth a word now, with its seconds; each once in a while."""
+        """The tasks whose silence is due to be reported, with its seconds; each once in a while."""
         silent = [(m, now - self._since[m]) for m in awaited if m in self._since]
         if not any(seconds >= self._next_notice(m) + TOGETHER for m, seconds in silent):
             return []

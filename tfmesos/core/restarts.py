@@ -105,7 +105,7 @@ class Restarts:
         return Restart(False, 0, self._policy.limit, pause)
 
     def _policy_of(self, end: End) -> RestartPolicy:
-        """That of the run, as far as the job has none of its own."""
+        """The policy of the run, with what the job overrides."""
         job = end.member.task.job
         return self._policy.changed(job.restarts, job.restart_policy, job.retry_codes)
 
@@ -113,7 +113,7 @@ class Restarts:
         self._due[member] = at
 
     def due(self, now: float) -> list[Member]:
-        """Those whose pause is over; they are asked for once."""
+        """The tasks whose pause is over; each is returned once."""
         due = [member for member, at in self._due.items() if now >= at]
         for member in due:
             del self._due[member]

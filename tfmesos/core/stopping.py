@@ -26,7 +26,7 @@ class Stopping:
         grace: float = KILL_GRACE,
         stays: bool = False,
     ) -> None:
-        """A TensorBoard *stays* when all others have ended, until somebody ends it."""
+        """TensorBoard *stays* when all others have ended, until somebody ends it."""
         self._stays = stays
         self._members = members
         self._grace = self._usual_grace = grace
@@ -38,7 +38,7 @@ class Stopping:
         self._kept: list[Member] = []
 
     def choose_kept(self, outcome: Outcome) -> None:
-        """Those that are not ended with the others, but later: once, and not after a Ctrl-C."""
+        """Choose tasks that are ended later than the others: once, and not after a Ctrl-C."""
         stays = self._stays and not isinstance(outcome.error, Interrupted)
         begun = (Stage.STARTED, Stage.READY)
         auxiliary = [member for member in self._members.auxiliary if member.stage in begun]
@@ -111,7 +111,7 @@ class Stopping:
         return StopRunner(member.task_id, self._grace, reason, examine)
 
     def request(self, exit_code: int, grace: float | None = None) -> list[Action]:
-        """Somebody wants the run to end; its owner has no code, and wants it in good order."""
+        """Somebody requests the end of the run; without a code it is the owner's orderly stop."""
         self.is_cut = self._is_requested and exit_code != 0
         self._is_requested = True
         self._is_interrupted = self._is_interrupted or exit_code != 0
@@ -141,7 +141,7 @@ class Stopping:
 
     @property
     def over_at(self) -> float:
-        """When it is over at the latest: those that live then are waited for no longer."""
+        """The latest time at which it is over: tasks alive then are no longer waited for."""
         return max(self._over_from, self._given_up_at) if self.is_awaiting else self._over_from
 
     def deadline_in(self, phase: Phase) -> float | None:

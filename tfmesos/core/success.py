@@ -1,7 +1,7 @@
 """Decides when a run has succeeded: when every deciding task has succeeded.
 
-The tasks that were chosen decide. Else the chief, or the workers if there is none, or all commands
-if there are neither.
+The chosen tasks decide; otherwise the chief, or the workers if there is none, or all commands if
+there are neither.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Success:
         return self._wait_for_evaluators(_evaluators(live), now)
 
     def _wait_for_evaluators(self, evaluators: list[Member], now: float) -> list[Say]:
-        """They have the last checkpoint still before them."""
+        """They still have to evaluate the last checkpoint."""
         is_first = self._decided_at is None
         self._decided_at = now if self._decided_at is None else self._decided_at
         if not evaluators or not self._grace:
@@ -62,11 +62,11 @@ class Success:
         return [Say(text, "notice")] if is_first else []
 
     def say_stopped(self, members: Iterable[Member]) -> list[Say]:
-        """At the deadline, of evaluators that are live still."""
+        """Report, at the deadline, evaluators that are still alive."""
         live = _evaluators(member for member in members if member.is_live)
         if not live:
             return []
-        when = f"within {self._grace:g} s after all others"
+        when = f"within {self._grace:g} s of all others"
         text = f"{_names(live)} did not finish {when}: stopping {agreeing(len(live), 'it', 'them')}"
         return [Say(text, "warning")]
 

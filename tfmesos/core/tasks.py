@@ -65,7 +65,7 @@ class Tasks:
         self.begin(tasks)
 
     def begin(self, tasks: Iterable[Task]) -> None:
-        """These are the tasks from now on, and nothing is left of what there was."""
+        """These are the tasks from now on, and nothing is left of the previous ones."""
         self._members = [self._new_member(task) for task in tasks]
         self._by_id = {member.task_id: member for member in self._members}
         self._count = Counter({Stage.WAITING: len(self._members)})
@@ -111,7 +111,7 @@ class Tasks:
         self.move(member, Stage.LAUNCHED)
 
     def not_launched(self, task_ids: Iterable[str]) -> None:
-        """Nobody has taken these: they wait for a place as before."""
+        """Nothing was launched for these: they wait for a place as before."""
         for member in filter(None, map(self.live, task_ids)):
             self.move(member, Stage.WAITING)
 
@@ -144,14 +144,14 @@ class Tasks:
         return [member for member in self if member.stage is Stage.WAITING]
 
     def wanted(self, are_all_needed: bool = False) -> tuple[Wanted, ...]:
-        """What the engine is asked for on behalf of those that wait."""
+        """What to request from the engine for waiting tasks."""
         return tuple(
             Wanted(m.task_id, m.task, m.previous_place, m.task.is_optional and not are_all_needed)
             for m in self.waiting()
         )
 
     def next_wanted(self, tasks: Iterable[Task]) -> tuple[Wanted, ...]:
-        """What the engine will be asked for if these *tasks* are those of the next generation."""
+        """What will be requested from the engine if these *tasks* are the next generation."""
         return tuple(
             Wanted(
                 self._task_id(task, self._attempts[task.name] + 1),
@@ -176,7 +176,7 @@ class Tasks:
         return Counter(member.task.job.name for member in self)
 
     def named(self, task_ids: Iterable[str]) -> list[str]:
-        """The names of those among the tasks that live."""
+        """The names of those of these tasks that are alive."""
         return [member.task.name for member in filter(None, map(self.live, task_ids))]
 
     def by_name(self, name: str) -> Member | None:
@@ -191,7 +191,7 @@ class Tasks:
         return member.task_id, f"{name} {problem}" if problem else ""
 
     def to_enter(self, name: str) -> tuple[str, str]:
-        """The id of a task by its name, and why nobody can do anything inside it, if so."""
+        """The id of a task by its name, and why nobody can enter it, if so."""
         member = self.by_name(name)
         if member is None:
             return "", f"there is no task {name!r}"
@@ -240,7 +240,7 @@ class Tasks:
         return self._count[stage] > 0
 
     def all_at_least(self, stage: Stage) -> bool:
-        """Nobody waits for auxiliary ones."""
+        """Auxiliary tasks do not count."""
         earlier = sum(self._count[one] for one in Stage if one < stage)
         return earlier == sum(member.stage < stage for member in self.auxiliary)
 

@@ -24,13 +24,13 @@ class Wait:
         self.begin(now)
 
     def explain(self, placed: int, reason: str) -> list[Action]:
-        """So many could have a place, and this is why not all can."""
+        """How many could have a place, and why not all can."""
         self.placed = placed
         self.reason = reason
         return []
 
     def begin(self, now: float) -> None:
-        """Somebody has to be waited for, from now on."""
+        """The run has to wait from now on."""
         self._notice_at = now + FIRST_NOTICE
         self._said = ""
         self._said_at = now
@@ -48,7 +48,7 @@ class Wait:
         return Say(text, "notice")
 
     def notice(self, now: float) -> list[Say]:
-        """What is waited for: when it changes, and not too often; when it does not, seldom."""
+        """Report what the run waits for: when it changes, but not too often; otherwise rarely."""
         if now < self._notice_at:
             return []
         self._notice_at = now + NOTICE_EVERY
@@ -60,7 +60,7 @@ class Wait:
         return [Say(text, "notice")]
 
     def error(self) -> TFMesosError:
-        """What a wait that is over has failed of."""
+        """The error of a wait that took too long."""
         awaited = f"not started after {self._timeout:g} s: {self.text()}"
         if not self.is_engine_ready:
             return EngineError(awaited)
@@ -71,7 +71,7 @@ class Wait:
         return f"{registered} of {total} tasks registered; {self.text()}"
 
     def text(self) -> str:
-        """What is waited for just now."""
+        """What the run is waiting for."""
         if not self.is_engine_ready:
             return self.trouble
         if waiting := self._members.waiting():

@@ -186,7 +186,7 @@ class Driver(Protocol):
         """Begin to do what the decider returned. Must not block."""
 
     def recall(self, event: Any, actions: Sequence[Any]) -> None:
-        """A launcher before this one took in *event*, and was to carry out *actions*.
+        """An earlier launcher received *event*, and was to carry out *actions*.
 
         Note what is needed to go on, and do nothing. Called before ``run``, for all that the
         record of the run has, in its order; only where tasks outlive the launcher.

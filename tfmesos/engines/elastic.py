@@ -18,7 +18,7 @@ One = TypeVar("One", bound=_Optional)
 
 
 def most(wanted: Sequence[One], fits: Callable[[Sequence[One]], bool]) -> tuple[One, ...] | None:
-    """All that are needed and as many optional ones as fit; None if those that are needed do not.
+    """The required tasks and as many optional ones as fit; None if the required ones do not fit.
 
     Not all of them fit, as is known.
     """

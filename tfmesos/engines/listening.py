@@ -22,7 +22,7 @@ LISTEN_WITHIN, LISTEN_EVERY = 15.0, 0.25  # seconds for a port to be free again
 
 
 def link_tls(config: LaunchConfig, host: str, context: Context) -> tuple[SSLContext | None, str]:
-    """For links to us at *host*: a context with the certificate of the run, and its hash."""
+    """For links to *host*: a TLS context with the certificate of the run, and its hash."""
     asked_by = config.asks_for_link_tls(host)
     if not asked_by:
         return None, ""
@@ -38,7 +38,7 @@ async def listen_as_before(
 ) -> tuple[str, str]:
     """Listen where the tasks find us, and say where that is, with the hash of our certificate.
 
-    That is where the launcher before this one was, if there was one: its runners dial it.
+    That is where the previous launcher was, if there was one: its runners dial that address.
     """
     config = context.config
     if known := context.keys.get(LAUNCHER):

@@ -32,5 +32,5 @@ def local_address_towards(url_or_host: str, port: int) -> str:
 
 
 def is_unknown(error: OSError) -> bool:
-    """Whether it is the resolver's no, and not its silence."""
+    """Whether the resolver says that the name does not exist, rather than not answering."""
     return isinstance(error, socket.gaierror) and error.errno in _NO_SUCH_NAME

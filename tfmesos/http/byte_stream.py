@@ -43,7 +43,7 @@ class ByteStream(asyncio.Protocol):
             self.transport.write(data)
 
     async def drain(self) -> None:
-        """Wait until there is room for more; ConnectionError if nobody is there."""
+        """Wait until there is room for more; ConnectionError if the other side is gone."""
         await self._has_room.wait()
         if self.transport.is_closing():
             raise ConnectionResetError("the connection was closed")

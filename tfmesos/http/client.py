@@ -65,7 +65,7 @@ class Session:
         server_name: str = "",
         proxy: Proxy | None = None,
     ) -> None:
-        """Every question has these *headers*. Without *tls* the machine's certificates count.
+        """Every request has these *headers*. Without *tls*, the certificates of this machine apply.
 
         *server_name*, if given, is what certificates must be made for, instead of the host.
         All connections go through *proxy*, if given, whose certificate this machine must trust.
@@ -90,7 +90,7 @@ class Session:
             await connection.stream.wait_closed()
 
     def retire(self) -> None:
-        """Close each connection as soon as it has answered: nothing new is asked here."""
+        """Close each connection as soon as it has answered; there will be no new requests."""
         self._is_retired = True
         for kept in self._kept.values():
             for _, connection in kept:
@@ -151,7 +151,7 @@ class Session:
             raise HttpError(f"no request can be sent to {url!r}: {error}") from error
 
     def _waiting(self, place: _Place) -> Connection | None:
-        """A kept connection on which nobody has said anything since."""
+        """A kept connection that has been silent since."""
         now = asyncio.get_running_loop().time()
         kept = self._kept.get(place, [])
         while kept:
@@ -180,7 +180,7 @@ class Session:
         return connection
 
     async def _connected(self, place: _Place) -> ByteStream:
-        """At the first address of the host that can be had; each gets its share of the time."""
+        """Connect to the first address of the host that answers; each gets a share of the time."""
         addresses = await _addresses(place)
         problem: OSError = ConnectTimeout()
         for address in addresses:
@@ -284,7 +284,7 @@ class Response:
 
 @cache
 def _machine_context() -> ssl.SSLContext:
-    """It trusts what this machine trusts; reading all those certificates takes long."""
+    """Trusts what this machine trusts; reading all those certificates takes long."""
     import ssl
 
     return ssl.create_default_context()
@@ -298,13 +298,13 @@ async def _start_tls_with(proxy: Proxy, stream: ByteStream) -> None:
 
 
 def _words(error: OSError) -> str:
-    """ssl has more words for what it does not trust than for the rest."""
+    """ssl says more about untrusted certificates than about other errors."""
     is_known = getattr(error, "verify_message", "") or error.strerror
     return str(is_known or error or "no answer in time")
 
 
 async def _addresses(place: _Place) -> list[str]:
-    """Of its host. Asking for them takes a thread, which a number can do without."""
+    """The addresses of its host. Resolving a name takes a thread; a numeric address does not."""
     try:
         return [str(ipaddress.ip_address(place.host))]
     except ValueError:
@@ -314,7 +314,7 @@ async def _addresses(place: _Place) -> list[str]:
 
 
 async def _head(connection: Connection) -> h11.Response | h11.InformationalResponse:
-    """The final answer, or that the protocol changes."""
+    """The final answer, or the change of protocol."""
     try:
         while True:
             event = await connection.receive()

@@ -14,7 +14,7 @@ MAX_HEAD = 64 * 1024  # bytes of a head, or of a line between chunks
 
 
 class HttpError(Exception):
-    """The other side does not speak HTTP, or sends more than we take."""
+    """The other side does not speak HTTP, or sends more than we accept."""
 
     def __init__(self, words: str, status: int = 400) -> None:
         super().__init__(words)
@@ -27,7 +27,7 @@ class TooLarge(HttpError):
 
 
 class Disconnected(ConnectionError):
-    """The other side closed the connection in the middle."""
+    """The other side closed the connection in the middle of a message."""
 
 
 class Connection:
@@ -36,7 +36,7 @@ class Connection:
         self._parser = h11.Connection(role, max_incomplete_event_size=MAX_HEAD)
 
     async def receive(self) -> h11.Event:
-        """The next event of the other side; raises HttpError or OSError."""
+        """The next event from the other side; raises HttpError or OSError."""
         is_over = False
         while (event := self._next_event(is_over)) is h11.NEED_DATA:
             data = await self.stream.read()
@@ -54,7 +54,7 @@ class Connection:
             raise HttpError(str(error), error.error_status_hint) from error
 
     def send(self, *events: h11.Event) -> None:
-        """Write them at once; HttpError if what they hold cannot be sent."""
+        """Write these events at once; HttpError if they cannot be sent."""
         try:
             self.stream.write(b"".join([self._parser.send(event) or b"" for event in events]))
         except h11.LocalProtocolError as error:
@@ -66,7 +66,7 @@ class Connection:
 
     @property
     def awaits_continue(self) -> bool:
-        """Does the other side hold its body back until it is asked to go on?"""
+        """Does the other side hold back its body until it is asked to continue?"""
         return self._parser.they_are_waiting_for_100_continue
 
     @property
@@ -78,7 +78,7 @@ class Connection:
         return self._parser.our_state in (h11.IDLE, h11.SEND_RESPONSE)
 
     def renew(self) -> bool:
-        """Make it ready for another request; False if it is not to have one."""
+        """Prepare for another request; False if there must not be one."""
         if {self._parser.our_state, self._parser.their_state} != {h11.DONE}:
             return False
         self._parser.start_next_cycle()

@@ -1,4 +1,4 @@
-"""A way to a server through an HTTP proxy: a tunnel, which the proxy cannot look into."""
+"""Reaches a server through an HTTP proxy: a tunnel that the proxy cannot look into."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ProxyFailed(ConnectionError):
 
 
 class Proxy(Record):
-    """*authorization* is what a proxy wants to see; it is in no text."""
+    """*authorization* is the credential for the proxy; it appears in no text."""
 
     scheme: str
     host: str
@@ -81,7 +81,7 @@ def _words(answer: h11.Response) -> str:
 
 
 async def start_tls(stream: ByteStream, tls: ssl.SSLContext, name: str) -> None:
-    """Speak TLS on a connection that is open already."""
+    """Start TLS on an open connection."""
     transport = await asyncio.get_running_loop().start_tls(
         stream.transport, stream, tls, server_hostname=name
     )

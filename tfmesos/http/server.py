@@ -30,9 +30,9 @@ REASONS = {
 
 
 class Answer(Record):
-    """What a handler returns. A body that is not there yet comes as an async generator.
+    """What a handler returns. A body that is still to come is an async generator.
 
-    One that ends with a ConnectionError, or before its Content-Length, cuts the connection.
+    If it ends with a ConnectionError, or before its Content-Length, the connection is cut.
     """
 
     status: int = 200
@@ -53,12 +53,12 @@ class Request:
 
     @property
     def stream(self) -> ByteStream:
-        """What it came on; as a protocol of asyncio, and with the transport."""
+        """The connection on which the request came."""
         return self._connection.stream
 
     @property
     def address(self) -> tuple[Any, ...] | None:
-        """Ours, to which it came."""
+        """Our address, to which the request came."""
         found: tuple[Any, ...] | None = self.stream.transport.get_extra_info("sockname")
         return found
 
@@ -118,7 +118,7 @@ class Server:
                 stream.abort()
 
     async def _serve_one(self, connection: Connection) -> bool:
-        """Answer the next request, if one comes; whether another may follow."""
+        """Answer the next request, if one comes; returns whether another may follow."""
         is_last = False
         try:
             request = await _next_request(connection)
@@ -143,7 +143,7 @@ class Server:
 
 
 class _ServedStream(ByteStream):
-    """Begins to be served when there is a connection, and no longer than that."""
+    """Is served as long as its connection is open."""
 
     def __init__(self, serve: Callable[[ByteStream], asyncio.Task[None]]) -> None:
         super().__init__()
@@ -205,9 +205,9 @@ def _head(answer: Answer) -> h11.Response:
 
 
 async def _finish(connection: Connection) -> bool:
-    """Read what is left of the request; whether another may follow.
+    """Read the rest of the request; returns whether another may follow.
 
-    Closing a connection with bytes in it would take the answer from who sent them.
+    If a connection is closed with unread bytes, its client loses the answer.
     """
     try:
         async with asyncio.timeout(LINGER):

@@ -1,4 +1,4 @@
-"""The entry point of an image, as the Docker of this machine knows it."""
+"""The entry point of an image, as Docker on this machine knows it."""
 
 from __future__ import annotations
 

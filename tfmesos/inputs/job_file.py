@@ -42,20 +42,20 @@ class JobFile:
         )
 
     def completed(self, document: Document) -> Document:
-        """This document, or one that was made of it, with what only its images know."""
+        """This document, or one derived from it, with the commands that only its images know."""
         return with_image_commands(document)
 
     def as_tfjob(self, document: Document) -> str | None:
-        """This document, made of the file's, in the words of the file, if that is a TFJob."""
+        """The document, which was derived from the file's, as a TFJob, if the file is one."""
         tree = self._tree.value
         return rewritten_tfjob(tree, self.document, document) if tfjob.is_mine(tree) else None
 
     def place_of(self, key: Key) -> str:
-        """File and line that say it."""
+        """The file and line where it is."""
         return self._tree.locate(self._translation.origins.get(key, key), "").place
 
     def located(self, error: SpecError) -> SpecError:
-        """The error with file and line, if it is one of the file's."""
+        """The error with file and line, if the file is to blame."""
         key = key_of(self.document, error)
         if key is None:
             return error
@@ -75,9 +75,7 @@ def _content(path: str, name: str) -> bytes:
 
 
 def said_beside(given: Mapping[str, Any], profile: Profile) -> Beside:
-    """What of the settings that were *given* with a file, or in a *profile*, matters to what that
-    means.
-    """
+    """The settings *given* with a file, or in a *profile*, that affect the meaning of the file."""
     said = profile.under({name: given.get(name) for name in ("master", "log_dir", "volumes")})
     master = said.get("master") or os.environ.get("MESOS_MASTER", "")
     return Beside(

@@ -54,7 +54,7 @@ POSITIONAL = (
 
 
 def by_name(positional: tuple[Any, ...], named: dict[str, Any]) -> Settings:
-    """The settings that were given in either way."""
+    """The settings that were given, by position or by name."""
     given = dict(zip(POSITIONAL, positional, strict=False))
     if len(positional) > len(POSITIONAL):
         raise TypeError(f"TFMesosScheduler takes at most {len(POSITIONAL)} settings by position")
@@ -95,7 +95,7 @@ def _survival(config: LaunchConfig, plugin: Plugin) -> float:
 
 
 def _translated(given: Given, jobs: tuple[Job, ...], engine: EngineKind) -> Given:
-    """The fields of LaunchConfig that are more than the value of one setting."""
+    """The fields of LaunchConfig that come from more than one setting."""
     image, remark = _image(given["image"] or None, is_here=engine.is_here)
     ship = ship_of(given)
     cwd, python, advertise = given["cwd"], given["python"] or None, given["advertise"]
@@ -141,7 +141,7 @@ def _translated(given: Given, jobs: tuple[Job, ...], engine: EngineKind) -> Give
 
 
 def _variables(given: Given) -> dict[str, str]:
-    """Of the command: those that are given by name win."""
+    """The variables of the command: those given by name win."""
     of_file, of_entry = read_variables(given["env_file"]), _entry_environment(given)
     return {**of_file, **of_entry, **_checked_env(given["env"] or {})}
 
@@ -159,7 +159,7 @@ def _board_dir(given: Given) -> str | None:
 
 
 def absolute(name: str | None) -> str | None:
-    """The same from everywhere; an address is as it is."""
+    """Independent of the current directory; an address stays as it is."""
     if not name or "://" in name:
         return name
     return os.path.normpath(os.path.join(_current_directory(), name))
@@ -201,7 +201,7 @@ def _hang_timeout(given: Any) -> Given:
 
 
 def _logs(given: Given, jobs: Sequence[Job]) -> TaskChoice:
-    """The output of every command; a bare server has nothing to say unless it fails."""
+    """The output of every command; a bare server prints nothing of interest unless it fails."""
     if given["logs"] is not None:
         return TaskChoice.parse("logs", given["logs"], tasks_of(jobs))
     shown = () if given["quiet"] else jobs
@@ -221,9 +221,9 @@ def _success(given: str | None, jobs: Sequence[Job]) -> TaskChoice | None:
 
 
 def _image(given: str | None, *, is_here: bool) -> tuple[str | None, str]:
-    """The image, and what is to be said if it is none although one was named.
+    """The image, and a remark if there is none although one was named.
 
-    Inside a container of that very image a task without a container is in the right place.
+    Inside a container of that image, a task needs no container of its own.
     """
     own = os.environ.get("DOCKER_IMAGE") or None
     image = given or own
@@ -236,7 +236,7 @@ def _image(given: str | None, *, is_here: bool) -> tuple[str | None, str]:
 
 
 def _has_docker() -> bool:
-    """Whether there is a sign of an engine; whether it answers is seen later."""
+    """Whether there is a sign of an engine; whether it answers is checked later."""
     is_named = "DOCKER_HOST" in os.environ or os.path.exists("/var/run/docker.sock")
     return is_named and shutil.which("docker") is not None
 
@@ -248,12 +248,12 @@ def _is_in_container() -> bool:
 
 
 def _clean(text: str) -> str:
-    """Bytes of a command line that are not text, made visible: Mesos takes only text."""
+    """Makes bytes of a command line visible that are not text: Mesos accepts only text."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _own_name() -> str:
-    """In a container a user often has a number only."""
+    """In a container a user often has only a number."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -269,9 +269,9 @@ def _current_directory() -> str:
 
 
 def _default_name(on_end: str | None) -> str:
-    """As TFMesos named its frameworks; everybody who can ask the master sees it.
+    """The name that TFMesos gave its frameworks; everybody who can query the master sees it.
 
-    So the address of *on_end* is left out: it is often a secret.
+    So it leaves out the address of *on_end*, which is often a secret.
     """
     arguments = map(without_values, sys.argv[1:])
     command_line = " ".join([os.path.abspath(sys.argv[0]), *arguments])
@@ -295,7 +295,7 @@ def _names(engine: EngineKind) -> set[str]:
 
 
 def _inherited(python: str | None, names: Collection[str]) -> dict[str, str]:
-    """*names* do not hold those of secrets."""
+    """*names* does not include those of secrets."""
     env = {name: os.environ[name] for name in names if _is_text(os.environ.get(name, "\udcff"))}
     hides_path = "PATH" in os.environ and "PATH" not in names
     return env if hides_path else {**env, "PATH": _path(env.get("PATH") or _PATH, python)}
@@ -304,8 +304,8 @@ def _inherited(python: str | None, names: Collection[str]) -> dict[str, str]:
 def _path(path: str, given: str | None) -> str:
     """Where the tasks look for commands: ``python`` is the Python that was named or called.
 
-    The latter is ours, as in ``/venv/bin/tfrun -- python``; but not where ``tfrun`` was installed
-    as a tool with an environment of its own: nobody means that one.
+    The latter is ours, as in ``/venv/bin/tfrun -- python``, unless ``tfrun`` was installed as a
+    tool with its own environment: nobody means that Python.
     """
     directory, listed = os.path.dirname(given or sys.executable), path.split(os.pathsep)
     if given is None and (_is_tool() or directory in listed):
@@ -315,7 +315,7 @@ def _path(path: str, given: str | None) -> str:
 
 
 def _is_tool() -> bool:
-    """Was this ``tfrun`` called from another place than that of its Python?"""
+    """Was this ``tfrun`` started from a directory other than that of its Python?"""
     place, name = os.path.split(os.path.abspath(sys.argv[0]))
     return name == "tfrun" and place != os.path.dirname(sys.executable)
 

@@ -1,4 +1,4 @@
-"""The file with a pod that lies under those of the tasks."""
+"""The file with a pod on which the pods of the tasks are based."""
 
 from __future__ import annotations
 

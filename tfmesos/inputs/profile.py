@@ -47,14 +47,14 @@ class Profile:
         self.chosen = profiles[name] if name else {}
 
     def under(self, given: Mapping[str, Any]) -> Document:
-        """What is *given*, on top of what the file says."""
+        """What is *given*, merged with what the file says."""
         file = changed({**self.defaults, "jobs": {}}, self.chosen)
         found = changed(file, dict(given))
         kept = {field: value for field, value in found.items() if field != _NAME.field}
         return kept if "jobs" in given else {k: v for k, v in kept.items() if k != "jobs"}
 
     def place_of(self, key: Key) -> str:
-        """Where the file says it: that of the profile, if both do."""
+        """Where the file sets it: in the profile, if in both."""
         places = (self._tree.locate(place, "").place for place in self._keys(key))
         return next(places, "")
 
@@ -74,7 +74,7 @@ class Profile:
 
 
 def profile_of(given: Mapping[str, Any], environ: Mapping[str, str]) -> Profile:
-    """That of a call: of what is *given* only the name of the profile counts."""
+    """The profile of a call; only its name is taken from what is *given*."""
     name = _NAME.choose(given.get(_NAME.field), environ) or None
     _NAME.verify(name)
     return Profile(_read(config_file(environ)), name, environ)
@@ -85,7 +85,7 @@ def profile_names(environ: Mapping[str, str]) -> list[str]:
 
 
 def config_file(environ: Mapping[str, str]) -> str:
-    """In the user's directory of configuration, as XDG names it."""
+    """In the user's configuration directory, as XDG defines it."""
     directory = environ.get("XDG_CONFIG_HOME", "")
     if not os.path.isabs(directory):
         directory = os.path.expanduser("~/.config")
@@ -93,7 +93,7 @@ def config_file(environ: Mapping[str, str]) -> str:
 
 
 def _read(path: str) -> Tree:
-    """Checked but for its values; without a file it says nothing."""
+    """Checked except for its values; empty without a file."""
     try:
         content = beginning(path, MAX_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):

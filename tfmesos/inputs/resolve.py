@@ -39,7 +39,7 @@ class Inputs:
         document: Document,
         is_about_call: Callable[[SpecError], bool],
     ) -> None:
-        """*document* is what the *file* says with the changes of the call. *is_about_call* says
+        """*document* is the content of *file* with the changes of the call. *is_about_call* says
         whether the call is to blame for an error, and neither the file nor the profile.
         """
         self._file = file
@@ -59,7 +59,7 @@ class Inputs:
         return config.replace(warnings=(*config.warnings, *remarks))
 
     def as_tfjob(self) -> str | None:
-        """The document in the words of the job file, if that is a TFJob."""
+        """The document as a TFJob, if the job file is one."""
         if self._file is None:
             return None
         try:
@@ -91,7 +91,7 @@ def config_of_call(jobs: Asked, settings: Settings) -> LaunchConfig:
 
 
 def _of_setting(error: SpecError) -> SpecError:
-    """The error of a key of our document as that of the setting, or of the field of a job."""
+    """Turn an error about a key of our document into one about a setting or a field."""
     match error.key if isinstance(error, JobFileError) else ():
         case (str(field),):
             return SpecError(None, field, error.problem)

@@ -51,7 +51,7 @@ class _Wanted(Record):
 
 
 def read_secrets(given: Mapping[str, Any]) -> tuple[TaskSecrets, tuple[str, ...]]:
-    """All that the settings name, and what to warn of; SpecError if one is wrong."""
+    """All secrets that the settings name, and warnings; SpecError if one is wrong."""
     files, variables = list(_files(given)), list(_pairs("secret_env", given, _VARIABLE))
     contents = {wanted: _content(wanted) for wanted in (*files, *variables)}
     _check_sizes(contents)
@@ -67,7 +67,7 @@ def read_secrets(given: Mapping[str, Any]) -> tuple[TaskSecrets, tuple[str, ...]
 
 
 def variables_of(given: Mapping[str, Any]) -> list[str]:
-    """Those of our own that hold secrets."""
+    """The variables of our own environment that hold secrets."""
     sources = [*(given["secrets"] or {}).values(), *(given["secret_env"] or {}).values()]
     texts = map(str, sources)
     return [text[len(_FROM_ENVIRONMENT) :] for text in texts if text.startswith(_FROM_ENVIRONMENT)]
@@ -89,7 +89,7 @@ def read_line(field: str, path: str | None) -> Secret | None:
 
 
 def _files(given: Mapping[str, Any]) -> Iterator[_Wanted]:
-    """Of every setting that brings a file."""
+    """The secrets of every setting that names a file."""
     for wanted in _pairs("secrets", given, _FILE_NAME):
         if wanted.name in _KEPT:
             raise SpecError(
@@ -154,7 +154,7 @@ def _base64(content: bytes) -> str:
 
 
 def _text(wanted: _Wanted, content: bytes) -> str:
-    """The value of a variable: a line end after it is none of it, as in a shell's $(cat FILE)."""
+    """The value of a variable, without a trailing newline, as in a shell's $(cat FILE)."""
     if b"\0" in content:
         problem = (
             f"{wanted.name} contains a zero byte, which a variable cannot: use a file (secrets)"

@@ -1,6 +1,6 @@
 """Turns what all jobs of a foreign document have in common into settings of the run.
 
-A flag then changes it in all of them, as if it were said once.
+A flag then changes it in all of them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def take_variables(jobs: Jobs) -> Document:
 
 
 def volumes_of(mounts: Sequence[tuple[Key, Mounts]], remarks: list[str]) -> Document:
-    """The volumes of a run are mounted in every task: a notice says so if it is new to one."""
+    """The volumes of a run are mounted in every task; a notice says so if one did not ask."""
     all_mounts: dict[str, str] = {}
     for key, own in mounts:
         for path, mount in own.items():

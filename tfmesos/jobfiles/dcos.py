@@ -163,7 +163,7 @@ def _log_dir(service: Part, fill: _Filler) -> str | None:
 
 
 def _context(service: Part, given: Any) -> Any:
-    """A JSON object in a text; the object itself is as good."""
+    """A JSON object in a string; the object itself is accepted, too."""
     if isinstance(given, dict):
         return service.values("job_context")
     text = service.text("job_context")
@@ -179,7 +179,7 @@ def _context(service: Part, given: Any) -> Any:
 
 
 def _hdfs(hdfs: Part) -> Document:
-    """The files of a Hadoop client, which every task is sent."""
+    """The files of a Hadoop client, which are sent to every task."""
     address = hdfs.text("config_uri")
     hdfs.close()
     if not address:
@@ -190,7 +190,7 @@ def _hdfs(hdfs: Part) -> Document:
 
 
 def _secrets(service: Part) -> Document:
-    """There is no store of secrets here: a secret is the file of its name, where tfrun runs."""
+    """There is no secret store here: a secret is a file of that name where tfrun runs."""
     inline = (
         "must not be in a job file: put the key into a file and name that file with the setting "
         "gcs_key"

@@ -25,14 +25,14 @@ EVERY_CODE = parse_codes("1-255")
 
 
 def refuse_others(document: Mapping[str, Any], known: Iterable[str], key: Key, where: str) -> None:
-    """What *where* has no word for must not get lost."""
+    """Refuse settings that *where* cannot express, so that nothing gets lost."""
     for name, value in document.items():
         if name not in known and value not in (None, False, [], {}):
             raise JobFileError((*key, name), f"cannot be expressed in {where}: leave it out")
 
 
 def at(key: Key, make: Callable[..., T], *values: Any) -> T:
-    """What *make* makes of the values; its complaint is about *key*."""
+    """The result of *make*; its error is about *key*."""
     try:
         return make(*values)
     except SpecError as error:
@@ -51,7 +51,7 @@ def name_of(document: Document, pattern: str, words: str) -> str:
 
 
 def jobs_of(document: Document) -> dict[str, Document]:
-    """Each job with all that the run says of it."""
+    """Each job with everything that the run says about it."""
     for name, job in document["jobs"].items():
         if ":" in str(job.get("num")) or job.get("at_least") is not None:
             raise JobFileError(
@@ -82,7 +82,7 @@ def volumes_of(document: Document) -> list[Volume]:
 
 
 def policy_of(name: str, job: Document) -> RestartPolicy:
-    """Of a job; what it does not say is as usual."""
+    """The restart policy of a job, with defaults for what it does not set."""
 
     def value(field: str, parse: Callable[[Any], Any]) -> Any:
         given = job.get(field)

@@ -30,7 +30,7 @@ FOREIGN: tuple[Format, ...] = (tfjob, marathon, dcos)  # asked in turn
 def written(document: Document, format: str) -> str:
     """The document in a foreign format; JobFileError with the key that the format has no word for.
 
-    The document has been checked, with all that flags say.
+    The document has been checked, including the flags.
     """
     if format == "marathon":
         return json.dumps(marathon.from_ours(document), indent=2) + "\n"
@@ -40,7 +40,7 @@ def written(document: Document, format: str) -> str:
 
 
 def rewritten_tfjob(tree: dict[str, Any], before: Document, after: Document) -> str:
-    """The TFJob *tree*, which means *before*, with what *after* changes of it."""
+    """The TFJob *tree*, which means *before*, changed so that it means *after*."""
     from .tfjob.rewriting import rewritten
     from .writing import yaml_of
 

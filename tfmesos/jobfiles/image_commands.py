@@ -1,4 +1,4 @@
-"""Jobs that run what their image runs: ``args`` without a command follow its entry point."""
+"""Jobs that run the command of their image: ``args`` alone follow its entry point."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _image_of(name: str, job: Document, document: Document) -> str:
 
 
 def filled_in(document: Document, commands: Mapping[str, ImageCommand]) -> Document:
-    """The document with the commands of these jobs, and where they run."""
+    """The document with the commands and directories of these jobs."""
     jobs = dict(document["jobs"])
     for name, command in commands.items():
         job = {field: value for field, value in jobs[name].items() if field != "args"}

@@ -21,12 +21,12 @@ def parse(text: str) -> tuple[Any, dict[Key, int]]:
     except ValueError as error:  # of _whole or _refuse
         raise Unreadable(f"is not valid JSON: {error}") from None
     except RecursionError:
-        raise Unreadable(f"is nested more than {MAX_DEPTH} deep") from None
+        raise Unreadable(f"is nested more than {MAX_DEPTH} levels deep") from None
     return value, _lines(text)
 
 
 def _whole(digits: str) -> int:
-    """Python itself refuses only thousands of digits, in words about Python."""
+    """Python itself refuses only thousands of digits, and its message is about Python."""
     if len(digits) > _MAX_DIGITS + digits.startswith("-"):
         raise ValueError("it has a number of more than 64 bits")
     return int(digits)
@@ -37,7 +37,7 @@ def _refuse(word: str) -> None:
 
 
 def _lines(text: str) -> dict[Key, int]:
-    """Where each key stands. The text is known to be JSON."""
+    """The line of each key. The text is known to be JSON."""
     lines: dict[Key, int] = {}
     around: list[Key] = []  # the keys of the brackets that are open
     here, line = Key(), 1
@@ -50,13 +50,13 @@ def _lines(text: str) -> dict[Key, int]:
             lines.setdefault(here, line)
         here = _next_key(token[0], here, around)
         if len(around) > MAX_DEPTH:
-            raise Unreadable(f"is nested more than {MAX_DEPTH} deep", line)
+            raise Unreadable(f"is nested more than {MAX_DEPTH} levels deep", line)
         line += token[0].count("\n")
     return lines
 
 
 def _next_key(token: str, here: Key, around: list[Key]) -> Key:
-    """The key of what follows *token*; in an object the next name tells."""
+    """The key of what follows *token*; in an object, the next name."""
     if token in ("{", "["):
         around.append(here)
         return (*here, 0) if token == "[" else here

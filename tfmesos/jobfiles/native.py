@@ -87,9 +87,9 @@ def _texts(added: Mapping[str, str] | Iterable[str]) -> Iterable[str]:
 
 
 def without_commands(document: Document) -> Document:
-    """For a command that takes the place of the document's own, or of its function.
+    """Make way for a command that replaces the document's own, or its function.
 
-    Servers go on serving, and TensorBoard is what it is. SpecError if nobody would run it.
+    Servers and TensorBoard stay as they are. SpecError if no job would run the command.
     """
     has_entry = bool(document.get("entry"))
     jobs = {name: _without_command(name, job, has_entry) for name, job in document["jobs"].items()}
@@ -110,7 +110,7 @@ def _without_command(name: str, job: Document, has_entry: bool) -> Document:
 
 
 def _without(job: Document, changes: Document) -> Document:
-    """A job without what is now said of the whole run."""
+    """A job without what is now set for the whole run."""
     of_run = {field for field, value in changes.items() if value is not None}
     kept = ("jobs", "cmd", *ADDED)
     result = {field: value for field, value in job.items() if field in kept or field not in of_run}
@@ -148,7 +148,7 @@ def _command_of(name: str, document: Document) -> Any:
 
 
 def key_of(document: Document, error: SpecError) -> Key | None:
-    """Where the document says what *error* complains about, if it does."""
+    """The key in the document that *error* complains about, if it is there."""
     if isinstance(error, JobFileError):
         return error.key
     if error.is_about_name_of_job:

@@ -1,7 +1,7 @@
 """A part of a foreign document: the keys that are used, and remarks about the others.
 
-Each key is taken, warned of, refused, or unknown: none is passed over in silence, except what a
-server wrote into the document for itself.
+Each key is taken, warned of, refused, or unknown: none is ignored silently, except what a server
+wrote into the document for itself.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _NOTHING_SAID: tuple[Any, ...] = (None, "", False)
 
 class Part:
     def __init__(self, value: Any, key: Key, remarks: list[str]) -> None:
-        """A null is as good as no value. *remarks* takes the warnings."""
+        """A null counts as no value. *remarks* collects the warnings."""
         if not isinstance(value, Mapping):
             raise JobFileError(key, f"must contain keys with values, got {_shown(value)}")
         self.key = key
@@ -29,7 +29,7 @@ class Part:
         return name in self._left
 
     def __iter__(self) -> Iterator[str]:
-        """The keys that nobody has asked for yet."""
+        """The keys that have not been read yet."""
         return iter(self._left)
 
     def key_of(self, name: str | int) -> Key:
@@ -48,7 +48,7 @@ class Part:
         return value
 
     def path(self, name: str) -> str | None:
-        """An absolute one, to be mounted: HOST:CONTAINER."""
+        """An absolute path, for a mount HOST:CONTAINER."""
         value = self.text(name)
         if value and (not value.startswith("/") or ":" in value):
             self.fail(name, f"must be an absolute path without a colon, got {_shown(value)}")
@@ -80,7 +80,7 @@ class Part:
         return [one for one in value if isinstance(one, int)]
 
     def lists(self, name: str) -> list[list[str]]:
-        """Lists of texts."""
+        """A list of lists of strings."""
         value: list[Any] = self._take(name, list, "a list of lists") or []
         for index, one in enumerate(value):
             if not isinstance(one, list) or not all(isinstance(word, str) for word in one):
@@ -103,13 +103,13 @@ class Part:
         return [Part(one, (*self.key, name, n), self.remarks) for n, one in enumerate(items)]
 
     def warn(self, **reasons: str) -> None:
-        """These have no effect here: say so once for each that is there, and why."""
+        """Warn, with the reason, about those of these keys that are there."""
         for name, reason in reasons.items():
             if self._said(name):
                 self.remark(name, reason)
 
     def refuse(self, **reasons: str) -> None:
-        """The run would not be the one that was meant."""
+        """Refuse these keys: the run would not be the one that was meant."""
         for name, reason in reasons.items():
             if self._said(name):
                 self.fail(name, reason)
@@ -131,7 +131,7 @@ class Part:
         raise JobFileError(self.key_of(name), problem)
 
     def close(self) -> None:
-        """All that is left is unknown."""
+        """All keys that are left are unknown: refuse them."""
         for name in self._left:
             near = suggestion(str(name), self._known)
             raise JobFileError(self.key_of(str(name)), f"is unknown here{near}")

@@ -1,4 +1,4 @@
-"""The bytes of a job file -> what they say, and where each key stands."""
+"""Reads the bytes of a job file: its content, and the line of each key."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class Tree(Record):
     left_out: tuple[str, ...] = ()  # other documents of the file
 
     def locate(self, key: Key, problem: str) -> JobFileError:
-        """The error of *key*, with the file and the line, of the nearest key that has one."""
+        """The error about *key*, with the file, and the line of the nearest key that has one."""
         known = (self.lines[key[:n]] for n in range(len(key), -1, -1) if key[:n] in self.lines)
         line = next(known, None)
         return JobFileError(key, problem, self.name if line is None else f"{self.name}:{line}")
 
 
 class Unreadable(Exception):
-    """What a reader found wrong, and in which line, if it knows."""
+    """The problem that a reader found, and its line if known."""
 
     def __init__(self, problem: str, line: int | None = None) -> None:
         super().__init__(problem)
@@ -44,20 +44,20 @@ class Unreadable(Exception):
 
 
 class Twice(Unreadable):
-    """One key twice in one place: nobody knows which of the two values is meant."""
+    """A key is given twice: nobody knows which of the two values is meant."""
 
     def __init__(self, key: Key, line: int, first: int) -> None:
         super().__init__(f"{key[-1]} is given twice, first in line {first}", line)
 
 
 def read(content: bytes, name: str) -> Tree:
-    """The document in *content*, whose format its *name* tells; JobFileError if it is none."""
+    """The document in *content*, in the format of its *name*; JobFileError if it is invalid."""
     text = ""
     try:
         text = _text_of(content)
         value, lines, *others = _reader_of(name, text)(text)
     except RecursionError:
-        raise JobFileError((), f"is nested more than {MAX_DEPTH} deep", name) from None
+        raise JobFileError((), f"is nested more than {MAX_DEPTH} levels deep", name) from None
     except Unreadable as error:
         place = name if error.line is None else f"{name}:{error.line}"
         problem = _HELM if _is_of_helm(text, error.line) else error.problem
@@ -71,7 +71,7 @@ def read(content: bytes, name: str) -> Tree:
 
 
 def _is_of_helm(text: str, line: int | None = None) -> bool:
-    """Do its braces say so, or those of the *line* that is not valid YAML?"""
+    """Do the braces of the file, or of the invalid *line*, suggest a Helm template?"""
     here = text.splitlines()[line - 1 : line] if line else []
     return bool(_OF_HELM.search(text)) or any(": {{" in one for one in here)
 
@@ -87,7 +87,7 @@ def _text_of(content: bytes) -> str:
 
 
 def _reader_of(name: str, text: str) -> Any:
-    """By the end of the name; standard input has none, so by how it begins."""
+    """By the extension; standard input has none, so by how it begins."""
     if name.endswith(".json") or (not _has_format(name) and text.lstrip()[:1] == "{"):
         from .json_text import parse
     elif name.endswith(".toml") or (not _has_format(name) and _TOML.match(text)):

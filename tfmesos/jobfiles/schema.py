@@ -1,4 +1,4 @@
-"""A JSON Schema of our format, made of the table of settings, for editors to check with."""
+"""A JSON Schema of our format, made from the table of settings, for editors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TensorBoard as a job beside the training, and as the command that people write for it."""
+"""TensorBoard as a job beside the training, and as the command that people would write."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _OURS = command("")[:-2]  # without the directory, an empty text in quotes
 
 
 def job(log_dir: str) -> Document:
-    """It is no part of the training: it is started again whenever it fails."""
+    """It is not part of the training: it is started again whenever it fails."""
     return {"num": 1, "cmd": command(log_dir), **EVERY_FAILURE}
 
 
 def read(text: str) -> Document | None:
-    """Command and port of a job, from a command that says where its events are and no more."""
+    """Command and port of a job, from a command that only names its event directory."""
     words = [part for word in _words(text) for part in _split(word)]
     options = dict(zip(words[1::2], words[2::2], strict=False))
     if words[:1] != ["tensorboard"] or len(words) != 1 + 2 * len(options) or "$" in text:
@@ -33,12 +33,12 @@ def read(text: str) -> Document | None:
 
 
 def _split(word: str) -> list[str]:
-    """``--logdir=DIR`` is as good as ``--logdir DIR``."""
+    """``--logdir=DIR`` means the same as ``--logdir DIR``."""
     return word.split("=", 1) if word.startswith("--") else [word]
 
 
 def written(fields: Document) -> str | None:
-    """The command of people for a job that runs ours."""
+    """The command that people would write, for a job that runs ours."""
     cmd, port = fields.get("cmd"), fields.get("port", PORT)
     if not isinstance(cmd, str) or not cmd.startswith(_OURS) or not isinstance(port, int):
         return None

@@ -1,4 +1,4 @@
-"""TOML, with the line of each key that stands at the beginning of one."""
+"""TOML, with the line of each key that begins a line."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def parse(text: str) -> tuple[Any, dict[Key, int]]:
 
 def _check(value: Any, depth: int = 0) -> None:
     if depth > MAX_DEPTH:
-        raise Unreadable(f"is nested more than {MAX_DEPTH} deep")
+        raise Unreadable(f"is nested more than {MAX_DEPTH} levels deep")
     if isinstance(value, int) and value.bit_length() > 64:
         raise Unreadable(_TOO_LONG)
     for one in (
@@ -41,7 +41,7 @@ def _check(value: Any, depth: int = 0) -> None:
 
 
 def _lines(text: str, value: dict[str, Any]) -> dict[Key, int]:
-    """A text of several lines may look like keys: only those that there are count."""
+    """A text of several lines may look like keys: only existing keys count."""
     lines: dict[Key, int] = {(): 1}
     table: Key = ()
     for number, line in enumerate(text.splitlines(), 1):

@@ -3,10 +3,10 @@
 Our own document is a dict: ``jobs`` (name -> fields of a Job, and ``serve``), ``cmd`` for the
 jobs without one, and every setting under its field's name. A module of another format has
 
-* ``is_mine(tree)``: does this document look like one of that format?
-* ``to_ours(tree, beside)``: its ``Translation``; JobFileError for what cannot be done here
-* ``from_ours(document)``: the other way round, where there is one; JobFileError with the key of
-  our document that the format cannot express
+* ``is_mine(tree)``: does this document look like one of that format? * ``to_ours(tree, beside)``:
+its ``Translation``; JobFileError for what is not supported here * ``from_ours(document)``: the
+other way round, where there is one; JobFileError with the key of our document that the format
+cannot express
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Key = tuple[str | int, ...]  # the way to a value: ("jobs", "worker", "mem"), ("
 
 
 class Translation(Record):
-    """A document in our format, and what its user should know of what it was made from."""
+    """A document in our format, and what its user should know about the original."""
 
     document: Document
     remarks: Sequence[str] = ()  # printed as one warning each

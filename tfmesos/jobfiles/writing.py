@@ -10,14 +10,14 @@ from .yaml_text import add_words
 
 
 class _Dumper(yaml.SafeDumper):
-    """Puts quotes around all that YAML 1.1 or 1.2 would not take for a text."""
+    """Quotes everything that YAML 1.1 or 1.2 would not take for a string."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
 
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
-    """A script keeps its lines; what cannot be seen is escaped."""
+    """A script keeps its lines; invisible characters are escaped."""
     style = None if text.isprintable() else '"'
     if style and text.replace("\n", "").isprintable():
         style = "|"

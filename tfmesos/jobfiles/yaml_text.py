@@ -1,6 +1,6 @@
 """YAML, with the line of each key.
 
-Words mean what YAML 1.2 says: ``no``, ``12:30`` and ``2026-01-31`` are texts.
+Words mean what YAML 1.2 says: ``no``, ``12:30`` and ``2026-01-31`` are strings.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SCALARS: dict[str, Callable[[str], Any]] = {
 
 
 class _Loader(yaml.SafeLoader):
-    """Without the words of YAML 1.1; those of 1.2 are added below."""
+    """Without the implicit types of YAML 1.1; those of 1.2 are added below."""
 
 
 _WORDS = (
@@ -43,7 +43,7 @@ _WORDS = (
 
 
 def add_words(kind: type[yaml.SafeLoader | yaml.SafeDumper]) -> None:
-    """Let it tell the words of YAML 1.2 that are no texts."""
+    """Let it recognize the words of YAML 1.2 that are not strings."""
     for name, pattern, first in _WORDS:
         kind.add_implicit_resolver(_TAG + name, re.compile(rf"(?:{pattern})\Z"), first)
 
@@ -75,7 +75,7 @@ def _is_empty(node: Node) -> bool:
 
 
 def _chosen(nodes: list[Node]) -> tuple[Node | None, list[Node]]:
-    """The one document, or the one TFJob among manifests; and the others."""
+    """The only document, or the only TFJob among manifests; and the others."""
     found = [node for node in nodes if _words(node).get("kind", "").lower() == "tfjob"]
     if len(nodes) < 2:
         return (nodes[0] if nodes else None), []
@@ -104,7 +104,7 @@ def _title(node: Node) -> str:
 
 
 class _Reader:
-    """The values of nodes. An anchor counts as often as it is used."""
+    """Reads the values of nodes. An anchor counts each time it is used."""
 
     def __init__(self) -> None:
         self.lines: dict[Key, int] = {}
@@ -115,7 +115,7 @@ class _Reader:
         if self._count > MAX_VALUES:
             raise Unreadable(f"contains more than {MAX_VALUES:,} values", _line(node))
         if len(key) > MAX_DEPTH:
-            raise Unreadable(f"is nested more than {MAX_DEPTH} deep", _line(node))
+            raise Unreadable(f"is nested more than {MAX_DEPTH} levels deep", _line(node))
         self.lines.setdefault(key, _line(node))
         kind = node.tag.removeprefix(_TAG)
         if isinstance(node, MappingNode) and kind == "map":
@@ -139,7 +139,7 @@ class _Reader:
         return {**merged, **found}
 
     def _merged(self, node: Node, key: Key) -> dict[str, Any]:
-        """What ``<<`` brings: of several mappings the first wins."""
+        """The keys that ``<<`` merges: of several mappings the first wins."""
         nodes = node.value if isinstance(node, SequenceNode) else [node]
         merged: dict[str, Any] = {}
         for one in nodes:

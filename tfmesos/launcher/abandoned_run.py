@@ -25,7 +25,7 @@ ALREADY_GONE = "removed"  # what an engine says of a run that it has ended itsel
 
 
 def end_tasks(config: LaunchConfig, run_id: str, keys: Keys) -> None:
-    """Have the engine end all that it knows of the run. Raises TFMesosError."""
+    """Have the engine end everything that belongs to the run. Raises TFMesosError."""
     asyncio.run(_end(config, run_id, keys))
 
 

@@ -24,7 +24,7 @@ class ChiefTicket:
         self._renewal: asyncio.Task[None] | None = None
 
     async def get(self) -> process.Ending | None:
-        """Have a ticket, and renew it until ``stop``; why there is none, if that fails."""
+        """Get a ticket, and renew it until ``stop``; returns why there is none, if that fails."""
         problem, pause = await self._ask()
         if problem is None:
             self._renewal = asyncio.create_task(self._renew(pause))
@@ -42,7 +42,7 @@ class ChiefTicket:
                 self._say(f"{problem[1]}; the next try is in {pause:g} s")
 
     async def _ask(self) -> tuple[process.Ending | None, float]:
-        """What is wrong, if anything is, and the seconds until the next time."""
+        """What is wrong, if anything, and the seconds until the next attempt."""
         argv = kerberos.argv(self._directory, self._principal)
         try:
             kinit = await asyncio.create_subprocess_exec(

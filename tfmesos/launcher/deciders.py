@@ -1,4 +1,4 @@
-"""Joins the lifecycle of a run and its engine: passes to each what the other has for it."""
+"""Joins the lifecycle of a run and its engine: passes what one returns for the other."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Beginning(Record):
-    """All that the deciders know before anything happens: with the events it tells a whole run."""
+    """All that the deciders know at the beginning; with the events, it describes a whole run."""
 
     run_id: str
     at: float
@@ -66,7 +66,7 @@ class Beginning(Record):
 
 
 class Deciders:
-    """Itself a decider: what is left to be done is for the shell.
+    """Itself a decider, whose actions are for the shell.
 
     *overhear* gets what the engine tells the lifecycle, and the marks of the lifecycle.
     """
@@ -96,11 +96,11 @@ class Deciders:
         return [*todo, *self._pass_on(self._lifecycle.handle(event, now), now)]
 
     def _heard_by_engine(self, event: Event, now: float) -> list[Any]:
-        """Before the lifecycle takes it in: the engine may know a place only from it."""
+        """Called before the lifecycle handles it: the engine may learn a place only from it."""
         return list(self._pass_on(self._engine.handle(event, now), now))
 
     def _pass_on(self, outputs: Iterable[Any], now: float) -> Iterable[Any]:
-        """What one tells the other goes there; the rest is to be done."""
+        """Pass on what one returns for the other, and return the rest."""
         for output in outputs:
             if isinstance(output, Event | Mark):
                 self.overhear(output, now)

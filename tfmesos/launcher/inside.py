@@ -1,6 +1,6 @@
 """What the owner of a run does inside its tasks: checks the request and records it.
 
-The record names what was done, by its command line. What was typed, or copied, passes through.
+The record has the command line of each request, but not what was typed or copied.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Inside:
         await self._listener.serve_owner(task_id, asked["request"], reader, writer)
 
     def port_of(self, name: str) -> int:
-        """The port that this task has from us, 0 if there is no such task."""
+        """The port that we have given this task; 0 if there is no such task."""
         member = self._members().by_name(name)
         return member.port if member is not None else 0
 

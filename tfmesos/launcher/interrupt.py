@@ -31,7 +31,7 @@ class StopRequests:
         return self._cut.is_set()
 
     def add(self, reason: str, exit_code: int) -> None:
-        """Without an *exit_code* the owner of the run ends it, and wants all of its output."""
+        """Without an *exit_code* the request is the owner's, who wants all of the output."""
         self.is_hurried = self._requested.is_set()
         self._why = reason, exit_code
         self._requested.set()
@@ -39,7 +39,7 @@ class StopRequests:
             self._cut.set()
 
     def is_second_ctrl_c(self, now: float) -> bool:
-        """Did another one come shortly before this one?"""
+        """Did another Ctrl-C come shortly before this one?"""
         is_second = now - self._ctrl_c_at < CTRL_C_TWICE
         self._ctrl_c_at = now
         return is_second
@@ -49,7 +49,7 @@ class StopRequests:
         return await self._unless(self._requested, work)
 
     async def unless_cut(self, work: Coroutine[Any, Any, T]) -> T:
-        """The result of *work*, which waits for a reader; Interrupted as soon as it need not."""
+        """The result of *work*, which waits for a reader; Interrupted once it need not wait."""
         return await self._unless(self._cut, work)
 
     async def unless_hurried(self, work: Coroutine[Any, Any, None]) -> None:

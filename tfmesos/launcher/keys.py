@@ -42,14 +42,14 @@ class Keys:
         return [int(epoch) for epoch in self._values.get(GONE, "").split()]
 
     def ended(self, epoch: int) -> None:
-        """This launcher of the run has ended; whoever knows that need not wait for its silence."""
+        """This launcher of the run has ended, so nobody needs to wait until it falls silent."""
         self.keep(GONE, " ".join(map(str, {*self.gone, epoch})))
 
     def get(self, name: str) -> str | None:
         return self._values.get(name)
 
     def keep(self, name: str, value: str) -> None:
-        """For the next launcher."""
+        """Keep this for the next launcher."""
         if self._values.get(name) != value:
             self._values[name] = value
             self._on_change(self._values)
@@ -70,7 +70,7 @@ class Keys:
         )
 
     def secret_of(self, *words: str) -> bytes:
-        """A secret of its own for whatever *words* name: none of them tells another."""
+        """A separate secret for each sequence of *words*: none of them reveals another."""
         key = bytes.fromhex(self._values["secret"])
         return bytes.fromhex(hmac_sha256(key, "\0".join(words).encode()))
 

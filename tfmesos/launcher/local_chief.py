@@ -39,7 +39,7 @@ Emit = Callable[[Event], object]
 class LocalChief:
     """The task, its address, and its process once it has been started.
 
-    It runs in the directory itself that the others have a copy of, if it is shipped.
+    It runs in the shipped directory itself, of which the others have a copy.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class LocalChief:
         return port
 
     def _start_guard(self) -> subprocess.Popen[bytes]:
-        """A process that ends the task if we are killed: its standard input ends with us."""
+        """Starts a process that ends the task if we are killed: its standard input ends with us."""
         argv = guard.program(sys.executable, _HOME, self.task_id, GUARD_GRACE)
         return subprocess.Popen(argv, stdin=subprocess.PIPE, start_new_session=True)
 
@@ -91,13 +91,13 @@ class LocalChief:
         return self._stop_grace is not None
 
     async def live(self, start: Json, emit: Emit) -> None:
-        """From its start to its end, which *emit* receives."""
+        """Runs it from start to end, which *emit* receives."""
         emit(TaskReady(self.task_id))
         code, reason = await self._run(start)
         emit(TaskExited(self.task_id, code, reason, was_stopped=self.is_stopping))
 
     async def _run(self, start: Json) -> process.Ending:
-        """Initializer, command and finalizer; returns the exit code and what to say of it."""
+        """Runs initializer, command and finalizer; returns the exit code and the reason."""
         if problem := await self._bring_secrets():
             return problem
         if start["releases_port"]:

@@ -21,7 +21,7 @@ FETCHES = 16  # sandboxes that are read at once, each up to 32 MiB
 async def explained(
     outcome: Outcome, driver: Driver, last_lines: Callable[[str], list[str]]
 ) -> Outcome:
-    """The outcome with the place of the culprit's sandbox, and its end if we had none."""
+    """The outcome with the path of the failed task's sandbox, and its last lines if we had none."""
     if outcome.cause is None:
         return outcome
     cause = await driver.explain(outcome.cause)
@@ -33,7 +33,7 @@ async def explained(
 async def completed(
     outcome: Outcome, stops: StopRequests, fetching: Coroutine[Any, Any, None]
 ) -> Outcome:
-    """The outcome when all output was fetched, unless somebody does not want to wait for that."""
+    """The outcome once all output was fetched, unless the user does not want to wait."""
     try:
         await stops.unless_cut(fetching)
     except Interrupted as stop:
@@ -58,7 +58,7 @@ class MissingOutput:
         self._fetching = asyncio.Semaphore(FETCHES)
 
     async def fetch(self, wanted: Collection[str], output: Output) -> None:
-        """Give *output* what the tasks in *wanted* have written, or say that it is missing."""
+        """Pass what the tasks in *wanted* have written to *output*, or say that it is missing."""
         await self._listener.drain()
         async with asyncio.TaskGroup() as group:
             for task_id, received in self._listener.unreported():
@@ -74,7 +74,7 @@ class MissingOutput:
                 self._say(f"{what}: its runner {why}", "warning")
 
     async def _fetch(self, task_id: str, received: int, output: Output) -> bool:
-        """What the runner left in its sandbox; is it all that was missing?"""
+        """Read what the runner left in its sandbox; returns whether that is everything."""
         text = await self._driver.read(task_id, undelivered.FILE)
         messages, is_all = unpack(text, received)
         for message in messages:
@@ -84,7 +84,7 @@ class MissingOutput:
 
 
 def unpack(text: str, received: int) -> tuple[list[wire.Message], bool]:
-    """The messages after the first *received* ones, and whether nothing is missing of them."""
+    """The messages after the first *received* ones, and whether they are complete."""
     first, *rest = text.split("\n")
     try:
         head = wire.decode(first.encode("utf-8"))

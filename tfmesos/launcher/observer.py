@@ -30,40 +30,40 @@ class Observer:
     confirms = False  # does it write down all messages, and say so, before they are acknowledged?
 
     def confirm_to(self, confirm: Confirm) -> None:
-        """Whom to tell, from any thread, if it confirms."""
+        """Sets whom to call, from any thread, with each confirmation."""
 
     def begun(self, beginning: Beginning) -> None:
-        """What the deciders start from."""
+        """The deciders start from this."""
 
     def happened(self, event: Any, now: float) -> None:
-        """What they receive, as it comes in."""
+        """The deciders receive this event."""
 
     def secure(self) -> None:
-        """They are about to act on what has happened so far: what must be kept of it is kept."""
+        """The deciders are about to act on what has happened: store what must be kept."""
 
     def told(self, event: Event | Mark, now: float) -> None:
-        """What the engine tells the lifecycle, and the marks of the lifecycle."""
+        """The events from the engine to the lifecycle, and the marks of the lifecycle."""
 
     def written(
         self, task: str, stream: str, text: str, dropped: int, counted: Counted | None = None
     ) -> None:
         """Whole lines of a task, before which *dropped* others were left out.
 
-        They came in the message *counted*, if it was one.
+        They came in the message *counted*, unless that is None.
         """
 
     def counted(self, counted: Counted) -> None:
-        """A message of a runner that was no output; what it led to has been reported."""
+        """A message of a runner other than output; its effects have been reported."""
 
     def measured(self, task: str, usage: Usage) -> None:
-        """What it uses, every few seconds."""
+        """The usage of a task, every few seconds."""
 
     def progressed(self, task: str, line: str) -> None:
-        """How a line looks that the task rewrites: a progress bar; empty when it has ended."""
+        """The state of a line that the task rewrites: a progress bar; empty when it has ended."""
 
 
 class Observers(Observer):
-    """Several observers, called one after another."""
+    """Several observers, called in turn."""
 
     def __init__(self, *observers: Observer) -> None:
         self._observers = observers

@@ -9,9 +9,9 @@ _SPARE = 256  # for all else
 
 
 def allow_tasks(number: int) -> int:
-    """Raise the limit of open files as far as so many tasks need it and the system lets us.
+    """Raise the limit of open files as far as this many tasks need and the system allows.
 
-    Most systems begin with 1024. Returns for how many tasks it will do.
+    Most systems start with 1024. Returns for how many tasks the limit is enough.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if resource.RLIM_INFINITY in (soft, hard):
@@ -23,7 +23,7 @@ def allow_tasks(number: int) -> int:
 
 
 def limit_warning(wanted: int) -> str:
-    """What is to be said if they cannot be allowed to so many tasks; empty if they can."""
+    """The warning if the limit is too low for this many tasks; empty if it is not."""
     possible = allow_tasks(wanted)
     text = f"open files are limited: enough for about {possible} of {wanted} tasks"
     return f"{text}; raise it with ulimit -n" if possible < wanted else ""

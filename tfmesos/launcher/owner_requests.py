@@ -1,4 +1,4 @@
-"""What the owner of a run may want of it while it goes on, besides its end."""
+"""What the owner of a run may request while it is running, other than its end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOT_YET = "it is being set up"
 
 
 class OwnerRequests:
-    """Nothing is possible before ``begin``. Methods that return a text say what is wrong."""
+    """Nothing is possible before ``begin``. Methods that return a string return what is wrong."""
 
     def __init__(self, config: LaunchConfig, emit: Callable[[Event], object]) -> None:
         self._config = config
@@ -45,7 +45,7 @@ class OwnerRequests:
         self._config = config
 
     def restart(self, name: str, elsewhere: bool) -> str:
-        """Have a task ended and started again."""
+        """Have a task stopped and started again."""
         if self._lifecycle is None:
             return NOT_YET
         task_id, problem = self._lifecycle.members.to_restart(name)
@@ -54,7 +54,7 @@ class OwnerRequests:
         return problem
 
     def checkpoint(self) -> str:
-        """Have all tasks stopped together, with their grace."""
+        """Have all tasks stopped together, with their grace period."""
         if self._lifecycle is None:
             return NOT_YET
         problem = why_not_checkpoint(self._lifecycle.phase)
@@ -63,9 +63,9 @@ class OwnerRequests:
         return problem
 
     async def update(self, changes: Changes, *, dry_run: bool = False) -> tuple[str, ...]:
-        """Go on with other jobs; returns what changes, in words: nothing, if they are no others.
+        """Continue with other jobs; returns what changes, in words: nothing if they are the same.
 
-        Raises SpecError, ResourcesError or NotUpdated: then the run goes on as it was.
+        Raises SpecError, ResourcesError or NotUpdated: then the run continues as it was.
         """
         from .updates import NotUpdated, resolved  # most runs are not updated
 
@@ -81,14 +81,14 @@ class OwnerRequests:
         return wanted.difference
 
     def continue_held(self) -> str:
-        """Let the tasks end that are held."""
+        """Release the tasks that are held."""
         if self._lifecycle is None or not self._lifecycle.members.held():
             return "no task is held"
         self._emit(ContinueRequested())
         return ""
 
     def refusal_inside(self, asked: Json) -> str:
-        """What is wrong with what is to be done inside a task."""
+        """Why a request inside a task is refused; empty if it is not."""
         return NOT_YET if self._lifecycle is None else self._inside.admit(asked)
 
     async def serve_inside(

@@ -16,7 +16,7 @@ Told = Event | Mark
 
 
 class CannotTakeOver(TFMesosError):
-    """The run cannot go on here."""
+    """The run cannot continue here."""
 
     exit_code = 75  # EX_TEMPFAIL
 
@@ -34,7 +34,7 @@ class CannotTakeOver(TFMesosError):
 
 
 class GivenAway(TFMesosError):
-    """Another launcher holds the run now, or may take it: this one ends, and the tasks go on."""
+    """Another launcher holds the run, or may take it: this one ends, the tasks continue."""
 
     exit_code = 75
 
@@ -44,7 +44,7 @@ class GivenAway(TFMesosError):
 
 
 class Succession(NamedTuple):
-    """What a launcher hands on to the next one, and what it was handed."""
+    """What a launcher hands over to the next one, and what it has received."""
 
     keys: Keys
     past: Past | None
@@ -60,16 +60,16 @@ class Past(Record):
 
     @property
     def last(self) -> float:
-        """The last moment that is known of, on the clock of the run."""
+        """The last known moment, on the clock of the run."""
         return max(self.steps[-1][1] if self.steps else self.beginning.at, self.beat)
 
     def decide_again(
         self, deciders: Deciders, step: Callable[[Any, Sequence[Any]], object]
     ) -> list[tuple[Told, float]]:
-        """Bring *deciders* to the present; *step* gets each event and what was to be done then.
+        """Bring *deciders* to the present; *step* gets each event and its actions.
 
-        Returns what they told each other after the last word of it in the record. Raises
-        CannotTakeOver if anything comes out otherwise than it is written down.
+        Returns what they exchanged after the last such entry of the record. Raises CannotTakeOver
+        if anything differs from the record.
         """
         told: list[tuple[Told, float]] = []
         deciders.overhear = lambda event, now: told.append((event, now))

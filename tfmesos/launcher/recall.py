@@ -22,7 +22,7 @@ _OF_LINKS = do.Prepare | do.StopRunner | do.ContinueRunner | do.Refuse
 
 
 class Recall:
-    """*carry_out* does what has no effect but on links that nobody uses yet."""
+    """*carry_out* performs actions that affect only links, which nobody uses yet."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class Recall:
         self._carry_out = carry_out
 
     def step(self, event: Any, todo: Sequence[Any]) -> None:
-        """A launcher before this one took in *event*, and was to do this."""
+        """An earlier launcher received *event*, and was to do this."""
         self._story.tell(event, todo)
         for action in todo:
             if isinstance(action, do.Mark):  # before anything after it is launched
@@ -57,7 +57,7 @@ class Recall:
         self._note(event)
 
     def check(self, received: Mapping[str, tuple[int, bool]]) -> None:
-        """CannotTakeOver if so many messages, or all, of these runners do not fit to the past."""
+        """CannotTakeOver if this many messages of these runners, or all, do not match the past."""
         if lacking := self._listener.lacking(received):
             raise CannotTakeOver.for_want_of(lacking[0])
 

@@ -68,10 +68,10 @@ class Run:
         bring_to: Path | None = None,
         succession: Succession | None = None,
     ) -> None:
-        """Servers that have ended answer for themselves until *on_failure* returns.
+        """Servers that have ended are answered for until *on_failure* returns.
 
-        *bring_to* is where the files go that are collected from tasks. The *succession*
-        tells what other launchers of the run have left, or are left.
+        *bring_to* is where collected files go. The *succession* is what other launchers of the run
+        have left, or will get.
         """
         self._keys, self._past = succession or Succession(Keys(), None)
         self._now = Clock()
@@ -107,7 +107,7 @@ class Run:
 
     @property
     def host(self) -> str:
-        """Under which the tasks can reach this process."""
+        """The host name or address at which tasks reach this process."""
         return split_address(self._launcher)[0]
 
     @property
@@ -141,7 +141,7 @@ class Run:
 
     @property
     def is_stopped(self) -> bool:
-        """Was it told to end before it had?"""
+        """Was it asked to end before it had?"""
         return self.stop_requests.is_cut
 
     def output_failed(self, error: Exception) -> None:
@@ -150,7 +150,10 @@ class Run:
             self.request_stop(*unwritten(error))
 
     def interrupt(self) -> None:
-        """Ctrl-C. A task in this terminal got it, too, and may go on; pressed twice it is ours."""
+        """Ctrl-C.
+
+        A task in this terminal got it, too, and may continue; pressed twice, it is for us.
+        """
         is_second = self.stop_requests.is_second_ctrl_c(asyncio.get_running_loop().time())
         if is_second or self._chief is None or not self._chief.is_running:
             self.request_stop("interrupted", Interrupted.exit_code)
@@ -160,7 +163,7 @@ class Run:
 
         Nothing is left of it then.
 
-        Raises SpecError if something was wrong before anything had started.
+        Raises SpecError if something is wrong before anything has started.
         """
         daemon_threads.use()
         began_at = asyncio.get_running_loop().time()
@@ -313,9 +316,9 @@ class Run:
 
     @asynccontextmanager
     async def _driving(self) -> AsyncIterator[None]:
-        """However the block ends, the engine is left, while its driver still runs if it can.
+        """However the block ends, the engine is left, while its driver still runs if possible.
 
-        Unless it was given away: then all stays as it is there.
+        If the run was given away, everything stays there as it is.
         """
         async with asyncio.TaskGroup() as group:
             driver = group.create_task(self._driver.run())

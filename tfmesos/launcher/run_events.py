@@ -27,7 +27,7 @@ class Clock:
 class RunEvents:
     """*record* gets each event as it comes, *secure* is called before anybody acts on them.
 
-    What happens before ``open`` is recorded then.
+    Events before ``open`` are recorded by it.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class RunEvents:
         self._queue: asyncio.Queue[tuple[Any, float]] = asyncio.Queue()
 
     def open(self, tell: Callable[[], object] = lambda: None) -> None:
-        """Take events from now on, and *tell* so."""
+        """Accept events from now on, and *tell* the observer."""
         self.is_open = True
         for event in self._early:
             self.put(event)
@@ -60,7 +60,7 @@ class RunEvents:
         self._queue.put_nowait((event, now))
 
     def wake(self) -> None:
-        """Have whoever waits look around."""
+        """Wake up whoever waits, to look again."""
         self._queue.put_nowait((None, 0.0))
 
     async def get(self) -> tuple[Any, float]:

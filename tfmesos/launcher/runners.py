@@ -25,7 +25,7 @@ class InputsGone(TFMesosError):
 
 
 class Runners:
-    """*launcher* is where they find us."""
+    """*launcher* is the address at which they find us."""
 
     def __init__(
         self,
@@ -49,7 +49,10 @@ class Runners:
         self._emit: Callable[[Event], object] = lambda event: None  # after a take-over
 
     def go_on(self, emit: Callable[[Event], object], is_starting: bool) -> None:
-        """The past is over. No task is started any more without the secrets or files it needs."""
+        """The replay is over.
+
+        From now on no task is started without the secrets or files it needs.
+        """
         self._emit = emit
         if is_starting and self._missing:
             self._give_up(self._missing)
@@ -68,7 +71,7 @@ class Runners:
     def expect(
         self, task_id: str, task: Task, port: int | None = None, gpu_ids: Sequence[str] = ()
     ) -> tuple[str, Secret]:
-        """What the stub of this task receives, and its secret."""
+        """Expect the runner of this task; returns what its stub receives, and its secret."""
         # Where a task can see this process: a container has pids and files of its own.
         scratch = self._setup.scratch
         is_near = scratch is not None and self._config.image_of(task.job) is None

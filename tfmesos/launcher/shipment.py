@@ -33,7 +33,7 @@ GIVE_UP = 1.0  # seconds for a thread to notice that nobody wants its work any m
 
 
 class Shipment:
-    """What the tasks of a run are sent, and how far it has come."""
+    """The files that are sent to the tasks of a run, and the progress."""
 
     def __init__(self, config: LaunchConfig, console: Console) -> None:
         self._config = config
@@ -44,7 +44,7 @@ class Shipment:
 
     @property
     def described(self) -> Json:
-        """For the settings of a runner."""
+        """The description for the settings of a runner."""
         return {"packs": {name: pack.describe() for name, pack in self.packs.items()}}
 
     def supplies(self) -> Supplies:
@@ -53,11 +53,11 @@ class Shipment:
 
     @property
     def status(self) -> str:
-        """How far it has come, while there is something to wait for."""
+        """The progress, while there is something to wait for."""
         return self._progress.line
 
     async def pack(self, stack: AsyncExitStack, unless_stopped: UnlessStopped) -> None:
-        """Have it all ready, until *stack* is left; SpecError or CannotRead if it cannot be."""
+        """Prepare everything, until *stack* is left; SpecError or CannotRead if that fails."""
         ship = self._config.ship
         if ship is None:
             return
@@ -78,7 +78,7 @@ class Shipment:
     async def open(
         self, stack: AsyncExitStack, unless_stopped: UnlessStopped, *, again: bool = False
     ) -> None:
-        """Have it ready; *again* after a take-over, when those that run have what they need."""
+        """Prepare it; *again* after a take-over, when running tasks have what they need."""
         try:
             await self.pack(stack, unless_stopped)
         except (SpecError, CannotRead, CannotWrite) as error:
@@ -100,7 +100,7 @@ class Shipment:
             soon.cancel()
 
     def sent(self, task_id: str, at: int) -> None:
-        """A task has been sent so many bytes of it."""
+        """This many bytes of it have been sent to a task."""
         said = self._progress.sent(task_id, at, asyncio.get_running_loop().time())
         if self._console.is_live:
             self._console.status(self.status)
@@ -109,7 +109,7 @@ class Shipment:
 
 
 class Packing:
-    """Goes on in a thread, for a disk may be slow."""
+    """Runs in a thread, because a disk may be slow."""
 
     def __init__(self, ship: Ship, fetched: Fetched, is_deflated: bool) -> None:
         from .ship.tree import Tree
@@ -171,7 +171,7 @@ class Packing:
         return f"the largest files: {', '.join(named)}; leave out with .tfignore what no task needs"
 
     def summary(self, pack: Pack) -> tuple[str, str]:
-        """What to say of it, and how loud."""
+        """The message about it, and its level."""
         shipped = f"shipping {count(len(self._tree.files), 'file')}, {size_text(pack.size)}"
         if pack.size < LARGE:
             return shipped, "info"
@@ -188,7 +188,7 @@ def _new_directory() -> Private:
 
 
 async def _result(work: asyncio.Future[Pack]) -> Pack:
-    """Whoever waits for it may be cancelled; the thread cannot."""
+    """The waiting coroutine may be cancelled; the thread cannot."""
     return await asyncio.shield(work)
 
 

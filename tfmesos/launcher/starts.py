@@ -29,7 +29,7 @@ class Starts:
         spawn: Callable[[Coroutine[Any, Any, None]], object],
         is_running: Callable[[], bool],
     ) -> None:
-        """*chief* is the task in this terminal; none begins if the run no longer *is running*."""
+        """*chief* is the task in this terminal; none starts once the run no longer *is running*."""
         self._config = config
         self._listener = listener
         self._chief = chief
@@ -47,11 +47,11 @@ class Starts:
             self._spawn(self._start_rest(start))
 
     def recall(self, start: Start) -> None:
-        """A launcher before this one was to tell them; whoever was not told yet will be."""
+        """An earlier launcher was to start these; those that were not started yet will be."""
         self._start(start)
 
     async def _start_rest(self, start: Start) -> None:
-        """A thousand that begin at the same moment would leave us no time on their machine."""
+        """A thousand commands that start at the same moment would leave us no CPU time."""
         for at in range(STARTS, len(start.tasks), STARTS):
             await asyncio.sleep(BETWEEN_STARTS if self._config.engine.is_here else 0)
             if not self._is_running():

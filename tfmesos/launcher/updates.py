@@ -24,7 +24,7 @@ class NotUpdated(TFMesosError):
 def resolved(
     config: LaunchConfig, changes: Changes, lifecycle: Lifecycle
 ) -> tuple[LaunchConfig, UpdateRequested | None]:
-    """The settings that the run is to have, and what it receives: None if nothing would change.
+    """The new settings of the run, and the event that requests them: None if nothing would change.
 
     Raises NotUpdated, or SpecError if something is wrong with them.
     """

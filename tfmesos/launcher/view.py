@@ -33,7 +33,7 @@ LONGEST = 300  # characters of one
 
 
 def progress_every(config: LaunchConfig, console: Console, observer: Observer) -> float:
-    """Seconds between two looks at the progress bar of a task: many tell less often. 0: none."""
+    """Seconds between reports of a task's progress bar; many tasks report less often. 0: none."""
     if console.is_live and not config.local_chief:
         return max(DRAW_EVERY, PROGRESS_OF_ALL * config.size)
     return max(NOTE_EVERY, PROGRESS_OF_ALL * config.size) if observer.wants_progress else 0.0
@@ -57,7 +57,7 @@ class View:
     def sinks(
         self, emit: Callable[[Event], None], brought: Brought, give_away: Callable[[str], object]
     ) -> Sinks:
-        """Where what the runners report goes."""
+        """The callbacks for what runners report."""
         return Sinks(
             emit=emit,
             say=self._console.say,
@@ -99,7 +99,7 @@ class View:
         self._news.set()
 
     async def draw_on(self, lifecycle: Lifecycle, shipping: Callable[[], str]) -> None:
-        """Keep what is live up to date."""
+        """Keep the live area up to date."""
         clock = asyncio.get_running_loop().time
         while self._console.is_live:
             self._news.clear()
@@ -136,7 +136,7 @@ class View:
         return Table(tuple(rows), tuple(job_rows(views, now)), status)
 
     def _forget(self, members: Tasks) -> None:
-        """What was seen of attempts that are over, once these are many."""
+        """Forget what was known about attempts that are over, once there are many."""
         for seen in (self._usages, self._progress):
             if len(seen) > 2 * len(members):
                 for task_id in seen.keys() - {member.task_id for member in members}:

@@ -1,6 +1,6 @@
-"""The wrapper of ``--entry``: makes the TensorFlow server of its task, calls the user's function.
+"""The wrapper of ``--entry``: creates the server of its task and calls the user's function.
 
-It runs in a process of its own, with ``tf_server``; ``own_modules`` says how both get there.
+It runs in its own process, with ``tf_server``; ``own_modules`` describes how both get there.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _LOG_DIR_NAMES = ("{{log_dir}}", "{{shared_filesystem}}")  # the latter is what 
 
 
 class WrongEntry(Exception):
-    """The reason, as the user reads it."""
+    """The reason, in words for the user."""
 
 
 def main(entry: str) -> None:
-    """Call *entry*, ``[DIR/]MODULE:FUNCTION``; what it raises is the end of the task."""
+    """Call *entry*, ``[DIR/]MODULE:FUNCTION``; an exception from it ends the task."""
     print_stacks_if_asked()
     _make_absolute("HADOOP_CONF_DIR")  # what was shipped has no place that is known before
     try:
@@ -60,7 +60,7 @@ def _complain(problem: str, code: int) -> int:
 
 
 def load(entry: str) -> Callable[..., Any]:
-    """The function that *entry* names, if it can be called as we call it."""
+    """The function that *entry* names, if it accepts our arguments."""
     path, _, name = entry.rpartition(":")
     directory, _, module = path.rpartition("/")
     sys.argv[:] = [path]  # ours are not for a parser of the user's
@@ -97,7 +97,7 @@ def _check_parameters(function: Callable[..., Any], name: str) -> None:
 
 
 def make_log_dir(environ: Mapping[str, str]) -> str:
-    """What was given, or a directory in that of the task. It exists then, if it is not a URL."""
+    """The given one, or a directory in that of the task. Creates it unless it is a URL."""
     own = environ.get("TFMESOS_TASK_DIR") or os.getcwd()
     log_dir = environ.get("TFMESOS_LOG_DIR") or os.path.join(own, "logs")
     if "://" not in log_dir:
@@ -106,7 +106,7 @@ def make_log_dir(environ: Mapping[str, str]) -> str:
 
 
 def make_server(environ: Mapping[str, str]) -> Any:
-    """The server of this task, listening; of an evaluator, which is in no cluster, one alone."""
+    """The server of this task, listening; an evaluator, which is in no cluster, gets one alone."""
     tf = import_tensorflow()
     config = json.loads(environ["TF_CONFIG"])
     cluster, task = config["cluster"], config["task"]
@@ -119,7 +119,7 @@ def make_server(environ: Mapping[str, str]) -> Any:
 
 
 def filled(value: Any, log_dir: str) -> Any:
-    """The context, with the log directory where its texts name it."""
+    """The context, with the log directory filled into its strings."""
     if isinstance(value, dict):
         return {key: filled(one, log_dir) for key, one in value.items()}
     if isinstance(value, list):

@@ -1,7 +1,7 @@
-"""Imports the modules of the runner from memory, because it may be unable to write files.
+"""Imports the modules of the runner from memory, because the runner may be unable to write files.
 
 ``stub`` executes this module, which comes with the others, and calls ``become_runner``. Annotations
-are quoted, because ``__future__`` would be a file to find and to read.
+are quoted, because ``__future__`` would be one more file to find and read.
 """
 
 import gc
@@ -27,7 +27,7 @@ PACKAGES = (
 
 
 class Importer:
-    """Finds and loads them: compiled, or else all as *sources*. What is not used stays packed."""
+    """Finds and loads the modules: compiled, or all as *sources*. Unused ones stay packed."""
 
     def __init__(self, compiled: "dict[str, bytes]", sources: bytes) -> None:
         self._compiled = compiled
@@ -56,7 +56,7 @@ class Importer:
         return compile(self.get_source(name), _path(name), "exec", dont_inherit=True)
 
     def get_source(self, name: str) -> str:
-        """Tracebacks ask for it, too, and do without."""
+        """Tracebacks ask for it, too, but can do without."""
         return self._unpacked().get(name, "")
 
     def _unpacked(self) -> "dict[str, str]":
@@ -73,7 +73,7 @@ def _path(name: str) -> str:
 
 
 def _leave_out_future() -> None:
-    """Every module names it, and uses nothing of it."""
+    """Every module imports it, but uses nothing of it."""
     future: Any = sys.modules.setdefault("__future__", type(sys)("__future__"))
     future.annotations = None
 

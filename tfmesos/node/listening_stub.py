@@ -1,7 +1,7 @@
-"""What a task starts as where the launcher dials it: it waits at a port of its own loopback.
+"""The first program of a task that the launcher dials: it listens on a port of its loopback.
 
-Its text travels behind that of ``stub`` (``payload.listening_stub``), and this ``fetch`` replaces
-the one there. Here the first word of the settings is ``:PORT``.
+Its text follows that of ``stub`` (``payload.listening_stub``), and this ``fetch`` replaces the one
+there. Here the first word of the settings is ``:PORT``.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ def fetch(
     owner: str,
     certificate: str = "",
 ) -> tuple[Any, bytearray]:
-    """The connection, and the runner that came over it; *seconds* is for how long to wait.
+    """The connection, and the runner that came over it; *seconds* is how long to wait.
 
-    Whoever proves nothing is left for the next who connects: it may be any process of the pod.
+    A peer without proof, which may be any process of the pod, makes way for the next.
     """
     end = time.monotonic() + float(seconds)
     reason, code = "nobody connected", 211

@@ -1,6 +1,6 @@
 """An event loop for one thread: files, signals and timers.
 
-asyncio would do it too, but takes longer to import than all the rest of the runner.
+asyncio could do this, too, but takes longer to import than the rest of the runner.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ WRITE = select.POLLOUT
 
 
 class Timer:
-    """A call that is due at a moment, unless it is cancelled before."""
+    """A call that is due at a certain time, unless it is cancelled."""
 
     def __init__(self, when: float, callback: Callback) -> None:
         self.when = when
@@ -34,7 +34,10 @@ class Timer:
 
 
 class Loop:
-    """Calls back when a file is ready, a signal came or a moment has come. Use it in a `with`."""
+    """Calls back when a file is ready, a signal has arrived or a timer is due.
+
+    Use it in a `with`.
+    """
 
     def __init__(self) -> None:
         self._poll = select.poll()
@@ -63,7 +66,7 @@ class Loop:
         self._wakeup_writer.close()
 
     def before_wait(self, callback: Callback) -> None:
-        """Call *callback* each time all is done and the loop is about to wait."""
+        """Call *callback* each time the loop is about to wait."""
         self._before_wait = callback
 
     def on_signal(self, number: int, callback: Callback) -> None:
@@ -105,7 +108,7 @@ class Loop:
             self._run_timers()
 
     def _time_left(self) -> float | None:
-        """Milliseconds, as poll counts."""
+        """Milliseconds until the next timer, as poll takes them."""
         self._timers = [timer for timer in self._timers if not timer.cancelled]
         if not self._timers:
             return None

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 
 def main(stub: Sequence[str], connection: socket.socket | None = None) -> int:
-    """The exit code of the task: *stub* are the settings of its stub.
+    """Returns the exit code of the task.
 
-    If the stub has reached the launcher, this is the *connection*.
+    *stub* holds the settings of its stub, *connection* its connection if it has reached the
+    launcher.
     """
     try:
         with Loop() as loop:

@@ -33,7 +33,7 @@ def source(name: str) -> str:
 
 
 def with_text(argv: list[str]) -> list[str]:
-    """A command that runs the wrapper of ``--entry``, with its text; any other as it is."""
+    """A command, with its text added if it runs the wrapper of ``--entry``."""
     if argv[1:3] != _ENTRY:
         return argv
     texts = [(name, source(name)) for name in TEXTS]

@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 class Runner:
     """The life of one task: ``run`` goes from top to bottom, waiting in the loop.
 
-    What may come at any time (a stop, a signal, the loss of the launcher) sets what ``run``
-    looks at next, and stops the process that runs just then.
+    What may happen at any time (a stop, a signal, the loss of the launcher) sets what ``run`` looks
+    at next, and stops the running process.
     """
 
     def __init__(self, loop: Loop, settings: Settings, connection: socket.socket | None) -> None:
@@ -126,7 +126,7 @@ class Runner:
             return self._run_at(port)
 
     def _check(self) -> Ending | None:
-        """Why this node is unfit, if it is."""
+        """Returns why this node is unfit, if it is."""
         if not self._settings.check or self._stopping:
             return None
         from .task.node_check import check  # most runs have none
@@ -159,7 +159,7 @@ class Runner:
         self._outbox.add({"type": "register", "pid": os.getpid(), "python": python, **where})
 
     def _run_command(self) -> Ending:
-        """The initializer, the command and the finalizer, as far as they are given."""
+        """Run the initializer, the command and the finalizer, as far as they are given."""
         cwd, wanted = workspace.of_command(self._start, self._settings.env)
         if self._start.get("cwd_is_given") and cwd != wanted:
             missing = f"its working directory {wanted} does not exist"
@@ -236,7 +236,7 @@ class Runner:
             self._loop.after(self._stop_grace, child.kill)
 
     def _run_server(self, server: ServerProcess, reservation: socket.socket) -> Ending:
-        """Let the TensorFlow server begin, wait for its end, and answer for it then."""
+        """Let the TensorFlow server start, wait for its end, and then answer for it."""
         if self._start:
             server.serve(self._start)
             self._loop.run_until(lambda: server.is_ready or server.child.ended)
@@ -283,13 +283,13 @@ class Runner:
 
     @property
     def _server_failed(self) -> bool:
-        """Before the start."""
+        """Report a server that failed before the start."""
         if self._server is None:
             return self._not_started is not None
         return self._server.child.ended
 
     def _get_guard(self) -> Guard:
-        """It is started before the first process that it may have to end; OSError if it cannot."""
+        """Starts it before the first process that it may have to end; OSError if that fails."""
         if self._guard is None:
             self._guard = Guard(self._settings.task, adopts=True)
         return self._guard
@@ -319,7 +319,7 @@ class Runner:
         return code, reason
 
     def _give_up_without_progress(self, acked: int, timeout: float) -> None:
-        """Wait on as long as the launcher takes frames; a broken link has its own timeout."""
+        """Keep waiting as long as the launcher takes frames; a broken link has its own timeout."""
         if acked == self._outbox.acked and self._link.connected:
             self._gave_up = True
         acked = self._outbox.acked
@@ -347,7 +347,7 @@ class Runner:
             self._let_in(message)
 
     def _let_in(self, message: Message) -> None:
-        """Over a channel the owner of the run does something inside the task."""
+        """Serve a request of the owner inside the task, over a channel."""
         from .inside.channels import Channels  # is rarely needed
         from .inside.surroundings import Surroundings
 
@@ -381,7 +381,7 @@ class Runner:
                 self._child.stop(grace, self._settings.stop_signal)
 
     def _report_hang(self, child: Child, grace: float) -> None:
-        """Say what the command is doing, and stop it then."""
+        """Report what the command is doing, then stop it."""
         from .process import hang_report  # is rarely needed
 
         self._output.forward = True
@@ -404,13 +404,13 @@ class Runner:
             self._child.resume()
 
     def _heartbeat(self) -> Message:
-        """How long the command could write and did not, and what it uses."""
+        """Report for how long the command has been silent, and what it uses."""
         may_write = self._child is not None and not self._child.is_paused
         silent = self._output.silent() if may_write else 0
         return {"silent": silent, "usage": self._usage.measure()}
 
     def _is_cut(self) -> bool:
-        """Is it impossible, or too late, to send anything more?"""
+        """Is it impossible, or too late, to send anything else?"""
         return self._link.failure is not None or self._stop_grace == 0
 
     @property

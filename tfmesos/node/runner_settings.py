@@ -1,4 +1,4 @@
-"""What the launcher tells a runner about itself: through its stub, the rest in the welcome."""
+"""What the launcher tells a runner about itself: in its stub, and in the welcome."""
 
 from __future__ import annotations
 

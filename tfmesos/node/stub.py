@@ -1,9 +1,8 @@
-"""What a task starts as: it fetches the runner from the launcher and becomes it.
+"""The first program of a task: it fetches the runner from the launcher and becomes it.
 
-It travels as text in the command of the task (``payload.command``), where every byte counts.
-Nothing is executed but what a launcher sent that has proved the secret of this task, and its
-proof covers the hash of what it sends. ``handshake`` describes it in full; ``errors`` has the
-exit codes.
+It travels as text in the command of the task (``payload.command``), where every byte counts. It
+executes only code from a launcher that has proved the secret of this task, with a proof that covers
+the hash of the code. ``handshake`` describes this in full; ``errors`` has the exit codes.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ CHALLENGE = 218  # bytes of the frame that answers our hello
 
 
 class Refused(Exception):
-    """It will not help to try again."""
+    """A retry would not help."""
 
 
 def main() -> None:
@@ -63,7 +62,7 @@ def fetch(
     owner: str,
     certificate: str = "",
 ) -> tuple[Any, bytearray]:
-    """The connection, and the runner that came over it; *seconds* is for how long to try."""
+    """The connection, and the runner that came over it; *seconds* is how long to try."""
     end = time.monotonic() + float(seconds)
     attempts = 0
     while True:
@@ -150,7 +149,7 @@ def read(link: Any, size: int, seconds: float) -> bytearray:
 
 
 def state_of(owner: str) -> str:
-    """The letter that Linux has for the launcher on this machine; `self` stands for none there."""
+    """The process state of a launcher on this machine; `self` stands for no such process."""
     try:
         with open(f"/proc/{owner}/stat") as file:
             return file.read().rpartition(") ")[2][0]

@@ -1,4 +1,4 @@
-"""What is written down of a run before it begins."""
+"""What is recorded about a run before it begins."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def about(
     began: float,
     shown: Sequence[str] | None = None,
 ) -> Json:
-    """*shown* is what the list of runs shows of *argv*; None: all."""
+    """*shown* is the part of *argv* that the list of runs shows; None: all."""
     return {
         "id": run_id,
         "began": began,
@@ -68,7 +68,7 @@ def program() -> list[str]:
 
 
 def settings_of(config: LaunchConfig) -> Json:
-    """What is not as usual, as texts: no secret, and of variables only the names."""
+    """Settings that differ from their defaults, as strings: no secrets, only names of variables."""
     usual = LaunchConfig._defaults
     given = {name: value for name, value in config._values().items() if name in usual}
     told = {n: v for n, v in given.items() if n not in _TOLD_ELSEWHERE and v != usual[n]}
@@ -84,9 +84,9 @@ def _shown(value: Any) -> Any:
 
 
 def write_commit(directory: str, file: Path) -> subprocess.Popen[bytes] | None:
-    """Have git write there which commit *directory* has; nobody waits for it.
+    """Have git write the commit of *directory* there; nobody waits for it.
 
-    It runs nothing that the configuration of a strange repository names.
+    It runs nothing that the configuration of an untrusted repository names.
     """
     nowhere = subprocess.DEVNULL
     with open(os.open(file, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as out:

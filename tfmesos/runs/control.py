@@ -1,7 +1,8 @@
 """The socket in the run directory through which the owner of a run controls it.
 
-One line of JSON asks, one answers: ``{"problem": ""}`` and more, or what is wrong. For some
-requests a conversation follows the answer: frames of a channel into a task (``shared.channel``).
+A request is one line of JSON, and so is its answer: ``{"problem": ""}`` and more, or what is wrong.
+For some requests a conversation follows the answer: frames of a channel into a task
+(``shared.channel``).
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Refused(TFMesosError):
 
 
 class Control:
-    """While it is entered, the *commands* can be given."""
+    """Within its block, the *commands* can be given."""
 
     def __init__(
         self,
@@ -54,7 +55,7 @@ class Control:
         complain: Callable[[str], object],
         conversations: Mapping[str, Conversation] = NOTHING,
     ) -> None:
-        """The *conversations* are named as the commands that they follow."""
+        """The *conversations* have the names of the commands that they follow."""
         self._run = run
         self._commands = commands
         self._conversations = conversations
@@ -98,7 +99,7 @@ class Control:
         writer.close()
 
     async def _answer(self, line: bytes, request: Json) -> Json:
-        """*request* is filled with what was asked."""
+        """*request* is filled in as it is read."""
         try:
             asked = json_reader.read(line)
         except ValueError as error:
@@ -125,7 +126,7 @@ class Control:
 
 
 def _user_of(connection: socket.socket) -> int:
-    """Whose process is at the other end; the kernel knows."""
+    """The user of the process at the other end, according to the kernel."""
     size = struct.calcsize("3i")
     found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
     _, user, _ = struct.unpack("3i", found)
@@ -155,8 +156,8 @@ def converse(
     request = json.dumps({"do": do, **more}).encode() + b"\n"
     if len(request) > LONGEST_LINE:
         raise Refused(
-            f"{run.id}: a request of {len(request)} bytes is too long, at most {LONGEST_LINE} are "
-            "possible: put long arguments into a file (tfrun cp)"
+            f"{run.id}: a request of {len(request)} bytes is too long, at most {LONGEST_LINE} "
+            "are possible: put long arguments into a file (tfrun cp)"
         )
     with ExitStack() as unless_good:
         link = unless_good.enter_context(socket.socket(socket.AF_UNIX))
@@ -175,7 +176,7 @@ def converse(
 
 
 def _refusal(run: RunDirectory, answer: Json) -> TFMesosError:
-    """It may name the field that is wrong, or the exit code."""
+    """The answer to a refused request; it may name the wrong field, or the exit code."""
     if "field" in answer:
         return SpecError(answer.get("job"), str(answer["field"]), str(answer.get("text")))
     refused = Refused(f"{run.id}: {answer['problem']}")
@@ -184,7 +185,7 @@ def _refusal(run: RunDirectory, answer: Json) -> TFMesosError:
 
 
 def _line_of(link: socket.socket) -> bytes:
-    """Up to its end and no further: what follows is for others."""
+    """Reads up to the end of the line and no further: what follows is for others."""
     line = b""
     while not line.endswith(b"\n") and len(line) < LONGEST_LINE:
         if not (byte := link.recv(1)):
@@ -197,7 +198,7 @@ def _line_of(link: socket.socket) -> bytes:
 def _short_path(path: Path) -> Iterator[str]:
     """A way to *path* that is not too long for a socket, until the block is left. Raises OSError.
 
-    A long one leads over its directory, held open: nothing is made that a killed process leaves.
+    A long one goes through its directory, held open, so a killed process leaves nothing behind.
     """
     if len(os.fsencode(path)) <= LONGEST_PATH:
         yield str(path)

@@ -1,4 +1,4 @@
-"""A launcher that goes on in the background when its terminal is closed."""
+"""A launcher that continues in the background when its terminal is closed."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ READY, DISCARDED = "ready", "discarded"  # what follows the id of the run
 
 
 class Handover:
-    """Two processes from here on: one has the terminal and waits, the other has the run.
+    """From here on two processes: one has the terminal and waits, the other has the run.
 
-    Until it is ready that one may complain on standard error, and learns of a Ctrl-C.
+    Until it is ready, the latter may write to standard error, and gets each Ctrl-C.
     """
 
     def __init__(self) -> None:
@@ -30,11 +30,11 @@ class Handover:
         self._tell(f"{run_id}\n")
 
     def discarded(self) -> None:
-        """It has none after all: nothing was started."""
+        """It has no record after all: nothing was started."""
         self._tell(f"{DISCARDED}\n")
 
     def ready(self) -> None:
-        """The tasks run: the terminal is needed no longer."""
+        """The tasks run: the terminal is no longer needed."""
         if self._link >= 0:
             _to_nowhere(2)
             self._tell(f"{READY}\n")

@@ -56,7 +56,7 @@ def _name(kind: type) -> str:
 
 
 def from_json(value: Any) -> Any:
-    """What ``to_json`` was given. Raises ValueError if this is nothing of that kind."""
+    """The inverse of ``to_json``. Raises ValueError if *value* is not valid."""
     match value:
         case {"is": str(name), **fields}:
             named = {str(key): from_json(one) for key, one in fields.items()}
@@ -75,7 +75,7 @@ def from_json(value: Any) -> Any:
 
 
 def _kind(name: str, *bases: type) -> Any:
-    """A class of ours by its name; nothing else is ever called."""
+    """One of our classes, by its name; nothing else is ever called."""
     module, _, kind = name.rpartition(".")
     try:
         found = getattr(import_module(_PACKAGE + module), kind)

@@ -25,7 +25,7 @@ Shown = tuple[str, Line]  # whose, and what
 
 
 class Output:
-    """What the tasks of a run wrote, together in the order in which it came."""
+    """The output of the tasks of a run, in the order in which it arrived."""
 
     def __init__(
         self,
@@ -34,10 +34,10 @@ class Output:
         keep: int | None = None,
         wanted: Callable[[bytes], bool] | None = None,
     ) -> None:
-        """Of these *tasks*; None: of all.
+        """The output of these *tasks*; None: of all.
 
-        With *keep* only about so many bytes from the end of all logs, with *wanted* only such
-        lines of the logs.
+        With *keep* only about this many bytes from the end of all logs, with *wanted* only matching
+        lines.
         """
         self._run = run
         self._tasks = tasks
@@ -47,7 +47,7 @@ class Output:
         self._files: dict[str, Files] = {}  # as they were when they were read last
 
     def read(self) -> Iterator[Shown]:
-        """What has come since the last time."""
+        """What has arrived since the last call."""
         names = self._there() if self._tasks is None else self._tasks
         for name in names:
             if name not in self._readers:
@@ -59,7 +59,7 @@ class Output:
             yield name, line
 
     def _changed(self, names: Sequence[str]) -> list[str]:
-        """Of a thousand logs that are looked at again and again most are as they were."""
+        """The logs that have changed: most of a thousand logs have not."""
         there = _files(self._run.output)
         found = {name: there.get(self._run.log_file(name).name, {}) for name in names}
         changed = [name for name in names if found[name] != self._files.get(name)]

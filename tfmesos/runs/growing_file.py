@@ -1,4 +1,4 @@
-"""A file of lines that grows, and may be replaced by a shorter one, read on as it does."""
+"""Reads a file of lines that grows and may be replaced by a shorter one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 class GrowingFile:
-    """Read on from where the last look ended; from the beginning if the file was replaced."""
+    """Continues where the last read ended; from the beginning if the file was replaced."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

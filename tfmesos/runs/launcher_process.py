@@ -1,4 +1,4 @@
-"""Which process holds a run, told so that no other machine, boot or process is taken for it."""
+"""Identifies the process that holds a run, unmistakably across processes, boots and machines."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class LauncherProcess(Record):
 
     @property
     def is_alive(self) -> bool | None:
-        """None if it is the process of another machine, of which nothing can be known here."""
+        """None if the process is on another machine, about which nothing is known here."""
         if not self.is_of_this_machine:
             return None
         return self == this_process(self.pid)
 
     @property
     def is_stopped(self) -> bool:
-        """Does it do nothing until it is asked to go on?"""
+        """Is it stopped until it gets SIGCONT?"""
         return self.is_of_this_machine and _fields(self.pid)[0] in "Tt"
 
 
@@ -48,13 +48,13 @@ def _boot_id() -> str:
 
 
 def _started(pid: int) -> int:
-    """When process *pid* began; -1 if there is none."""
+    """When process *pid* started; -1 if there is none."""
     state, *fields = _fields(pid)
     return -1 if state in "ZX" else int(fields[18])
 
 
 def _fields(pid: int) -> list[str]:
-    """What Linux says about process *pid*, from its state on."""
+    """The fields of process *pid* in /proc, from its state on."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:

@@ -77,7 +77,7 @@ def _command(run: RunDirectory) -> str:
 def status_of(
     run: RunDirectory, now: float, narrow: Callable[[str], str] = lambda line: line
 ) -> list[str]:
-    """Lines of words are whole; those of a table may have to be *narrow*."""
+    """Lines of text are complete; those of a table may have to be *narrow*."""
     status = status_now(run)
     state = _phase_and_code(run, status.phase)
     took = duration(end_of(run, now) - run.began)
@@ -101,7 +101,7 @@ def status_of(
 
 
 def _generation_lines(run: RunDirectory, status: RunStatus) -> list[str]:
-    """Each but the first, with what it was like before; the latest at the end."""
+    """Each generation except the first, with its previous shape; the latest at the end."""
     pairs = pairwise(status.generations)
     marks = [
         (new.at, f"generation {new.number} after {duration(new.at)}: {_change(old, new)}{new.why}")
@@ -117,7 +117,7 @@ def _change(old: Generation, new: Generation) -> str:
 
 
 def why_of(run: RunDirectory, status: RunStatus) -> str:
-    """Why a run is not where one might expect it."""
+    """Why a run is not in the expected state."""
     if run.is_lost:
         return lost_words(run)
     return "" if run.is_over else status.why
@@ -149,7 +149,7 @@ def task_tree(status: RunStatus, now: float, usages: dict[str, Json]) -> list[st
 def _task_rows(
     status: RunStatus, job: str, now: float, usages: dict[str, Json]
 ) -> Iterator[tuple[str, ...]]:
-    """One for each task, or for all those in a row that differ in nothing else."""
+    """A row for each task, or for several in a row that do not differ."""
     rows = [_task_row(task, now, usages) for task in status.tasks.values() if task.job == job]
     for rest, group in groupby(rows, key=lambda row: row[1:]):
         names = [row[0] for row in group]
@@ -164,7 +164,7 @@ def _task_row(task: TaskStatus, now: float, usages: dict[str, Json]) -> tuple[st
 
 
 def _uses(usage: Json) -> str:
-    """What a task used when it was measured last."""
+    """The last measurement of a task."""
     try:
         text = f"{usage['cpu']:.0f} % cpu {size_text(int(usage['memory']))}"
         busy = [f"{gpu['busy']:.0f} %" for gpu in usage.get("gpus", ())]

@@ -1,4 +1,4 @@
-"""Where a run stands, read on from where the last look ended."""
+"""The state of a run, continued from the last look."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class LiveStatus:
         return self._reader.history
 
     def bar_lines(self) -> dict[str, str]:
-        """By task, the line that it rewrites now; not what an earlier attempt has shown."""
+        """By task, the line that it is rewriting; not that of an earlier attempt."""
         began = {name: task.began for name, task in self._reader.status.tasks.items()}
         return {
             name: line
@@ -41,7 +41,7 @@ class LiveStatus:
         }
 
     def bars(self) -> dict[str, ProgressBar]:
-        """By task, the progress bar that it shows now."""
+        """By task, its present progress bar."""
         lines = self.bar_lines().items()
         return {name: bar for name, line in lines if (bar := progress_bar(line))}
 

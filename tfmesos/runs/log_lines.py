@@ -42,20 +42,20 @@ def left_out(lines: int, why: str) -> str:
 
 
 def lines_in(data: bytes) -> int:
-    """How many lines of a task *data* stands for: a note counts those that it mentions."""
+    """How many lines of a task *data* represents: a note counts the lines that it mentions."""
     notes = (_LEFT_OUT.fullmatch(line) for line in data.splitlines())
     return sum(int(note[1]) if note else 1 for note in notes)
 
 
 def last_states(text: str) -> str:
-    """Whole lines, and of each progress bar what it shows in the end."""
+    """Whole lines, with only the last state of each progress bar."""
     if "\r" not in text:
         return text
     return "".join(f"{_last_state(line)}\n" for line in text[:-1].split("\n"))
 
 
 def _last_state(line: str) -> str:
-    """Of a progress bar, what it shows in the end."""
+    """The last state of a progress bar."""
     return line.rstrip("\r").rpartition("\r")[2]
 
 

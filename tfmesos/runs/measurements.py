@@ -1,8 +1,8 @@
 """What the tasks of a run used, in a file of limited size: a line of JSON for each measurement.
 
-When it is full, every second measurement of each task is taken out, and so on as it fills up again.
-So the whole run is there, its past less finely than the present. The file is replaced then: who has
-it open sees its old state.
+When it is full, every second measurement of each task is removed, and so on each time it fills up.
+So it covers the whole run, its past less finely than the present. The file is replaced then: a
+process that has it open sees its old state.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def line_of(at: float, task: str, usage: Usage) -> bytes:
 
 
 def usage_in(measurement: Json) -> Usage | None:
-    """What ``line_of`` was given; None if another version wrote it."""
+    """The inverse of ``line_of``; None if another version wrote the line."""
     try:
         gpus = tuple(Gpu(*(gpu[key] for key in Gpu.__match_args__)) for gpu in _gpus(measurement))
         return Usage(float(measurement["cpu"]), int(measurement["memory"]), gpus)
@@ -43,7 +43,7 @@ def _gpus(measurement: Json) -> list[Json]:
 
 
 def thinned(measurements: Iterable[Json], gap: float) -> Iterator[Json]:
-    """Those of each task that are at least *gap* seconds apart."""
+    """Keeps, of each task, measurements that are at least *gap* seconds apart."""
     next_at: dict[str, float] = {}
     for one in measurements:
         if one["at"] >= next_at.get(one["task"], 0.0):
@@ -84,7 +84,7 @@ def _encoded(measurement: Json) -> bytes:
 
 
 def read_measurements(path: Path, at_most: int | None = None) -> Iterator[Json]:
-    """All in the file, or those in its last *at_most* bytes; what is no measurement is left out."""
+    """All in the file, or those in its last *at_most* bytes; invalid lines are left out."""
     try:
         with path.open("rb") as file:
             size = file.seek(0, 2)

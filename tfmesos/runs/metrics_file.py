@@ -156,7 +156,7 @@ class MetricsFile(Observer):
             return metrics_text(self._run_id, status, self._usages, self._lines, self._exit_code)
 
     def _replace(self, text: str) -> None:
-        """Whoever reads sees the old file or the new one, never a part."""
+        """Readers see the old file or the new one, never a part."""
         new = f"{self._path}.{os.getpid()}.tmp"
         try:
             with open(new, "w", encoding="utf-8") as file:

@@ -42,7 +42,7 @@ def facts_of(run_id: str, name: str, outcome: Outcome, seconds: float) -> Json:
 
 
 def do_on_end(wanted: str, facts: Json, complain: Callable[[str], object]) -> None:
-    """Never raises: the run has ended as it has."""
+    """Never raises: the run has already ended."""
     try:
         problem = _post(wanted, facts) if is_url(wanted) else _call(wanted, facts)
     except Exception as error:
@@ -56,7 +56,10 @@ def is_url(wanted: str) -> bool:
 
 
 def _call(command: str, facts: Json) -> str:
-    """What went wrong. Its output goes to standard error: the other one is that of the tasks."""
+    """Returns what went wrong.
+
+    Its output goes to standard error: standard output is for the tasks.
+    """
     told = {f"TFMESOS_{name.upper()}": str(facts[name]) for name in _VARIABLES}
     with _signals() as came:
         process = subprocess.Popen(
@@ -86,7 +89,7 @@ def _ending(process: subprocess.Popen[bytes], came: list[int]) -> str:
 
 @contextmanager
 def _signals() -> Iterator[list[int]]:
-    """Those that came: they would end us at once, and leave the command behind."""
+    """Signals that arrive: they would end us at once, and leave the command behind."""
     came: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield came
@@ -103,7 +106,7 @@ def _signals() -> Iterator[list[int]]:
 
 
 def _post(url: str, facts: Json) -> str:
-    """What went wrong. Of the address only the host is named: the rest is often a secret."""
+    """Returns what went wrong, naming only the host of the URL: the rest is often a secret."""
     host = urlsplit(url).hostname
     try:
         status = asyncio.run(asyncio.wait_for(_status(url, facts), POST_WITHIN))

@@ -1,4 +1,4 @@
-"""What the tasks write, in files where the user wants them, as they wrote it."""
+"""The output of the tasks, unchanged, in files in the user's directory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CLOSE_WITHIN = 10.0  # seconds for the disk to take what is left
 
 
 class OutputFile:
-    """Takes the place of one that was there."""
+    """Replaces an existing file."""
 
     def __init__(self, path: Path, goes_on: bool = False) -> None:
         self._path = path
@@ -32,9 +32,9 @@ class OutputFiles(Observer):
     def __init__(
         self, directory: str, complain: Callable[[str], object], goes_on: bool = False
     ) -> None:
-        """OSError if there is no such directory and it cannot be made.
+        """OSError if the directory does not exist and cannot be created.
 
-        It *goes on* with the files of a launcher before this one.
+        It *goes on* with the files of an earlier launcher.
         """
         self._goes_on = goes_on
         self._directory = Path(directory)

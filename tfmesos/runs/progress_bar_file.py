@@ -49,7 +49,7 @@ class ProgressReader:
         self._bars: dict[str, tuple[float, str]] = {}
 
     def look(self) -> dict[str, tuple[float, str]]:
-        """By task, the last state of each bar that is not over, and since when."""
+        """By task, the last state of each unfinished bar, and since when."""
         for line in self._file.new_lines():
             self._take(line)
         return dict(self._bars)

@@ -17,7 +17,7 @@ KEEP_FOR = 90 * 86400.0  # seconds
 
 
 def prune(store: Store, now: float, keep: int | None = None) -> list[str]:
-    """Remove what is over and neither young nor among the last ones; returns the ids."""
+    """Remove ended runs that are neither recent nor among the last ones; returns their ids."""
     gone = _too_many(store.all(), now, KEEP if keep is None else keep)
     for run in gone:
         remove(run)
@@ -29,7 +29,7 @@ def remove(run: RunDirectory) -> None:
 
 
 def prune_when_due(store: Store, now: float) -> None:
-    """Without a look into each record, as long as none has to go."""
+    """Does not read each record unless one has to be removed."""
     entries = list(os.scandir(store.root))
     _remove_stale_keys(entries)
     if len(entries) >= KEEP + AT_ONCE or any(
@@ -39,7 +39,7 @@ def prune_when_due(store: Store, now: float) -> None:
 
 
 def _remove_stale_keys(entries: Sequence[os.DirEntry[str]]) -> None:
-    """Of launchers that were killed when they had written their last word."""
+    """Removes the keys of launchers that were killed just after they had recorded the end."""
     for entry in entries:
         if os.path.exists(f"{entry.path}/{KEYS}"):
             run = RunDirectory(Path(entry.path))
@@ -48,6 +48,9 @@ def _remove_stale_keys(entries: Sequence[os.DirEntry[str]]) -> None:
 
 
 def _too_many(runs: Sequence[RunDirectory], now: float, keep: int) -> list[RunDirectory]:
-    """*runs* are sorted, the newest first. Of another machine nothing is known: those stay."""
+    """*runs* are sorted, the newest first.
+
+    Runs of other machines stay, because nothing is known about them.
+    """
     old = [run for n, run in enumerate(runs) if n >= keep or now - run.began > KEEP_FOR]
     return [run for run in old if run.is_over and adoptable_until(run) is None]

@@ -1,4 +1,4 @@
-"""The record of a run, from before it begins until it has ended in whatever way."""
+"""The record of a run, from before it begins until it has ended in any way."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ class NotRecorded(TFMesosError):
 
 
 class Recording:
-    """``observer`` and ``id`` are for the run. One that cannot be recorded goes on without."""
+    """``observer`` and ``id`` are for the run.
+
+    A run that cannot be recorded continues without a record.
+    """
 
     def __init__(
         self,
@@ -59,10 +62,10 @@ class Recording:
         shown: Sequence[str] | None = None,
         needed_by: str = "",
     ) -> None:
-        """*arguments* are those with which tfrun starts such a run again, if it can.
+        """*arguments* are those with which tfrun can start such a run again.
 
-        *shown* is what the list of runs shows of *argv*; *needed_by* is the flag because of which
-        the run must be found again.
+        *shown* is the part of *argv* that the list of runs shows; *needed_by* is the flag that
+        requires a record.
         """
         self.id = new_id()
         self._config = config
@@ -106,7 +109,7 @@ class Recording:
         return recorder
 
     def _check_root(self, needed_by: str) -> None:
-        """What lies in an unsafe place is not found again; in a container that may not matter."""
+        """A record in an unsafe place will not be found; in a container that may not matter."""
         try:
             self._store.check_root()
         except Unsafe as error:
@@ -116,7 +119,7 @@ class Recording:
             self._console.say(f"{lost}, or set XDG_STATE_HOME to a directory of yours", "warning")
 
     def _do_without(self, why: str, needed_by: str) -> None:
-        """Say so; raise NotRecorded if something needs the record."""
+        """Continue without a record, and say so; raise NotRecorded if something needs it."""
         if needed_by:
             way_out = "set XDG_STATE_HOME to a directory of yours"
             raise NotRecorded(f"{needed_by} needs the record of the run: {why}; {way_out}")
@@ -153,7 +156,7 @@ class Recording:
 
     @property
     def brought(self) -> Path | None:
-        """Where files go that are collected from tasks."""
+        """The directory for files collected from tasks."""
         return self._recorder.directory.brought if self._recorder and self._brings else None
 
     @property
@@ -162,7 +165,7 @@ class Recording:
         return Observers(*(one for one in everybody if one is not None))
 
     def control(self, run: Run) -> AbstractAsyncContextManager[object]:
-        """While it is entered, the owner can control *run* from elsewhere."""
+        """Within its block, the owner can control *run* from elsewhere."""
         if self._recorder is None:
             return nullcontext()
         if self._hold is not None:
@@ -186,7 +189,7 @@ class Recording:
 
     @property
     def _is_given_away(self) -> bool:
-        """Does the run go on without us, or was it not ours at all?"""
+        """Does the run continue without us, or was it never ours?"""
         if self._outcome is None:
             return self.past is not None
         return isinstance(self._outcome.error, GivenAway | CannotTakeOver)
@@ -243,7 +246,7 @@ class Recording:
 
 
 def _stop(run: Run, request: Json) -> str:
-    """A second request waits for what the first one began, or shortens it."""
+    """A second request waits for the stop that the first one began, or shortens it."""
     grace = request.get("grace")
     if grace is not None and (not isinstance(grace, (int, float)) or not 0 < grace < inf):
         return f"the grace must be above 0, got {grace!r}"
@@ -260,7 +263,7 @@ def _restart(run: Run, request: Json) -> str:
 
 
 async def _update(run: Run, request: Json) -> Json:
-    """What changes; or what is wrong, and by which field, which the other end knows as a flag."""
+    """What changes; or what is wrong, and with which field, for which the other end has a flag."""
     changes = request.get("changes")
     if not isinstance(changes, dict):
         return {"problem": "the changes must be an object"}

@@ -1,4 +1,4 @@
-"""Writes the run directory while a run goes on."""
+"""Writes the run directory during a run."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SAID = "tfrun"  # the log of what the launcher said
 
 
 class EventLog:
-    """Lines of JSON, as many as there is room for."""
+    """A file of JSON lines, limited in size."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -57,7 +57,7 @@ class EventLog:
             self.left_out += data.count(b"\n")
 
     def cut_half_line(self) -> None:
-        """Of a launcher that was killed while it wrote."""
+        """Remove the incomplete last line of a launcher that was killed while writing."""
         with suppress(FileNotFoundError):
             content = self._path.read_bytes()
             self._size = content.rfind(b"\n") + 1
@@ -69,7 +69,7 @@ class EventLog:
 
 
 class Recorder(Observer):
-    """An observer of a run; it also gets what was shown on the screen, and how it ended."""
+    """An observer of a run, which also gets what was shown on the screen, and the outcome."""
 
     wants_progress = True
 
@@ -83,9 +83,9 @@ class Recorder(Observer):
         confirms: bool = False,
         before: Sequence[Taken] | None = None,
     ) -> None:
-        """If it *confirms*, events are in the record before anybody acts on them.
+        """If it *confirms*, events are recorded before anybody acts on them.
 
-        *before* is what launchers before this one have written down: their record goes on.
+        *before* is what earlier launchers have recorded: their record is continued.
         """
         self.confirms = confirms
         self._confirm: Confirm = lambda numbers: None
@@ -116,7 +116,7 @@ class Recorder(Observer):
         self._writer = Writer(self._failed, self._not_written, self._count)
 
     def _go_on(self, before: Sequence[Taken]) -> None:
-        """Take out what comes again: all behind the last message that is written down."""
+        """Remove what will come again: everything after the last recorded message."""
         self._events.cut_half_line()
         self._names.update((taken.task_id, taken.log) for taken in before)
         positions = {taken.log: taken.position for taken in before if taken.position}
@@ -135,7 +135,7 @@ class Recorder(Observer):
             self._writer.count(counted)
 
     def _count(self, marks: Marks) -> None:
-        """On the thread: what these messages brought is written, as far as it can be."""
+        """Called on the thread: the content of these messages is written, as far as possible."""
         self.secure()
         if not self._problem:
             self._try(lambda: self._taken.add(map(self._taken_by, marks.values())))
@@ -169,7 +169,7 @@ class Recorder(Observer):
             self._events.left_out += 1
 
     def secure(self) -> None:
-        """In one piece: under load many events come before anybody acts on the first of them."""
+        """Written in one piece: under load many events arrive before anybody acts on the first."""
         with self._writes_events:
             data = b"".join(self._unwritten.popleft() for _ in range(len(self._unwritten)))
             if data and not self._problem:
@@ -214,7 +214,7 @@ class Recorder(Observer):
         return self._logs[name]
 
     def end(self, outcome: Outcome, report: list[str]) -> None:
-        """Nothing more comes. The last file says so."""
+        """Nothing more will come, which the last file says."""
         if not self._close():
             self._complain("the record of the run is not complete: the disk is too slow")
             return
@@ -234,7 +234,7 @@ class Recorder(Observer):
             self._failed(error)
 
     def _end_logs(self) -> None:
-        """On a full disk they stay in pieces."""
+        """Join each log into one file; on a full disk they stay in pieces."""
         if not self._problem:
             self._note_missing()
         if not self._problem:
@@ -274,7 +274,7 @@ class Recorder(Observer):
         return self._writer.close(CLOSE_WITHIN)
 
     def leave(self) -> None:
-        """Another launcher goes on with the run, and with its record."""
+        """Another launcher continues the run, and its record."""
         self._close()
 
     def discard(self) -> None:
@@ -283,7 +283,7 @@ class Recorder(Observer):
         shutil.rmtree(self.directory.path, ignore_errors=True)
 
     def _failed(self, error: OSError) -> None:
-        """The run goes on without. This is reported once, and in the record."""
+        """The run continues without a record. This is reported once, and in the record."""
         if self._problem:
             return
         self._problem = why = str(error.strerror or error)
@@ -294,7 +294,7 @@ class Recorder(Observer):
 
 
 def _ended(outcome: Outcome, report: list[str], wall: float) -> Json:
-    """Whoever ends a run ends it as by a signal; output that cannot be written is a failure."""
+    """A run that somebody ends counts as stopped; output that cannot be written is a failure."""
     return {
         "ended": wall,
         "exit_code": outcome.exit_code,
@@ -306,7 +306,7 @@ def _ended(outcome: Outcome, report: list[str], wall: float) -> Json:
 
 
 def write_end(run: RunDirectory, wall: float) -> None:
-    """Of a run whose record nobody could go on with: it was ended, and that is all."""
+    """Record that a run was ended whose record no launcher could continue."""
     stopped = Outcome(error=Interrupted("stopped by its owner, after its launcher was lost"))
     write_whole(run.outcome_file, _ended(stopped, [], wall))
     for file in (run.keys_file, run.lock_file, run.taken_file):
@@ -314,7 +314,7 @@ def write_end(run: RunDirectory, wall: float) -> None:
 
 
 def write_whole(path: Path, text: Json, waits_for_disk: bool = True) -> None:
-    """All of it or nothing; after a loss of power only if it *waits_for_disk*."""
+    """Write all of it or nothing; even after a power failure if it *waits_for_disk*."""
     new = path.with_name(f"{path.name}.new")
     with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         json.dump(text, file, indent=2)

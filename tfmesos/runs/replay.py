@@ -1,4 +1,4 @@
-"""A run decided once more, from what is written down of its events.
+"""Repeats the decisions of a run from its recorded events.
 
 ``python -m tfmesos.runs.replay DIRECTORY`` prints what happened and what was decided.
 """
@@ -20,7 +20,7 @@ Step = tuple[float, Any, Sequence[Any]]  # seconds since the beginning, the even
 
 
 def replay(run: RunDirectory) -> Iterator[Step]:
-    """Raises ValueError if it is not written down whole."""
+    """Raises ValueError if the record is incomplete."""
     entries = run.entries()
     beginning = from_json(next(entries, {}).get("beginning"))
     if not isinstance(beginning, Beginning):

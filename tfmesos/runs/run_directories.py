@@ -14,7 +14,7 @@ from .run_files import RunDirectory
 
 
 class NoSuchRun(TFMesosError):
-    """No run, or more than one, goes by this id."""
+    """No run, or more than one, has this id."""
 
     exit_code = 2
 
@@ -30,7 +30,7 @@ class Unsafe(TFMesosError):
 
 
 def runs_root(environ: Mapping[str, str]) -> Path:
-    """The directory of all runs: below the user's state directory, as XDG names it."""
+    """The directory of all runs: below the user's state directory, as XDG defines it."""
     state = environ.get("XDG_STATE_HOME", "")
     if not os.path.isabs(state):
         state = os.path.expanduser("~/.local/state")
@@ -67,9 +67,9 @@ class Store:
         return self.scan()[0]
 
     def scan(self) -> tuple[list[RunDirectory], dict[str, str]]:
-        """Every run, the newest first; and why others are passed over, by their ids.
+        """Every run, the newest first; and why others are ignored, by their ids.
 
-        Somebody else may have written those, and what they say would be executed by a rerun.
+        Somebody else may have written those, and a rerun would execute what they contain.
         """
         self.check_root()
         try:
@@ -83,7 +83,7 @@ class Store:
         return sorted(runs, key=lambda run: run.began, reverse=True), passed_over
 
     def find(self, prefix: str | None) -> RunDirectory:
-        """The run whose id begins so; without one, the last."""
+        """The run whose id begins with *prefix*; without one, the last."""
         runs, passed_over = self.scan()
         if prefix is None:
             if not runs:
@@ -99,7 +99,7 @@ class Store:
 
 
 def _look(path: Path) -> str | None:
-    """Why the run in *path* is not to be trusted, or nothing; None if there is no run."""
+    """Why the run in *path* cannot be trusted, or nothing; None if there is no run."""
     try:
         about = (path / "run.json").lstat()
     except PermissionError:
@@ -113,6 +113,6 @@ def _look(path: Path) -> str | None:
 
 def _no_single_run(prefix: str, ids: Sequence[str], is_ambiguous: bool) -> str:
     if is_ambiguous:
-        return f"{prefix!r} begins the ids of several runs: {join_names(ids)}"
+        return f"several runs have ids that begin with {prefix!r}: {join_names(ids)}"
     near = suggestion(prefix, ids) or (f": the last ones are {join_names(ids)}" if ids else "")
     return f"there is no run {prefix!r}{near}"

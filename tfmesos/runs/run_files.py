@@ -1,4 +1,4 @@
-"""The files of one run, and what can be read in them while it goes on and afterwards."""
+"""The files of one run, and what can be read from them during the run and afterwards."""
 
 from __future__ import annotations
 
@@ -62,26 +62,24 @@ class RunDirectory:
         return self.output / log_name(task)
 
     def logged(self) -> list[str]:
-        """The names of all that have a log."""
+        """The names of all tasks that have a log."""
         stems = sorted(path.stem for path in self.output.glob("*.log"))
         return [":".join(stem.rsplit("-", 1)) for stem in stems]
 
     def brought_files(self) -> list[str]:
-        """What was collected from tasks: ``worker-0/model.h5``."""
+        """The files collected from tasks: ``worker-0/model.h5``."""
         found = (path for path in self.brought.rglob("*") if path.is_file())
         names = (path.relative_to(self.brought).as_posix() for path in found)
         return sorted(name for name in names if not name.startswith("."))
 
     @property
     def last_written(self) -> float:
-        """When anything happened last, in seconds since 1970."""
+        """When something happened last, in seconds since 1970."""
         return max(map(_modified, (self.about_file, self.events_file, *self.output.glob("*"))))
 
     @property
     def about(self) -> Json:
-        """What was written down when the run began, or when its present launcher took it over;
-        empty if that cannot be read.
-        """
+        """What was recorded when the run began or was taken over; empty if that cannot be read."""
         version = _version(self.about_file)
         if self._about is None or version != self._about_version:
             self._about = _object(self.about_file)
@@ -90,12 +88,12 @@ class RunDirectory:
 
     @property
     def outcome(self) -> Json | None:
-        """How the run ended; None while it has not, or if nobody was left to write it down."""
+        """How the run ended; None while it has not, or if nobody was left to record it."""
         return _object(self.outcome_file) or None
 
     @property
     def missing(self) -> Missing | None:
-        """What the disk did not take; None if the record is whole, as far as is known."""
+        """What is missing because of the disk; None if the record seems complete."""
         found = (self.outcome or {}).get("missing") or _object(self.incomplete_file)
         if not isinstance(found, dict) or not found:
             return None
@@ -106,7 +104,7 @@ class RunDirectory:
 
     @property
     def commit(self) -> str:
-        """What git had checked out where the run was started; empty if that is not known."""
+        """The commit that was checked out where the run was started; empty if unknown."""
         try:
             return self.commit_file.read_text("ascii", "replace").strip()[:64]
         except OSError:
@@ -148,11 +146,11 @@ class RunDirectory:
 
     @property
     def is_lost(self) -> bool:
-        """Has its launcher died without a last word?"""
+        """Has its launcher died without recording the end?"""
         return self.outcome is None and self.launcher.is_alive is False
 
     def entries(self) -> Iterator[Json]:
-        """What is written in the list of events; the last line may be cut in a crash."""
+        """The recorded events; a crash may have cut the last line."""
         try:
             with self.events_file.open("rb") as file:
                 for line in file:
@@ -164,7 +162,7 @@ class RunDirectory:
 
 
 def _version(path: Path) -> tuple[int, int] | None:
-    """Another one whenever the file was replaced or written to."""
+    """A value that changes whenever the file is replaced or written to."""
     try:
         found = path.stat()
     except OSError:

@@ -1,4 +1,4 @@
-"""Where a run stands, told from what is written down of it."""
+"""The state of a run, derived from its record."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Generation:
 
 @dataclass(slots=True)
 class RunStatus:
-    """Its tasks by name, and what it waits for."""
+    """The state of a run: its tasks by name, and what it waits for."""
 
     phase: str = "starting"  # running, stopping
     why: str = ""
@@ -83,7 +83,7 @@ class RunStatus:
     generations: list[Generation] = field(default_factory=list)
 
     def span(self, generation: int) -> tuple[float, float] | None:
-        """From when to when it lived, in seconds since 1970; None if there is no such one."""
+        """From when to when it ran, in seconds since 1970; None if it does not exist."""
         times = {one.number: one.wall for one in self.generations}
         if generation not in times:
             return None
@@ -91,12 +91,12 @@ class RunStatus:
 
     @property
     def updates(self) -> list[RollingUpdate]:
-        """The rolling ones."""
+        """The rolling updates."""
         return [update for one in self.generations for update in one.updates]
 
     @property
     def generation(self) -> int:
-        """The number of the present one."""
+        """The number of the present generation."""
         return self.generations[-1].number if self.generations else 0
 
     def counts(self) -> dict[str, dict[str, int]]:
@@ -108,18 +108,18 @@ class RunStatus:
         return found
 
     def tensorboards(self) -> list[str]:
-        """Where each TensorBoard that runs is to be found."""
+        """The address of each running TensorBoard."""
         boards = (task for task in self.tasks.values() if task.type == TENSORBOARD)
         return [f"http://{task.shown_at}" for task in boards if task.state == "running"]
 
     @property
     def is_waiting(self) -> bool:
-        """Is ``why`` what it waits for, and not why it ends or stays?"""
+        """Does ``why`` say what it waits for, rather than why it ends or stays?"""
         return self.phase != "stopping" and not self.stays_at
 
     @property
     def is_left_to_tensorboard(self) -> bool:
-        """Have all others ended that it stands beside?"""
+        """Have all other tasks ended, so that only TensorBoard is left?"""
         others = [task for task in self.tasks.values() if task.type != TENSORBOARD]
         return (
             bool(others)
@@ -128,7 +128,7 @@ class RunStatus:
         )
 
     def jobs(self) -> dict[str, dict[str, int]]:
-        """By job: the counts, those people ask for also if they are 0, and its restarts."""
+        """By job: the counts, the usual ones even if they are 0, and its restarts."""
         found = {
             job: {"running": 0, "succeeded": 0, "failed": 0, **states, "restarts": 0}
             for job, states in self.counts().items()
@@ -138,7 +138,7 @@ class RunStatus:
         return found
 
     def addresses(self) -> dict[str, list[str]]:
-        """By job, where each of its tasks is to be found; empty while it has no place."""
+        """By job, the address of each task; empty while it has no place."""
         found: dict[str, list[str]] = {}
         for task in self.tasks.values():
             found.setdefault(task.job, []).append(task.address)
@@ -146,13 +146,16 @@ class RunStatus:
 
 
 def status_now(run: RunDirectory) -> RunStatus:
-    """Of a run that is over, what nobody saw the end of is lost; unless its tasks wait."""
+    """The present status.
+
+    In a run that is over, tasks without a recorded end are lost, unless they wait.
+    """
     status = Reader().read(run.entries())
     return settled(status, run.outcome) if is_final(run) else status
 
 
 def settled(status: RunStatus, outcome: Json | None) -> RunStatus:
-    """Nothing more comes: what has no end yet has none."""
+    """Nothing more will come: tasks without a recorded end stay without one."""
     word = ENDED if outcome and outcome.get("exit_code") == 0 else LOST
     for task in status.tasks.values():
         task.state = word if task.state in LIVING else task.state
@@ -169,13 +172,13 @@ def phase_of(run: RunDirectory, phase: str) -> str:
 
 
 def state_of(run: RunDirectory) -> str:
-    """Running until it has ended, however far it has come; unknown if nobody can tell."""
+    """Running until it has ended, in whatever phase; unknown if nobody can tell."""
     phase = phase_of(run, "running")
     return "unknown" if phase in (LOST, ELSEWHERE) else phase
 
 
 class Reader:
-    """Follows the events of a run; ``status`` holds where it stands.
+    """Follows the events of a run; ``status`` is its state.
 
     ``history`` has the states of each task, and since when it was in each.
     """
@@ -264,7 +267,7 @@ class Reader:
             self.status.tasks[task.name].address = address
 
     def _take_jobs(self, jobs: Iterable[Job]) -> None:
-        """Their tasks are those of the run, and have yet to be placed."""
+        """Take over these jobs: their tasks have yet to be placed."""
         old = self.status.tasks
         tasks = [task for job in jobs for task in job.tasks]
         self.status.tasks = {
@@ -293,11 +296,11 @@ class Reader:
         self.status.generations[-1].updates.append(RollingUpdate(at, begun.why, begun.tasks))
 
     def _is_updated(self, name: str) -> bool:
-        """Does a rolling update go on that changes this task?"""
+        """Is a rolling update under way that changes this task?"""
         return any(one.is_going_on and name in one.tasks for one in self.status.updates[-1:])
 
     def _end_rolling(self, problem: str) -> None:
-        """The last one, if it goes on."""
+        """End the last rolling update, if it is under way."""
         for one in self.status.updates[-1:]:
             if one.is_going_on:
                 one.is_going_on = False
@@ -357,7 +360,7 @@ class Reader:
         self.status.why = self._why_held()
 
     def _why_held(self) -> str:
-        """What is to be done about those that are held; empty if none is."""
+        """What to do about held tasks; empty if there are none."""
         held = [task.name for task in self.status.tasks.values() if task.state == HELD]
         are = agreeing(len(held), "is", "are")
         return f"{join_names(held)} {are} held until tfrun continue" if held else ""

@@ -1,4 +1,4 @@
-"""The output of one task in a file that does not grow for ever: its beginning and its end.
+"""The output of one task in a file of limited size: its beginning and its end.
 
 What comes after the beginning goes into numbered pieces, of which the last ones are kept; each
 begins with the number of lines before it. At the end all are joined into one file, which says in
@@ -21,7 +21,7 @@ _LEFT_OUT = re.compile(rb"\((\d+) lines left out here: the log of a task is limi
 
 
 class Position(NamedTuple):
-    """How far a log is written."""
+    """The position up to which a log is written."""
 
     piece: int
     size: int  # of the piece, in bytes
@@ -42,7 +42,7 @@ class TaskLog:
         return Position(self._piece, self._size, self._lines, self._beginning)
 
     def go_on_at(self, position: Position) -> None:
-        """Go on with a log of another process, after *position*; what is behind that goes."""
+        """Continue a log of another process after *position*, and remove what follows."""
         self._piece, self._size, self._lines, self._beginning = position
         for number in _pieces(self._path):
             if number > position.piece:
@@ -54,7 +54,7 @@ class TaskLog:
                 opened.truncate(header + position.size)
 
     def go_on_at_end(self) -> None:
-        """Go on with a log of another process where that ends."""
+        """Continue a log of another process at its end."""
         pieces = (0, *_pieces(self._path))
         lines = size = beginning = 0
         for number in pieces:
@@ -94,7 +94,7 @@ class TaskLog:
             raise
 
     def join(self) -> None:
-        """Nothing more comes: make one file of it."""
+        """Nothing more will come: join the pieces into one file."""
         if not self._piece:
             return  # it is one; to wait for the disk would take long, of many tasks
         joined = self._path.with_name(f"{self._path.name}.joined")
@@ -111,7 +111,7 @@ class TaskLog:
             _piece(self._path, number).unlink(missing_ok=True)
 
     def _copy_pieces(self, file: BinaryIO) -> None:
-        """As they are, with a note where some are missing: line by line it would take long."""
+        """Copy them as they are, with a note where some are missing: single lines would be slow."""
         passed = self._beginning
         for number in (0, *_pieces(self._path)):
             with _piece(self._path, number).open("rb") as piece:
@@ -132,7 +132,7 @@ class LogReader:
         self._known = 0  # lines that were read before the pieces were joined
 
     def skip(self, keep: int) -> None:
-        """Before anything was read: pass over all but about the last *keep* bytes."""
+        """Call before reading: skips all but about the last *keep* bytes."""
         left = keep
         for number in reversed((0, *_pieces(self._path))):
             try:
@@ -144,7 +144,7 @@ class LogReader:
                 return
 
     def _skip_in(self, number: int, file: BinaryIO, passed: int) -> None:
-        """Go on after the line that holds byte *passed* of this piece."""
+        """Continue after the line that contains byte *passed* of this piece."""
         file.seek(0)
         before = int(file.readline()) if number else 0
         header, skipped = file.tell(), 0
@@ -157,7 +157,7 @@ class LogReader:
         self._lines = before + skipped
 
     def lines(self) -> Iterator[bytes]:
-        """The whole lines that have come since the last time."""
+        """The whole lines that have arrived since the last call."""
         for number in self._readable():
             try:
                 file = _piece(self._path, number).open("rb")
@@ -182,7 +182,7 @@ class LogReader:
         return [*here, *(number for number in there if number > self._piece)]
 
     def _enter(self, number: int, header: bytes) -> Iterator[bytes]:
-        """Pass on to another piece; say how many lines were between the last one and this."""
+        """Move on to another piece; returns how many lines were between the last one and this."""
         missing = int(header) - self._lines
         self._piece = number
         self._offset = len(header)
@@ -214,7 +214,7 @@ class NotWritten(OSError):
 
 
 def append(path: Path, data: bytes) -> None:
-    """Opened each time: of a thousand tasks none keeps a file open. Raises NotWritten, OSError."""
+    """Opens the file each time: a thousand tasks keep no file open. Raises NotWritten, OSError."""
     opened = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     left = memoryview(data)
     try:
@@ -227,7 +227,7 @@ def append(path: Path, data: bytes) -> None:
 
 
 def _cut(opened: int, data: bytes, written: int, error: OSError) -> NotWritten:
-    """Take half a line out again."""
+    """Remove an incomplete line."""
     whole = data.rfind(b"\n", 0, written) + 1
     with suppress(OSError):
         os.ftruncate(opened, os.fstat(opened).st_size - (written - whole))

@@ -20,7 +20,7 @@ class Appendable(Protocol):
 
 
 class Writer:
-    """*on_failure* gets what cannot be written, once, and nothing is written after that.
+    """*on_failure* is called once with what cannot be written, and nothing is written after that.
 
     *on_lost* gets what was waiting and is not written.
     """
@@ -44,7 +44,7 @@ class Writer:
         self._thread.start()
 
     def put(self, file: Appendable, data: bytes, counted: Counted | None = None) -> bool:
-        """False if too much is waiting already: this is left out, then."""
+        """False if too much is waiting already; then this is left out."""
         with self._changed:
             if self._is_idle or self._size > PLENTY:
                 self._changed.notify()
@@ -57,7 +57,7 @@ class Writer:
         return True
 
     def count(self, counted: Counted) -> None:
-        """A message came of which nothing is to be written here."""
+        """Count a message of which nothing is written here."""
         with self._changed:
             if self._is_idle:
                 self._changed.notify()
@@ -65,7 +65,7 @@ class Writer:
 
     @property
     def _is_idle(self) -> bool:
-        """Then the thread waits to be woken; otherwise it writes, or waits until that is due."""
+        """If so, the thread waits to be woken; otherwise it writes, or waits until that is due."""
         return not self._waiting and not self._marks
 
     def close(self, within: float) -> bool:

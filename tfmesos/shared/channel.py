@@ -1,7 +1,7 @@
 """One end of a channel: bytes each way, beside the counted messages of a link.
 
-Each side sends as many bytes as the other has given it credit for. So nobody holds more than a
-window for a reader that is slow or stopped, and no link is ever full of them.
+Each side sends as many bytes as the other has given it credit for. So neither side holds more than
+a window for a reader that is slow or stopped, and channels never fill up a link.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ STDIN, STDOUT, STDERR = 0, 1, 2
 
 
 class Channel:
-    """``room`` is how many bytes the other side takes now. *send* is given frames."""
+    """``room`` is how many bytes the other side accepts now. *send* gets frames."""
 
     def __init__(self, number: int, send: Callable[[bytes], object]) -> None:
         self.number = number
@@ -46,7 +46,7 @@ class Channel:
         self._send(wire.encode({"type": kind, "channel": self.number, **more}))
 
     def mute(self) -> None:
-        """Nobody is at the other end any more."""
+        """There is nobody at the other end any more."""
         self._send = lambda frame: None
 
     def credited(self, message: Mapping[str, Any]) -> None:

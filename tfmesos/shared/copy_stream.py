@@ -1,9 +1,9 @@
 """Files and directories as a stream of bytes, and back; both ends of ``tfrun cp`` use it.
 
-A line of JSON comes before each: its path below the first one, which has none; its kind, mode,
-size and time. The content of a file follows its line. Links are sent as links, and made last if
-they stay inside, so nothing is ever written through one. All is made under another name, in the
-same directory, and gets its own name when it is whole.
+Each begins with a line of JSON: its path below the first one, which has none; its kind, mode, size
+and time. The content of a file follows its line. Links are sent as links, and created last if they
+stay inside, so nothing is ever written through one. Everything is written under a temporary name in
+the same directory, and renamed when it is complete.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ DAMAGED = "it was damaged in transit"
 
 
 class CannotCopy(Exception):
-    """The reason, for whoever asked."""
+    """The reason, for the caller."""
 
 
 def sent(path: str, note_left_out: Callable[[str], object] = str) -> Iterator[bytes]:
@@ -47,7 +47,7 @@ def sent(path: str, note_left_out: Callable[[str], object] = str) -> Iterator[by
 
 
 def content(path: str) -> Iterator[bytes]:
-    """Of a file alone."""
+    """The content of a single file."""
     lines = _file(path, "", os.path.realpath(path))
     next(lines)
     yield from lines
@@ -85,7 +85,7 @@ def _entries(path: str) -> list[os.DirEntry[str]]:
 
 
 def _file(path: str, name: str, real: str) -> Iterator[bytes]:
-    """As many bytes as it had when it was opened: somebody may be writing to it."""
+    """Sends as many bytes as it had when it was opened: somebody may be writing to it."""
     opened = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         found = os.fstat(opened)
@@ -127,7 +127,7 @@ def _line(
 
 
 class Received:
-    """Makes what comes at *place*, all or nothing: ``finish`` or ``abandon``.
+    """Creates what arrives at *place*, all or nothing: ``finish`` or ``abandon``.
 
     Without *lines* it is the content of one file. ``size`` bytes of content have come.
     *warn_guard* learns under which path it comes before anything is there.
@@ -200,7 +200,7 @@ class Received:
         return view[len(part) + len(end) :]
 
     def _begin(self, line: bytes) -> None:
-        """Of the next file, directory or link."""
+        """Begin the next file, directory or link."""
         try:
             about = json_reader.read(line)
             path, kind, target = (_text(about, name) for name in ("path", "kind", "target"))
@@ -230,7 +230,7 @@ class Received:
             self.left_out.append(path)
 
     def _is_expected(self, path: str) -> bool:
-        """What comes first has no path; all else is in a directory that was made, not linked."""
+        """The first one has no path; all others are in a directory that was created, not linked."""
         if not path or not self._is_begun:
             return not path and not self._is_begun
         return is_inside(path) and os.path.dirname(path) in self._directories
@@ -257,7 +257,7 @@ class Received:
             raise self._named(error, path) from None
 
     def _named(self, error: OSError, path: str = "") -> OSError:
-        """With the name that it will have, not that under which it comes."""
+        """The error with its final name instead of its temporary one."""
         place = os.path.join(self._place, path) if path else self._place
         return OSError(error.errno, error.strerror, place)
 
@@ -269,7 +269,7 @@ class Received:
         self._file = -1
 
     def finish(self) -> None:
-        """It is whole: give it its name."""
+        """It is complete: give it its name."""
         if self._missing or self._line or (self._has_lines and not self._is_begun):
             raise CannotCopy(DAMAGED)
         if self._file >= 0:
@@ -321,14 +321,14 @@ def is_inside(path: str) -> bool:
 
 
 def stays_inside(path: str, target: str) -> bool:
-    """Does a link at *path* lead to a place below the first directory, by its words alone?"""
+    """Does a link at *path* lead below the first directory, judging by its text alone?"""
     place = os.path.normpath(os.path.join(os.path.dirname(path), target))
     is_plain = bool(target) and "\0" not in target and target == os.path.normpath(target)
     return bool(path) and is_plain and place[:1] != "/" and place.split("/")[0] != ".."
 
 
 def destination(place: str, name: str) -> str:
-    """Where something called *name* goes that is copied to *place*."""
+    """The path of something called *name* that is copied to *place*."""
     if os.path.isdir(place) or place.endswith("/"):
         return os.path.join(place, name)
     return place

@@ -1,8 +1,8 @@
 """Directories that go with the last process that needs them.
 
-Everybody who needs one holds it by a lock: the launcher and its runners that of a local run, a
-runner a private one of its own. The kernel ends the hold of a process that is killed, so whoever
-finds that nobody holds it may remove it.
+Every process that needs one holds it by a lock: the launcher and its runners that of a local run, a
+runner its own private one. The kernel releases the lock of a killed process, so whoever finds a
+directory without a lock may remove it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The one reader of JSON that others wrote: it limits values, depth and numbers.
 
-How many bytes there are is limited where they arrive. Within these, a text of brackets takes
-30 times its size in memory, deep nesting ends in RecursionError somewhere later, and a number
-beyond all bounds in OverflowError. So all three are refused here, with ValueError.
+How many bytes there are is limited where they arrive. Within these, a text of brackets takes 30
+times its size in memory, deep nesting ends in RecursionError somewhere later, and a huge number in
+OverflowError. So all three are refused here, with ValueError.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
 
 
 def read(data: bytes) -> Any:
-    """The value of a JSON text in UTF-8; ValueError if it is none, or beyond the limits."""
+    """The value of a JSON text in UTF-8; ValueError if it is invalid, or beyond the limits."""
     if data.count(b",") + data.count(b"[") + data.count(b"{") > MAX_VALUES:
         raise ValueError(f"more than {MAX_VALUES} values")
     text = data.decode("utf-8").strip(" \t\r\n")
@@ -34,7 +34,7 @@ def read(data: bytes) -> Any:
     except RecursionError:
         end = -1
     if end < 0 or _is_deep(data):
-        raise ValueError(f"nested more than {MAX_DEPTH} deep")
+        raise ValueError(f"nested more than {MAX_DEPTH} levels deep")
     if end != len(text):
         raise ValueError("trailing data after the value")
     return value

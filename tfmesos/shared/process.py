@@ -56,7 +56,7 @@ def has_ended(process: Child) -> bool:
 
 
 def exists(pid: int) -> bool:
-    """Whether there is such a process, of any user. One that ended and was not reaped is none."""
+    """Whether there is such a process, of any user. A zombie does not count."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -67,7 +67,7 @@ def exists(pid: int) -> bool:
 
 
 def is_stopped(pid: int) -> bool:
-    """Whether it waits for a SIGCONT, as after a Ctrl-Z."""
+    """Whether it is stopped until a SIGCONT, as after a Ctrl-Z."""
     return pid > 0 and _state(pid) in (b"T", b"t")
 
 
@@ -137,9 +137,9 @@ def erase_from_environment(value: str) -> None:
 
 
 def overwrite_in_environment(value: str, other: str) -> None:
-    """Have *other*, which is no longer, for *value* in the environment we were started with.
+    """Put *other*, which is not longer, in place of *value* in our original environment.
 
-    /proc/PID/environ shows that to all processes of our user, whatever we changed of it since.
+    /proc/PID/environ shows that to all processes of our user, whatever we have changed since.
     """
     text = os.fsencode(value)
     try:

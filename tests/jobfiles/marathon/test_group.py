@@ -134,9 +134,9 @@ def test_variables_of_a_task_are_set_where_a_command_names_them():
 @pytest.mark.parametrize(
     "tree, said",
     [
-        ({"id": "/a", "cmd": "x", "cpus": 1}, "is a single app of Marathon"),
-        ({"id": "/a", "container": {"docker": {"image": "x"}}}, "is a single app of Marathon"),
-        ({"id": "/a", "containers": [{"name": "x"}]}, "is a pod of Marathon"),
+        ({"id": "/a", "cmd": "x", "cpus": 1}, "is a single Marathon app"),
+        ({"id": "/a", "container": {"docker": {"image": "x"}}}, "is a single Marathon app"),
+        ({"id": "/a", "containers": [{"name": "x"}]}, "is a Marathon pod"),
     ],
 )
 def test_an_app_alone_and_a_pod_are_named_as_such(tree, said):
@@ -234,10 +234,10 @@ DOCKER = {"image": "x"}
         (of(an_app(cmd="x --worker_hosts a:1,b:2")), "apps[0] names 2 addresses in --worker_hosts"),
         (of(an_app(cmd="x --task_index x")), "apps[0] has a --task_index that is not a number"),
         (of(an_app(cmd=None, args=[])), "apps[0].cmd is missing"),
-        (of(an_app(user="a"), an_app(id="ps")), "apps[1] has another user than worker-0: None"),
+        (of(an_app(user="a"), an_app(id="ps")), "apps[1] has a different user from worker-0: None"),
         (of(an_app(container={"docker": DOCKER}), an_app(id="ps", cmd="x"),
             an_app(id="w2", container={"type": "DOCKER", "docker": DOCKER})),
-         "apps[2] has another containerizer_type than worker-0: 'DOCKER'"),
+         "apps[2] has a different containerizer_type from worker-0: 'DOCKER'"),
         (of(an_app(constraints=["x"])), "apps[0].constraints[0] must be a list of strings"),
     ],
 )  # fmt: skip

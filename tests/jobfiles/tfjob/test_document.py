@@ -317,7 +317,7 @@ OF_KUBERNETES = "is a volume of Kubernetes: run with -m k8s://, or mount a direc
     [
         (new(Chief=typed(2)), "spec.tfReplicaSpecs.Chief.replicas must be 1 for a chief, got 2"),
         (new(Chief=typed(), Master=typed()), "spec.tfReplicaSpecs.Master is a second chief"),
-        (new(Worker=typed(), worker=typed()), "spec.tfReplicaSpecs.worker is a second one"),
+        (new(Worker=typed(), worker=typed()), "spec.tfReplicaSpecs.worker is a duplicate"),
         (new(Boss=typed()), "spec.tfReplicaSpecs.Boss must be one of Chief, Master, Worker, PS, "),
         (new(), "spec.tfReplicaSpecs names no replicas"),
         (new(Evaluator=typed(3)), "spec.tfReplicaSpecs.Evaluator.replicas must be 1 for a "),
@@ -358,7 +358,7 @@ OF_KUBERNETES = "is a volume of Kubernetes: run with -m k8s://, or mount a direc
         (new({"runPolicy": {"x": 1}}, Worker=typed()), "spec.runPolicy.x is unknown here"),
         (old(replica("WORKER")), "spec.replicaSpecs must contain one replica of type MASTER"),
         (old(replica("MASTER", 2)), "spec.replicaSpecs[0].replicas must be 1 for a master, got 2"),
-        (old(replica("MASTER"), replica("MASTER")), "spec.replicaSpecs[1] is a second one: master"),
+        (old(replica("MASTER"), replica("MASTER")), "spec.replicaSpecs[1] is a duplicate: master"),
         (old(replica("CHIEF")), "spec.replicaSpecs[0].tfReplicaType must be MASTER, WORKER or PS"),
         (old({"tfReplicaType": "MASTER"}), "spec.replicaSpecs[0].template must have a container"),
         (old(replica("MASTER"), tensorboard={}), "spec.tensorboard.logDir is missing"),

@@ -279,7 +279,7 @@ def test_a_zip_that_inflates_without_measure_is_refused(tmp_path, how):
 @both
 def test_directories_too_deep_in_each_other_are_refused(make, tmp_path):
     make(tmp_path / "deep", [("a/" * 1200 + "x", b"")])
-    with pytest.raises(BadArchive, match="more than 200 deep"):
+    with pytest.raises(BadArchive, match="more than 200 levels deep"):
         unpack_at(tmp_path / "deep", tmp_path)
 
 

@@ -159,7 +159,9 @@ def test_directories_too_deep_in_each_other_are_refused(tmp_path):
         deep /= "d"
         deep.mkdir()
     try:
-        with pytest.raises(SpecError, match="ship has directories more than 200 deep in 'd'"):
+        with pytest.raises(
+            SpecError, match="ship has directories nested more than 200 levels deep in 'd'"
+        ):
             tree_of(tmp_path)
     finally:
         subprocess.run(["rm", "-rf", tmp_path / "d"], check=True)

@@ -25,7 +25,7 @@ class Generations:
 
     @property
     def next_jobs(self) -> tuple[Job, ...]:
-        """Those of the next one, as far as it is known now."""
+        """The jobs of the next generation, as far as they are known."""
         return self._next.jobs if self._next else self.jobs
 
     @property
@@ -35,12 +35,12 @@ class Generations:
 
     @property
     def latest(self) -> tuple[Job, ...]:
-        """What the owner of the run asked for last, if only some tasks are like that."""
+        """What the owner of the run requested last, if only some tasks have changed to it."""
         return self.attempted or self.jobs
 
     @property
     def earlier(self) -> tuple[Job, ...]:
-        """What there was before that; nothing if there has been no update."""
+        """What there was before the last update; nothing if there was none."""
         return self.jobs if self.attempted else self.previous
 
     def why_not_update(
@@ -69,7 +69,7 @@ class Generations:
         self._prepare(self._goal, why, is_restart=True)
 
     def go_on(self, why: str) -> None:
-        """The same, and nobody has failed."""
+        """The next generation is like this one, and no task has failed."""
         self._prepare(self._goal, why)
 
     @property
@@ -96,11 +96,11 @@ class Generations:
         self.is_updating = True
 
     def end_rolling(self) -> None:
-        """All are."""
+        """All tasks are changed."""
         self._take(self.attempted)
 
     def stop_rolling(self, is_undone: bool) -> None:
-        """Some are, or none if it *is undone*."""
+        """Some tasks are changed, or none if it *is undone*."""
         self.is_updating = False
         if self.attempted == self.jobs:
             self.attempted = self._undone
@@ -115,7 +115,7 @@ class Generations:
         self.is_updating = False
 
     def begin(self) -> BeginGeneration:
-        """Nothing is left of the present one."""
+        """Nothing is left of the present generation."""
         begun = self._next
         assert begun is not None
         self._next = None

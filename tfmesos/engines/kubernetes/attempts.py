@@ -51,7 +51,7 @@ class Attempts:
         return NewPod(attempt.name, task_id, task)
 
     def _new_name(self, task: Task) -> str:
-        """Job names that differ in case or underscores only must not meet."""
+        """Job names that differ only in case or underscores must not collide."""
         name = f"{task.job.name.lower().replace('_', '-').strip('-')}-{task.index}"
         self._used[name] = number = self._used.get(name, 0) + 1
         return name if number == 1 else f"{name}-{number}"
@@ -64,7 +64,7 @@ class Attempts:
         return found if found and not found.is_given_up else None
 
     def waiting(self) -> list[Attempt]:
-        """Those without a place."""
+        """The attempts that have no place."""
         return [one for one in self if one.is_live and not one.is_placed]
 
     def replaced(self, wanted: Iterable[Wanted]) -> list[str]:
@@ -74,7 +74,7 @@ class Attempts:
         return self.give_up(old)
 
     def give_up(self, attempts: Iterable[Attempt]) -> list[str]:
-        """Forget them; returns the names of their pods."""
+        """Forgets these attempts; returns the names of their pods."""
         names = []
         for one in attempts:
             one.is_given_up = True

@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 
 class ClusterQuestions:
-    """Each is answered by one event, also where the server does not answer."""
+    """Each is answered by one event, even if the server does not answer."""
 
     def __init__(self, client: Client, emit: Callable[[KubernetesEvent], None]) -> None:
         self._client = client
@@ -35,7 +35,7 @@ class ClusterQuestions:
         self._emit(happened.NodesCounted(tuple(node_room(node, gpu) for node in nodes)))
 
     async def count_room(self, gpu: str, owner: Owner | None) -> None:
-        """What is free if the pods of *owner* were gone."""
+        """What would be free if the pods of *owner* were gone."""
         assert owner is not None
         try:
             nodes, _ = await self._client.list("nodes")

@@ -55,7 +55,7 @@ RETRY_FOR = 60.0  # seconds for a server that does not answer a question
 
 
 class Links(Protocol):
-    """Who connects to the runners; nobody, where they find us."""
+    """Who connects to the runners; nobody if they connect to us."""
 
     def begin(self, task_id: str) -> None: ...
     def end(self, task_id: str) -> None: ...
@@ -106,7 +106,7 @@ class KubernetesDriver:
         self._group: asyncio.TaskGroup
 
     async def look(self, config: LaunchConfig) -> None:
-        """Only what no node is large enough for is sure not to fit."""
+        """Only a task that is larger than every node is sure not to fit."""
         try:
             listed, _ = await self._client.list("nodes")
         except TFMesosError:
@@ -121,7 +121,7 @@ class KubernetesDriver:
         self._config = config
 
     async def run(self) -> None:
-        """Make the owner, then watch the pods and do what is decided, until cancelled."""
+        """Create the owner, then watch the pods and carry out decisions, until cancelled."""
         try:
             version = await self._begin()
             assert self._owner is not None
@@ -140,7 +140,7 @@ class KubernetesDriver:
             self._calls.drop()
 
     def _go_on(self) -> None:
-        """Do what was decided before, and perhaps not done."""
+        """Do what was decided before and may not have been done."""
         if not self._past.is_connected:
             self._emit(happened.Connected(self._client.server, self._client.namespace))
         for action in self._past.to_delete():
@@ -152,7 +152,7 @@ class KubernetesDriver:
                 self._ports.open(pod, self._group)
 
     async def _begin(self) -> str | None:
-        """The version from which on the pods are watched; the server may not be there yet."""
+        """The version from which the pods are watched; the server may not be there yet."""
         said = ""
 
         def tell(error: TFMesosError) -> None:
@@ -184,7 +184,7 @@ class KubernetesDriver:
         self._emit(event)
 
     def _saw(self, pod: PodSeen, is_gone: bool) -> None:
-        """A runner is connected to from the moment that its container runs."""
+        """Connects to a runner as soon as its container runs."""
         task_id, is_unwanted = self._task_of.get(pod.name), pod.name in self._unwanted
         self._ask_why(pod, is_unwanted)
         if is_gone:
@@ -197,13 +197,13 @@ class KubernetesDriver:
             self._links.begin(task_id)
 
     def _ask_why(self, pod: PodSeen, is_unwanted: bool) -> None:
-        """Somebody else has it deleted, and the server does not say who: events may."""
+        """Somebody else deleted the pod, and the server does not say who: events may."""
         if pod.is_deleting and not (is_unwanted or pod.disruption or pod.has_ended):
             assert self._owner is not None
             self._preemptions.ask(objects.pod_name(self._owner, pod.name), pod.name, self._group)
 
     def _drop(self, pod: str) -> None:
-        """There is none of that name any more."""
+        """A pod of that name no longer exists."""
         self._task_of.pop(pod, None)
         self._ports.close(pod)
         self._unwanted.discard(pod)
@@ -292,7 +292,7 @@ class KubernetesDriver:
         return secrets, [with_cpu_limit(it) for it in bodies] if self._limits_cpu else bodies
 
     def _local_port(self, pod: NewPod) -> int | None:
-        """Where a browser finds its task, if it does not find the pod."""
+        """Where a browser finds the task if it cannot reach the pod."""
         is_private = pod.task.is_private and not self._config.tensorboard_public
         if self._links is None or not is_private:
             return None
@@ -322,7 +322,7 @@ class KubernetesDriver:
     async def _created(
         self, secrets: Sequence[Json], bodies: Sequence[Json], is_again: bool = False
     ) -> TFMesosError | None:
-        """Why not, if they were not; *is_again*: some may be there."""
+        """Why they were not created, if they were not; *is_again*: some may exist already."""
         try:
             async with asyncio.TaskGroup() as group:
                 for secret in secrets:
@@ -341,7 +341,7 @@ class KubernetesDriver:
         return found
 
     async def _create(self, kind: str, body: Json, is_again: bool = False) -> None:
-        """An answer that was lost may have been a good one: then it is there the next time."""
+        """It may exist although the answer was lost; the next attempt finds it then."""
 
         async def create() -> None:
             nonlocal is_again
@@ -356,7 +356,7 @@ class KubernetesDriver:
         await self._retries.ask(create, RETRY_FOR)
 
     async def _remove(self, names: Sequence[str], grace: float | None) -> None:
-        """With the Secrets that nobody reads any more: a quota may count them."""
+        """Also removes Secrets that nobody reads any more: a quota may count them."""
         await self._delete_all(names, grace)
         for users in self._users.values():
             users.difference_update(names)
@@ -375,7 +375,7 @@ class KubernetesDriver:
             self._drop(name)
 
     async def _delete(self, kind: str, name: str, grace: int | None = None) -> bool:
-        """False if it was not there."""
+        """False if it did not exist."""
         try:
             delete = partial(self._client.delete, kind, name, grace)
             return await self._retries.ask(delete, RETRY_FOR)
@@ -403,7 +403,7 @@ class KubernetesDriver:
         return ""
 
     async def leave(self, within: float) -> None:
-        """Delete all that there is of the run; its tasks have ended, or are not waited for."""
+        """Delete everything of the run; its tasks have ended, or nobody waits for them."""
         try:
             async with asyncio.timeout(max(within, LEAVE_AT_LEAST)):
                 await self._is_begun.wait()
@@ -417,7 +417,7 @@ class KubernetesDriver:
                 self._say(f"{text}; {way_out} -n {self._client.namespace}", "warning")
 
     async def _leave(self, owner: Owner) -> None:
-        """What belongs to the owner is deleted by the server; a few pods we can delete sooner."""
+        """The server deletes what belongs to the owner; a few pods we can delete sooner."""
 
         def keep(error: TFMesosError) -> None:
             self._trouble = str(error)

@@ -132,7 +132,7 @@ class KubernetesEngine:
         return todo if self._gang.return_at else [*todo, *self._create(now)]
 
     def _create(self, now: float) -> list[Output]:
-        """Make the pods that are wanted and not there."""
+        """Create the pods that are wanted and do not exist."""
         wanted = self._wanted.values()
         missing = [one for one in wanted if self._attempts.of_task(one.task_id) is None]
         self._gang.begin(any(one.is_placed for one in self._attempts if self._is_idle(one)))
@@ -152,11 +152,11 @@ class KubernetesEngine:
         return self._delete(self._attempts.waiting())
 
     def _ask_no_more(self) -> None:
-        """Nobody waits for a place, for now."""
+        """For now, nobody waits for a place."""
         self._explain_at = self._count_at = self._ask_queue_at = None
 
     def _delete(self, attempts: Iterable[Attempt]) -> list[Output]:
-        """Give up pods of which the lifecycle knows nothing (more)."""
+        """Give up pods that the lifecycle does not know (any more)."""
         names = self._attempts.give_up(attempts)
         return [do.DeletePods(tuple(names), GIVE_UP_GRACE)] if names else []
 
@@ -269,7 +269,7 @@ class KubernetesEngine:
         return end
 
     def _leaving(self, attempt: Attempt, pod: PodSeen) -> list[Output]:
-        """Somebody has it deleted: its runner is about to report that it was asked to end."""
+        """Somebody deletes the pod: its runner is about to report that it was asked to end."""
         if not pod.is_deleting or attempt.was_killed or attempt.leaving:
             return []
         attempt.leaving = deletion(pod)
@@ -284,7 +284,7 @@ class KubernetesEngine:
         return [tell.NodeDrained(attempt.task_id, attempt.leaving)]
 
     def _in_trouble(self, attempt: Attempt, kind: str, said: str, now: float) -> list[Output]:
-        """The kubelet tries again; we wait for that a little, and say so."""
+        """The kubelet tries again; we wait for that a little, and report it."""
         is_news = not attempt.trouble
         if is_news:
             attempt.trouble_since = now
@@ -323,7 +323,7 @@ class KubernetesEngine:
     # When time has passed
 
     def _give_up_gang(self, now: float) -> list[Output]:
-        """Delete all that has been placed for nothing, and come back later."""
+        """Delete everything that was placed, and come back later."""
         if not self._wanted:
             return []
         if left := self._optional_rest():
@@ -339,7 +339,7 @@ class KubernetesEngine:
         return [*self._delete(in_vain), *back, tell.Waiting(0, text)]
 
     def _optional_rest(self) -> list[Attempt]:
-        """The pods without which there is room for all others; none if that is not so.
+        """The pods without which there is room for all others; none if there is no such choice.
 
         The tasks that stay are the first ones of their job, whichever pods have a place.
         """
@@ -350,7 +350,7 @@ class KubernetesEngine:
         return optional[-missing:] if 0 < missing <= len(optional) else []
 
     def _go_on_without(self, left: Sequence[Attempt], now: float) -> list[Output]:
-        """The cluster begins with fewer tasks; what the others gave up is room for the rest."""
+        """The cluster begins with fewer tasks, which use the room that the others gave up."""
         reason = self._reason()
         ids = tuple(one.task_id for one in left)
         placed = tuple(one.task_id for one in left if one.is_placed)
@@ -370,13 +370,13 @@ class KubernetesEngine:
         return attempt.is_live and not (attempt.was_killed or attempt.is_kept)
 
     def _next_hopeless(self) -> float | None:
-        """Asked after every event: only those in trouble are looked at."""
+        """Called after every event, so it looks only at pods in trouble."""
         self._troubled = [one for one in self._troubled if one.is_live]
         times = (one.hopeless_at for one in self._troubled)
         return min((time for time in times if time is not None), default=None)
 
     def _end_hopeless(self, now: float) -> list[Output]:
-        """What does not start now never will."""
+        """Pods that have not started by now never will."""
         todo: list[Output] = []
         for one in self._troubled:
             if one.is_live and one.hopeless_at is not None and one.hopeless_at <= now:
@@ -389,7 +389,7 @@ class KubernetesEngine:
         return min((until for until, _ in self._held.values()), default=None)
 
     def _end_held(self, now: float) -> list[Output]:
-        """Their pods have had the time to say why."""
+        """Their pods have had enough time to say why."""
         todo: list[Output] = []
         for task_id, (until, end) in list(self._held.items()):
             if until <= now:

@@ -13,7 +13,7 @@ class KubernetesEvent(Record):
 
 
 class Connected(KubernetesEvent):
-    """The server is there, and what the pods need besides."""
+    """The server answers; with what else the pods need."""
 
     server: str
     namespace: str
@@ -36,7 +36,7 @@ class ServerSought(KubernetesEvent):
 
 
 class ServerGaveUp(KubernetesEvent):
-    """It will take nothing (more) from us."""
+    """It accepts no (more) requests from us."""
 
     error: TFMesosError
 
@@ -50,14 +50,14 @@ class PodGone(KubernetesEvent):
 
 
 class PodPreempted(KubernetesEvent):
-    """It is deleted to make room for another one; *detail* are the words of the scheduler."""
+    """A pod is deleted to make room for another one; *detail* is the scheduler's message."""
 
     name: str
     detail: str = ""
 
 
 class PodsListed(KubernetesEvent):
-    """All that there are: others are gone."""
+    """All pods that exist: others are gone."""
 
     pods: tuple[PodSeen, ...]
 

@@ -14,7 +14,7 @@ _OF_SCHEDULER = re.compile(r"\d+/\d+ nodes are available: (.+?)\.?( preemption: 
 
 
 def explain(refused: Iterable[tuple[Task, str]], nodes: Sequence[NodeRoom]) -> str:
-    """*refused* are tasks and the scheduler's words about them, *nodes* all that we may see."""
+    """*refused*: tasks and what the scheduler says about them; *nodes*: all that we may see."""
     by_words: dict[str, list[Task]] = {}
     for task, words in refused:
         by_words.setdefault(words or "the scheduler has not looked at the pod yet", []).append(task)
@@ -31,7 +31,7 @@ def _reason(words: str, tasks: Sequence[Task]) -> str:
 def causes(words: str) -> str:
     """The part of the scheduler's sentence that says what is missing, such as 3 Insufficient cpu.
 
-    What it says of preemption repeats the causes; -v shows the whole sentence.
+    The part about preemption repeats the causes; -v shows the whole sentence.
     """
     found = _OF_SCHEDULER.fullmatch(words.strip())
     return (found[1] if found else words).rstrip(".")
@@ -55,5 +55,5 @@ def too_large(task: Task, nodes: Sequence[NodeRoom]) -> str:
 
 
 def _rank(room: Resources) -> tuple[int, int, int]:
-    """What is rarest counts first."""
+    """The rarest resource counts first."""
     return room.gpus, room.cpus, room.mem

@@ -25,7 +25,7 @@ class Gang:
         self._in_vain = 0
 
     def begin(self, is_holding: bool) -> None:
-        """Pods are made; *is_holding*: beside others that are placed and wait for them."""
+        """Pods are created; *is_holding*: others are placed already and wait for them."""
         self.return_at = None
         if not is_holding:
             self.release_at = None
@@ -36,7 +36,7 @@ class Gang:
             self.release_at = now + self._hold
 
     def hold_again(self, now: float) -> None:
-        """Fewer pods are waited for, as long as before."""
+        """Fewer pods are awaited, for as long as before."""
         self.release_at = now + self._hold
 
     def complete(self) -> None:
@@ -45,7 +45,7 @@ class Gang:
         self._in_vain = 0
 
     def give_up(self, now: float) -> float:
-        """Leave the nodes to others; says for how many seconds."""
+        """Leave the nodes to others; returns for how many seconds."""
         least, most = AWAY
         doublings = min(self._in_vain, LONGEST_DOUBLINGS)
         away = (least + (most - least) * self._jitter()) * (1 << doublings)

@@ -60,7 +60,7 @@ def _requests(spec: Json, gpu_resource: str) -> Resources:
 
 
 def _takes_pods(node: Json) -> bool:
-    """Taints that the pods of a template tolerate count, too: nobody is started for nothing."""
+    """Every taint counts, even if a template tolerates it, so no task is started for nothing."""
     spec, status = node.get("spec") or {}, node.get("status") or {}
     conditions = {one.get("type"): one.get("status") for one in status.get("conditions") or ()}
     is_closed = any(one.get("effect") in _CLOSED for one in spec.get("taints") or ())
@@ -68,7 +68,7 @@ def _takes_pods(node: Json) -> bool:
 
 
 def fits(tasks: Sequence[Task], nodes: Sequence[NodeRoom]) -> bool:
-    """Is there room for all of them at once? Constraints are for the scheduler to know."""
+    """Is there room for all of them at once? Constraints are left to the scheduler."""
     left = [one.room for one in nodes]
     for task in sorted(tasks, key=lambda task: task.job.needs, reverse=True):
         needs = task.job.needs
@@ -80,7 +80,7 @@ def fits(tasks: Sequence[Task], nodes: Sequence[NodeRoom]) -> bool:
 
 
 class RoomSearch:
-    """A question for room, and its answer."""
+    """A request for room, and its answer."""
 
     def __init__(self) -> None:
         self._tasks: tuple[Task, ...] = ()

@@ -1,6 +1,6 @@
 """The objects that a run creates in its namespace, as JSON: an owner, secrets and pods.
 
-Everything belongs to the owner: when that is deleted, all is.
+Everything belongs to the owner: when it is deleted, so is everything else.
 """
 
 from __future__ import annotations
@@ -73,12 +73,12 @@ def owner(config: LaunchConfig, name: str, host: str, links: str = PORT_FORWARD)
 
 
 def renewal(time: str, version: str = "") -> Json:
-    """The change that shows that the launcher lives; of this *version* of the owner only."""
+    """The change that shows that the launcher is alive; only for this *version* of the owner."""
     return {"metadata": {"annotations": {RENEWED: time}, **_of_version(version)}}
 
 
 def claim(time: str, holder: str, version: str) -> Json:
-    """The change by which another launcher holds the run; of this *version* of the owner only."""
+    """The change by which another launcher takes the run; only for this *version* of the owner."""
     return {"metadata": {"annotations": {RENEWED: time, HOLDER: holder}, **_of_version(version)}}
 
 
@@ -89,7 +89,7 @@ def _of_version(version: str) -> Json:
 def secret(
     config: LaunchConfig, owner: Owner, name: str, stub: str, secrets: Mapping[str, Secret]
 ) -> Json:
-    """The stub, and what each pod proves itself with, by its name."""
+    """The stub, and the secret of each pod by its name."""
     return {
         "apiVersion": "v1",
         "kind": "Secret",
@@ -150,7 +150,7 @@ def _spec_of(template: Json) -> Mapping[str, Any]:
 
 
 def _placeholders(owner: Owner, task: Task) -> dict[str, str]:
-    """What a template may name: schedulers of gangs know a run by labels of its pods."""
+    """What a template may name: gang schedulers recognize a run by labels of its pods."""
     return {"run": owner.name, "job": label_value(task.job.name), "index": str(task.index)}
 
 
@@ -162,7 +162,7 @@ def _security(config: LaunchConfig, theirs: Json) -> Json:
 
 
 def selector(run: str, job: Job) -> dict[str, str]:
-    """The labels that the pods of a job have and no others."""
+    """The labels that only the pods of a job have."""
     return {RUN: run, JOB: label_value(job.name)}
 
 

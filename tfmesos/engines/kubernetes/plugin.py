@@ -30,7 +30,7 @@ class KubernetesPlugin(Plugin):
         return sized(config)
 
     def can_be_followed(self, config: LaunchConfig) -> bool:
-        """Nobody has the address of a pod that is gone."""
+        """No other launcher can have the address of a pod that is gone."""
         if config.resumes or config.advertise is not None:
             return True
         from .api.kubeconfig import is_inside

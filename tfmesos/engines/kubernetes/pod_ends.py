@@ -71,13 +71,13 @@ def pod_has_reason(pod: PodSeen) -> bool:
 
 
 def may_say_more(pod: PodSeen) -> bool:
-    """Has the container of *pod* been killed, and the pod has not said yet what it thinks of it?"""
+    """Was the container of *pod* killed, while the pod itself has not yet said why?"""
     is_killed = pod.code in (KILLED, TERMINATED) and pod.reason != "OOMKilled"
     return is_killed and pod.phase not in ("Succeeded", "Failed")
 
 
 def _start_code(pod: PodSeen, code: int) -> int:
-    """As a shell counts it: to containerd every container that does not start is 128."""
+    """The code that a shell would use: containerd reports 128 for every failed start."""
     if "executable file not found" in pod.detail or "no such file or directory" in pod.detail:
         return 127
     return 126 if "permission denied" in pod.detail else code
@@ -89,7 +89,7 @@ def _code(code: int | None) -> int:
 
 
 def _of_pod(pod: PodSeen) -> str:
-    """The end of a whole pod by somebody who does not ask its container."""
+    """The end of a whole pod, caused from outside its container."""
     if pod.reason == "DeadlineExceeded":
         return "was ended: the pod template limits its time (activeDeadlineSeconds)"
     if pod.reason.startswith("OutOf"):
@@ -111,13 +111,13 @@ def with_detail(words: str, pod: PodSeen) -> str:
 
 
 def _short(text: str) -> str:
-    """One line, without the chain of programs through which the words came."""
+    """One line, without the names of the programs that passed it on."""
     text = _CHAIN.sub("", text).removesuffix(": unknown")
     return shortened(text.strip().rstrip("."), 200)
 
 
 def deletion(pod: PodSeen | None) -> str:
-    """Why a pod goes that we did not ask to go."""
+    """Why a pod is deleted that we did not delete."""
     return _DISRUPTIONS.get(pod.disruption, DELETED) if pod else DELETED
 
 

@@ -1,7 +1,7 @@
 """Ports of this machine that lead into pods, through the API server.
 
-A browser can rarely reach a pod. What a person is to look at therefore listens at the loopback of
-its pod, and at the same port of our loopback we do.
+A browser can rarely reach a pod. So what people look at listens on the loopback of its pod, and we
+listen on the same port of our loopback.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ Dial = Callable[[str, int], Awaitable[socket.socket]]  # a pod and its port
 
 
 class LocalPorts:
-    """One for each of these pods. *dial* makes a connection into a pod.
+    """One port for each of these pods. *dial* connects to a pod.
 
-    The *keys* of the run know the ports, so that those of the next launcher are the same.
+    The *keys* of the run hold the ports, so that the next launcher uses the same ones.
     """
 
     def __init__(self, dial: Dial, say: Callable[[str, str], None], keys: Keys) -> None:
@@ -41,7 +41,7 @@ class LocalPorts:
         self._served: dict[str, asyncio.Task[None]] = {}
 
     def known(self, pod: str) -> int | None:
-        """The port that has led to *pod* from the launcher before this one."""
+        """The port through which the previous launcher reached *pod*."""
         found = self._keys.get(_key(pod))
         return int(found) if found else None
 

@@ -35,7 +35,7 @@ class PodSeen(Record):
 
     @property
     def has_ended(self) -> bool:
-        """The container state of a pod that has ended may say that it runs, for ever."""
+        """The container state of a pod that has ended may say "running" forever."""
         return self.phase in ("Succeeded", "Failed") or self.code is not None
 
 
@@ -71,14 +71,14 @@ def _node(spec: Json, status: Json, scheduled: Mapping[str, Any]) -> str:
 
 
 def _state(status: Json) -> Json:
-    """That of our container: a mesh may have put others beside it."""
+    """The state of our container: a mesh may have added others."""
     found = _parts(status, "containerStatuses")
     ours = [one for one in found if one.get("name") == CONTAINER] or found
     return _part(ours[0], "state") if ours else {}
 
 
 def _detail(status: Json, waiting: Json, ended: Json) -> str:
-    """Of a pod that was ended as a whole its container knows little."""
+    """The container of a pod that was ended as a whole knows little."""
     if status.get("reason"):
         return _words(status, waiting, ended)
     return _words(waiting, ended, status)

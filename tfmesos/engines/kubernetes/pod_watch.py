@@ -41,7 +41,7 @@ class PodWatch:
     async def run(self, version: str | None) -> None:
         """Emit all that happens after *version*, until cancelled; ApiError if we may not look.
 
-        None: a launcher before this one has watched; nobody knows what happened since.
+        None: an earlier launcher watched, and nobody knows what has happened since.
         """
         clock, pause = asyncio.get_running_loop().time, FIRST_PAUSE
         if version is None:
@@ -56,7 +56,7 @@ class PodWatch:
             pause = min(2 * pause, LONGEST_PAUSE)
 
     async def _next_version(self, version: str) -> str:
-        """That at the end of a watch which begins with *version*."""
+        """The version at the end of a watch that begins with *version*."""
         try:
             return await self._watch(version)
         except Expired:
@@ -72,7 +72,7 @@ class PodWatch:
         return error.is_retryable or forbidden
 
     async def _watch(self, version: str) -> str:
-        """The version up to which all is known, when the server has ended the watch in order."""
+        """The version up to which all is known, once the server has ended the watch normally."""
         async for kind, found in self._client.watch("pods", self._selector, version):
             self._has_watched = True
             metadata = found.get("metadata") or {}

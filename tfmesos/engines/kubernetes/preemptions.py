@@ -45,7 +45,7 @@ class Preemptions:
                 return self._emit(PodPreempted(pod, seen[name]))
 
     async def _look(self) -> dict[str, str] | None:
-        """A list that begins now, or after now for others; None if there will never be one."""
+        """A list that starts now, or later for other callers; None if there will never be one."""
         clock = asyncio.get_running_loop().time
         wanted_at = clock()
         async with self._one_at_a_time:

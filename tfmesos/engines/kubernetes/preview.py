@@ -42,7 +42,7 @@ def preview(config: LaunchConfig, hostname: str) -> Json:
 
 
 def _launcher_address(config: LaunchConfig) -> str:
-    """Where the tasks find the launcher; empty if it comes to them through the API server."""
+    """Where the tasks find the launcher; empty if it connects to them through the API server."""
     if config.advertise is not None:
         return join_address(*config.advertise)
     try:

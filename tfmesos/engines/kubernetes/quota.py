@@ -1,4 +1,4 @@
-"""Whether a quota of the namespace can ever let a run in."""
+"""Whether a quota of the namespace can ever admit a run."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _of_pod(pod: Mapping[str, Any], kind: str, resource: str) -> float:
 
 
 def amount(text: str) -> float | None:
-    """A quantity such as ``1500m`` or ``2Gi``; None if it is none."""
+    """A quantity such as ``1500m`` or ``2Gi``; None if it is not valid."""
     found = _AMOUNT.fullmatch(text)
     if not found or found[2] not in _UNITS:
         return None

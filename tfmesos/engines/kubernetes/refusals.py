@@ -39,7 +39,7 @@ def check(config: LaunchConfig) -> None:
 
 
 def check_ports(config: LaunchConfig) -> None:
-    """SpecError if tasks, which we are to connect to, share the ports of their nodes."""
+    """SpecError if we must connect to tasks that share the ports of their nodes."""
     of_run = _shares_ports(config.pods.pod_template)
     sharing = []
     for job in config.jobs:

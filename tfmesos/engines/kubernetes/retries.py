@@ -1,6 +1,7 @@
 """Which errors of a server are temporary, and for how long to retry.
 
-A server that has just started answers before it has read its Roles: for a moment it forbids all.
+A server that has just started answers before it has read its Roles: for a moment it forbids
+everything.
 """
 
 from __future__ import annotations
@@ -49,9 +50,9 @@ class Retries:
         seconds: float,
         failed: Callable[[TFMesosError], object] = lambda error: None,
     ) -> Answer:
-        """Its answer, asked for again as long as that may help; *failed* gets what is retried.
+        """Its answer, after as many requests as may help; *failed* gets each error that is retried.
 
-        The server has *seconds* to be there, and then those of NO_ROLES to know what we may do.
+        The server has *seconds* to come up, and then NO_ROLES seconds to learn what we may do.
         """
         clock = asyncio.get_running_loop().time
         end, forbidden_since = clock() + seconds, NEVER

@@ -72,7 +72,7 @@ class KubernetesSetup:
         self._say(f"the API server warns: {words}", "warning")
 
     async def listen(self, listener: Listener) -> str:
-        """Either we reach each pod, at its loopback, through the server, or the pods reach us."""
+        """Either we reach each pod through the server, at its loopback, or the pods reach us."""
         if not self._dials:
             launcher, self.certificate = await listen_as_before(
                 listener, self._context, self._own_host
@@ -85,7 +85,7 @@ class KubernetesSetup:
         return f":{LINK_PORT}"
 
     async def _own_host(self) -> str:
-        """That of our pod."""
+        """The address of our pod."""
         finding = asyncio.to_thread(local_address_towards, self._access.server, HTTPS_PORT)
         return await self._context.unless_stopped(finding)
 

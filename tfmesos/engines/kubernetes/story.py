@@ -34,7 +34,7 @@ class KubernetesStory:
         return f"nodes: {join_names([node.name for node in event.nodes])}"
 
     def _refusal(self, pod: PodSeen) -> str:
-        """The whole sentence of the scheduler, once: that of many pods is the same."""
+        """The whole sentence of the scheduler, once: it is the same for many pods."""
         words = pod.unschedulable
         if not words or words in self._refusals or len(self._refusals) >= MOST_REFUSALS:
             return ""

@@ -47,7 +47,7 @@ class ToRunners:
         self._patience = Patience()
 
     async def dial(self, pod: str) -> socket.socket:
-        """A connection to the runner in *pod*; who goes on forbidding it ends the run."""
+        """A connection to the runner in *pod*; a server that keeps forbidding it ends the run."""
         try:
             found = await self._client.dial(pod, LINK_PORT)
         except ApiError as error:

@@ -29,7 +29,7 @@ class EndTask(Record):
 
 
 class TakeGpus(Record):
-    """Take so many GPUs of this machine for this run, or none."""
+    """Take this many GPUs of this machine for this run, or none."""
 
     number: int
 

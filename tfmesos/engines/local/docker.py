@@ -1,8 +1,8 @@
 """Runs tasks with an image in Docker on this machine, through the docker command.
 
-A container is made first and then started, so that it is always known whether there is one. It
-is removed whatever happens: by the engine when it ends, by us when it is killed, by the keeper
-when this process is killed, and by the next one to use images if the keeper was killed, too.
+A container is created first and then started, so it is always known whether one exists. It is
+removed whatever happens: by the engine when it ends, by us when it is killed, by the keeper when
+this process is killed, and by the next one to use images if the keeper was killed, too.
 """
 
 from __future__ import annotations
@@ -195,11 +195,11 @@ class Engine(Docker):
             raise NotStarted(str(error)) from error
 
     def signal(self, launches: Iterable[Launch], number: int) -> None:
-        """Not by way of the docker commands that started them: not all versions pass it on."""
+        """Not through the docker commands that started them: not all versions pass signals on."""
         self._spawn(self._signal([docker_arguments.name_of(launch) for launch in launches], number))
 
     async def _signal(self, names: list[str], number: int) -> None:
-        """Again if need be: what runs already may not yet be running for the engine."""
+        """Again if necessary: the engine may not yet consider a started container to be running."""
         end = time.monotonic() + _ENGINE_TIMEOUT
         while names and time.monotonic() < end:
             _, _, err = await self._call("kill", "--signal", str(number), *names)
@@ -225,7 +225,7 @@ class Engine(Docker):
         await self._call("rm", "--force", "--volumes", name)
 
     async def finish_work(self) -> None:
-        """Wait until nothing is half done."""
+        """Wait until all work under way is complete."""
         while self._work:
             await asyncio.gather(*self._work, return_exceptions=True)
 
@@ -281,7 +281,7 @@ class Engine(Docker):
             self._keeper.wait()
 
     async def _sweep_dead(self) -> None:
-        """Remove what those left who were killed together with their keepers."""
+        """Remove what launchers left that were killed together with their keepers."""
         form = f'{{{{.ID}}}} {{{{.Label "{docker_arguments.OWNER}"}}}}'
         owned = ("--all", "--filter", f"label={docker_arguments.OWNER}", "--format", form)
         _, out, _ = await self._call("ps", *owned)
@@ -291,7 +291,7 @@ class Engine(Docker):
 
 
 def _user(name: str | None) -> tuple[list[str], bool]:
-    """The arguments that make it run as *name*, and whether that is who we are."""
+    """The arguments that make it run as *name*, and whether that is our own user."""
     own = f"{os.getuid()}:{os.getgid()}"
     try:
         found = pwd.getpwnam(name) if name else pwd.getpwuid(os.getuid())
@@ -305,7 +305,7 @@ def _user(name: str | None) -> tuple[list[str], bool]:
 
 
 def _owner() -> str:
-    """This process, as nothing else in this world: boot, pid namespace, pid, start time."""
+    """This process, identified uniquely by boot, pid namespace, pid and start time."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         return f"{boot}/{os.readlink('/proc/self/ns/pid')}/{os.getpid()}/{_started(os.getpid())}"
@@ -314,7 +314,7 @@ def _owner() -> str:
 
 
 def _is_dead(owner: str) -> bool:
-    """Of owners in other namespaces we know nothing."""
+    """Nothing is known about owners in other namespaces."""
     place, _, process = owner.rpartition("/")[0].rpartition("/")
     if not _owner().startswith(f"{place}/") or not process.isdecimal():
         return False
@@ -322,7 +322,7 @@ def _is_dead(owner: str) -> bool:
 
 
 def _started(pid: int) -> str:
-    """When that process began, in the kernel's words; empty if there is none."""
+    """When that process started, as the kernel reports it; empty if there is none."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     except OSError:

@@ -33,7 +33,7 @@ def is_elsewhere(engine: str) -> bool:
 
 
 def name_of(launch: Launch) -> str:
-    """Of its container: readable, and no other one's."""
+    """The name of its container: readable and unique."""
     return launch.sandbox.name
 
 

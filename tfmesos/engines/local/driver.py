@@ -57,7 +57,7 @@ class LocalDriver:
         self._sandboxes: dict[str, Path] = {}  # by task id
 
     async def look(self, config: LaunchConfig) -> None:
-        """Have the images here before anything is stopped."""
+        """Pull the images before anything is stopped."""
         if config.images:
             from .image_pull import provide_images  # most runs have none
 
@@ -124,11 +124,11 @@ class LocalDriver:
         return ending.replace(tail=_last_lines(sandbox / "stderr"))
 
     async def read(self, task_id: str, file: str) -> str:
-        """Runners on this machine wait for us, and leave nothing in files."""
+        """Runners on this machine wait for us, and leave no files."""
         return ""
 
     async def leave(self, within: float) -> None:
-        """What still runs is ended when the setup is closed."""
+        """Whatever still runs is ended when the setup is closed."""
 
 
 def _by_holder(holders: Mapping[str, str]) -> dict[str, list[str]]:

@@ -1,7 +1,7 @@
 """Places the tasks of a run on this machine, each with its own GPUs.
 
-Processors and memory are not counted: who asks for more than there is was warned, and shares.
-GPUs are: the run takes as many as its tasks need together, all or none, and keeps them to its end.
+CPUs and memory are not counted: a run that asks for more than there is was warned, and shares. GPUs
+are: the run takes as many as its tasks need together, all or none, and keeps them until it ends.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class LocalEngine:
         return [*left, *(self._ask_for_gpus() if missing > 0 else self._start())]
 
     def _leave_out(self, gpus: int, reason: str) -> list[Output]:
-        """Have no more tasks wanted than so many GPUs are enough for, as far as that can be."""
+        """Leave out optional tasks for which there are not enough GPUs."""
         if self._needed <= gpus:
             return []
         kept = most(self._wanted, lambda some: _gpus_of(one.task for one in some) <= gpus)
@@ -110,7 +110,7 @@ class LocalEngine:
         return [gpu for gpu in self._gpus if gpu not in used]
 
     def _ask_for_gpus(self) -> list[Output]:
-        """Unless our own tasks that are about to go have them."""
+        """Unless our own tasks that are about to end have them."""
         missing = self._needed - len(self._gpus)
         if missing <= 0:
             return [tell.Waiting(0, "tasks that have not ended yet hold the GPUs of this run")]
@@ -120,7 +120,7 @@ class LocalEngine:
         return [do.TakeGpus(missing)]
 
     def _look_for_room(self, tasks: tuple[Task, ...]) -> list[Output]:
-        """GPUs that are taken for it are those of the run, as all others that it has."""
+        """The run keeps the GPUs that it takes for this, like all its others."""
         missing = _gpus_of(tasks) - len(self._gpus)
         self._sought = tasks
         if missing <= 0 or self._is_asking:
@@ -129,7 +129,7 @@ class LocalEngine:
         return [do.TakeGpus(missing)]
 
     def _room(self, free: int) -> list[Output]:
-        """So many GPUs are free besides those of the run."""
+        """How many GPUs are free besides those of the run."""
         there = len(self._gpus) + free
         sought = self._sought
         self._sought = ()

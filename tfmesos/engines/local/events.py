@@ -23,7 +23,7 @@ class GpusTaken(LocalEvent):
 
 
 class GpusHeld(LocalEvent):
-    """Too few GPUs are free, so none was taken; *holders* are the others that have the rest."""
+    """Too few GPUs are free, so none was taken; *holders* have the others."""
 
     free: int
     holders: tuple[str, ...]

@@ -1,8 +1,8 @@
 """The warm parent itself: a process that has imported what a runner needs, and forks runners.
 
 It runs as ``python -I -S``, and imports all that a runner of a command does, however late, and no
-more. Its standard input is the socket of ``fork_channel``, and it ends when that does. Nothing of a
-runner depends on it but the status with which it is reaped.
+more. Its standard input is the socket of ``fork_channel``, and it ends when that does. A runner
+depends on it only to be reaped.
 """
 
 from __future__ import annotations

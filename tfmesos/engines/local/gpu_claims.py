@@ -1,10 +1,10 @@
 """Which run has which GPU of this machine: runs of all users agree on it.
 
 The claim to a GPU is a name in the kernel's table of abstract Unix sockets: one process at a time
-can have it, the kernel takes it back when that process ends, however it ends, and tells anybody
-who asks which process it is. Whoever takes a name without need keeps a GPU from others, as one who
-uses it without asking does; nobody can take one that another has. A lock on a file would need a
-directory that every user can write to and nobody can tidy up.
+can have it, the kernel frees it when that process ends, however it ends, and tells anybody who asks
+which process it is. Whoever takes a name without need keeps a GPU from others, as one who uses it
+without asking does; nobody can take one that another has. A lock on a file would need a directory
+that every user can write to and nobody can tidy up.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class GpuClaims:
         return claim
 
     def others(self, gpu_ids: Sequence[str]) -> dict[str, str]:
-        """Of these GPUs those that other runs hold, and which runs, in words."""
+        """Which of these GPUs other runs hold, and which runs, in words."""
         found = {gpu: _holder(gpu) for gpu in gpu_ids if gpu not in self._held}
         return {gpu: holder for gpu, holder in found.items() if holder}
 
@@ -73,7 +73,7 @@ class GpuClaims:
 
 
 def _is_taken(gpu: str) -> bool:
-    """Has somebody its name who lets nobody connect?"""
+    """Does a process hold the name without accepting connections?"""
     name = _NAME.format(gpu).replace("\0", "@")
     try:
         with open("/proc/net/unix", encoding="utf-8", errors="replace") as table:
@@ -83,7 +83,7 @@ def _is_taken(gpu: str) -> bool:
 
 
 def _let_go(claim: socket.socket) -> None:
-    """Whoever called knows who we are by now."""
+    """By now the caller knows who we are."""
     try:
         claim.accept()[0].close()
     except OSError:
@@ -91,7 +91,7 @@ def _let_go(claim: socket.socket) -> None:
 
 
 def _holder(gpu: str) -> str:
-    """Who has it, as the kernel knows; empty if nobody does."""
+    """Who has it, according to the kernel; empty if nobody does."""
     with socket.socket(socket.AF_UNIX) as asking:
         asking.setblocking(False)  # it may be stopped: a full queue is an answer, too
         try:

@@ -15,7 +15,7 @@ from .task_launch import NotStarted
 
 
 async def provide_images(config: LaunchConfig, say: Callable[[str], None]) -> None:
-    """Raises SpecError or ResourcesError if they, or what goes with them, are not to be had."""
+    """Raises SpecError or ResourcesError if an image, or what it needs, is not available."""
     _check_volumes(config.volumes)
     _check_user(config.task_user or "")
     try:
@@ -49,7 +49,7 @@ def _check_volumes(volumes: Iterable[Volume]) -> None:
 
 
 def _check_user(user: str) -> None:
-    """A container has the names of this machine, by its /etc/passwd; a number needs none."""
+    """A container knows the names in the /etc/passwd of this machine; a number needs no name."""
     name = user.partition(":")[0]
     if name and not name.isdecimal():
         try:

@@ -24,7 +24,7 @@ def cpu_count() -> int:
 
 
 def memory() -> float:
-    """MiB for tasks: what there is less some for the rest."""
+    """MiB for tasks: all of it, less some for everything else."""
     there = installed_memory()
     return float(max(there - _RESERVED_MIB, there / 2))
 
@@ -42,7 +42,7 @@ def free_disk() -> float:
 def gpu_ids() -> tuple[str, ...]:
     """The GPUs nvidia-smi lists, less those that CUDA_VISIBLE_DEVICES keeps from us.
 
-    Asking it may take a second: nobody should who wants no GPU.
+    Asking it may take a second, so ask only if a GPU is wanted.
     """
     program = shutil.which("nvidia-smi")
     if program is None:
@@ -56,7 +56,7 @@ def gpu_ids() -> tuple[str, ...]:
 
 
 def visible(found: list[str], chosen: str | None) -> tuple[str, ...]:
-    """As CUDA reads it: numbers or beginnings of names, up to the first that means nothing."""
+    """As CUDA reads it: numbers or prefixes of names, up to the first invalid one."""
     if chosen is None:
         return tuple(found)
     seen: list[str] = []

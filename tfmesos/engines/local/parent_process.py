@@ -59,7 +59,7 @@ _ahead: list[ParentProcess] = []  # started, and not taken by a run yet
 
 @contextmanager
 def started_ahead(config: LaunchConfig) -> Iterator[None]:
-    """Within the block, have one for the run that is about to begin, if it needs one."""
+    """Provide one within the block for the run that is about to begin, if it needs one."""
     if any(uses_our_python(config, job) for job in config.jobs):
         with suppress(OSError):  # the run meets it again
             _ahead.append(ParentProcess())

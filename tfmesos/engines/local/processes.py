@@ -39,10 +39,10 @@ def start_process(launch: Launch) -> subprocess.Popen[bytes]:
 
 
 def ended_by_itself(pid: int) -> bool:
-    """Has this runner, which is not reaped yet, ended in order? Then nothing of its task is left.
+    """Has this runner, which is not reaped yet, ended normally? Then nothing of its task is left.
 
     It adopts all that its command leaves behind, and ends last. One that was killed, or had an
-    internal error, may leave something. Where nobody knows how it ended it counts as killed.
+    internal error, may leave something. If its end is unknown, it counts as killed.
     """
     fields = process.stat(pid)
     if len(fields) <= _EXIT_CODE or fields[0] != b"Z":
@@ -54,7 +54,7 @@ def ended_by_itself(pid: int) -> bool:
 def watch(pid: int, wait: Callable[[], object], ended: Callable[[], None]) -> Callable[[], None]:
     """Call *ended* when the process ends, until the answer is called.
 
-    No child watcher: those want the main thread. *wait* returns when it has ended.
+    No child watcher is used, because those need the main thread. *wait* returns when it has ended.
     """
     loop = asyncio.get_running_loop()
     try:

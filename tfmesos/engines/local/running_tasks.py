@@ -59,7 +59,7 @@ class _Running:
 
 
 class LocalTasks:
-    """Tells ``emit`` of their starts and ends. Must be used within its event loop only."""
+    """Reports their starts and ends to ``emit``. Must be used within its event loop only."""
 
     def __init__(self, scratch: ScratchDirectory, new_engine: Callable[[], Engine]) -> None:
         self._scratch = scratch
@@ -81,7 +81,7 @@ class LocalTasks:
         self._idle.set()
 
     def warm_up(self) -> None:
-        """Have a parent for runners that are of our own Python."""
+        """Start a parent for runners that use our own Python."""
         try:
             self._parent = parent = WarmParent()
         except OSError:
@@ -91,7 +91,7 @@ class LocalTasks:
         parent.failed = self._not_forked
 
     def launch(self, launch: Launch) -> None:
-        """Start it when it is its turn: a thousand of them block neither us nor the machine."""
+        """Start it when its turn comes: a thousand of them block neither us nor the machine."""
         self._waiting[launch.task_id] = launch
         self._start_rate.add(launch.task_id)
 
@@ -151,7 +151,7 @@ class LocalTasks:
     def _soon(
         self, batch: list[str], item: str, work: Callable[[], None], delay: float = 0.0
     ) -> None:
-        """Let *work* see *item* together with all others of this turn of the loop, or more."""
+        """Hand *item* to *work*, together with at least all others of this turn of the loop."""
         if not batch:
             self._loop.call_later(delay, work)
         batch.append(item)
@@ -164,14 +164,14 @@ class LocalTasks:
         self._signal_all(ending, signal.SIGTERM)
 
     def _signal_all(self, tasks: list[_Running], number: int) -> None:
-        """Of what runs in a container only Docker can tell the processes."""
+        """Only Docker knows the processes of a container."""
         process.signal_sessions([it.pid for it in tasks if not it.is_container], number)
         others = [it.launch for it in tasks if it.is_container and not it.has_ended]
         if self._engine is not None and others:
             self._engine.signal(others, number)
 
     def _kill_all(self, tasks: Collection[_Running]) -> set[int]:
-        """Kill what there is of them, and return the pids of those that had anything.
+        """Kill what is left of them, and return the pids of those that had something left.
 
         What a task starts in sessions of its own is found by its sandbox in the environment.
         """
@@ -202,7 +202,7 @@ class LocalTasks:
         self._start_process(launch)
 
     def _fork(self, parent: WarmParent, launch: Launch) -> bool:
-        """Is it on the way? If not, its stub is started, which meets what is wrong again."""
+        """Was the fork requested? If not, its stub is started, and reports the problem."""
         try:
             make_sandbox(launch.sandbox)
         except OSError:
@@ -271,7 +271,7 @@ class LocalTasks:
         return min(_RESTS * self._look_took, _LONGEST_REST)
 
     def _reap(self) -> None:
-        """Clear away what tasks left behind, and tell that they have ended."""
+        """Clean up after tasks, and report that they have ended."""
         ended = self._ended
         self._ended = []
         began = self._loop.time()
@@ -303,7 +303,7 @@ class LocalTasks:
             self._finish(task_id, running)
 
     async def _clear(self, task_id: str, running: _Running) -> None:
-        """Ask Docker why a container ended badly, and have it removed for sure."""
+        """Ask Docker why a container failed, and make sure that it is removed."""
         engine, starved = self._engine_for_us(), False
         with suppress(OSError):  # it has ended, whatever keeps us from asking
             if running.process.returncode == KILLED:

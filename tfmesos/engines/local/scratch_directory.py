@@ -15,19 +15,19 @@ _NAME = re.compile(r"tfmesos-[0-9a-f]{16}")
 
 
 class ScratchDirectory:
-    """Private, made with the first sandbox, and removed in the end."""
+    """Private, created with the first sandbox, and removed at the end."""
 
     def __init__(self) -> None:
         self._held: int | None = None
         self.path = _place() / f"tfmesos-{os.urandom(8).hex()}"
 
     def new_sandbox(self, task_id: str) -> Path:
-        """Where a task may have one that no attempt before had; ``make_sandbox`` makes it."""
+        """A path that no earlier attempt has used; ``make_sandbox`` creates it."""
         readable = re.sub(r"[^A-Za-z0-9_.-]", "-", task_id).lstrip("-_.")[:100]
         return self.path / "sandboxes" / f"{readable or 'task'}-{os.urandom(4).hex()}"
 
     def make(self) -> None:
-        """Have it; raises OSError."""
+        """Create it; raises OSError."""
         while self._held is None:
             self.path.mkdir(mode=0o700)
             self._held = held_directory.hold(str(self.path))  # None if it was removed as abandoned
@@ -41,7 +41,7 @@ class ScratchDirectory:
 
 
 def _place() -> Path:
-    """Where it can be: Python tries to write there, and a full disk is a usual failure."""
+    """Where it can be: Python tries to write there, and a full disk is a common failure."""
     try:
         return Path(tempfile.gettempdir())
     except OSError as error:
@@ -50,7 +50,7 @@ def _place() -> Path:
 
 
 def make_sandbox(sandbox: Path, mode: int = 0o700) -> None:
-    """Have it, if there is none; raises OSError."""
+    """Create it unless it exists; raises OSError."""
     sandbox.mkdir(mode=mode, parents=True, exist_ok=True)
     sandbox.chmod(mode)  # whatever the umask says
     sandbox.parent.chmod(0o700)

@@ -116,7 +116,7 @@ class LocalSetup:
 
 
 async def _check_host(host: str) -> None:
-    """The tasks are on this machine and know no more hosts than we do."""
+    """The tasks are on this machine and can resolve no more hosts than we can."""
     try:
         await asyncio.get_running_loop().getaddrinfo(host, None)
     except OSError as error:

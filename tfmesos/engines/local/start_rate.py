@@ -1,8 +1,8 @@
 """Starts tasks no faster than this machine can handle.
 
-A thousand processes that start at the same time take turns with the launcher and with each other,
-so that none of them gets anywhere, and whoever waits for one gives up. A genuine Mesos spreads
-them over many machines; here each waits, a little, until the machine has time for it.
+A thousand processes that start at the same time compete with the launcher and with each other, so
+that none of them makes progress, and whoever waits for one gives up. A genuine Mesos spreads them
+over many machines; here each waits briefly until the machine has time for it.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ class StartRate:
         self._start(self._queue.popleft())
 
     def _is_crowded(self) -> bool:
-        """Do many more processes want to run than before, which is because of us?"""
+        """Are many more processes runnable than before, which is our doing?"""
         return self._runnable() - self._before > EACH * len(os.sched_getaffinity(0)) + EACH
 
 
 def count_runnable() -> int:
-    """How many processes of this machine run or want to. Only Linux tells."""
+    """How many processes of this machine are runnable. Only Linux reports this."""
     try:
         with open(LOAD, "rb", buffering=0) as file:
             return int(file.read().split()[3].partition(b"/")[0])

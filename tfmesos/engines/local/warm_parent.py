@@ -1,7 +1,7 @@
 """The warm parent of runners, as the launcher sees it: ``parent_process`` starts it.
 
-A runner that is forked from it needs no time to start Python and to import. Where there is no such
-parent (yet), or it has died, runners are started by their stub, as on a cluster.
+A runner that is forked from it need not start Python or import anything. If there is no such parent
+(yet), or it has died, runners are started by their stub, as on a cluster.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Forked:
         self.returncode: int | None = None
 
     async def reap(self, within: float) -> None:
-        """Learn how it ended, and let its parent forget it."""
+        """Get its exit status, and let its parent forget it."""
         with suppress(TimeoutError):
             async with asyncio.timeout(within):
                 status = await self._reap(self.pid)
@@ -73,7 +73,7 @@ class WarmParent:
         return True
 
     def is_asked_for(self, task_id: str) -> bool:
-        """Is this one asked for, and not there yet?"""
+        """Was this one requested, but has not been forked yet?"""
         return task_id in self._asked
 
     def _reap(self, pid: int) -> asyncio.Future[int | None]:
@@ -89,7 +89,7 @@ class WarmParent:
         return self._is_open
 
     def _send(self) -> None:
-        """As much as it takes now, and the rest later."""
+        """Send as much as it takes now, and the rest later."""
         try:
             while self._unsent:
                 self._channel.send(self._unsent[0])
@@ -125,7 +125,7 @@ class WarmParent:
                 self.failed(launch, number)
 
     def _died(self) -> None:
-        """Nobody answers any more, and no fork is left that has not told of itself."""
+        """Nobody answers any more, and every fork has reported itself."""
         self._hang_up()
         self._process.kill()
         for answer in self._reaping.values():
@@ -144,7 +144,7 @@ class WarmParent:
             self._channel.close()
 
     def stop(self) -> None:
-        """End it, once all that it has forked is known. Synchronous."""
+        """End it once all its forks are known. Synchronous."""
         if not self._is_open:
             return
         self._process.kill()

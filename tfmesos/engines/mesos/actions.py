@@ -22,7 +22,7 @@ class Decline(Record):
 
 
 class DeclineInverse(Record):
-    """Tell the operator that we do not leave."""
+    """Tell the operator that we do not leave the agent."""
 
     offer_ids: tuple[str, ...]
     refuse_seconds: float
@@ -33,7 +33,7 @@ class Suppress(Record):
 
 
 class Revive(Record):
-    """Ask for offers again, also for those declined before."""
+    """Ask for offers again, including those declined before."""
 
 
 class CountAgents(Record):

@@ -30,9 +30,9 @@ def container_info(config: LaunchConfig, seat: Seat) -> Json | None:
 
 
 def choice(config: LaunchConfig, named: Callable[[str], str]) -> str:
-    """Which containerizer was chosen, for the user who did not; else nothing.
+    """Which containerizer is used, if the user did not choose one; else nothing.
 
-    *named* tells how the user calls a setting: its flag, or its field.
+    *named* returns the user's name of a setting: its flag, or its field.
     """
     if config.remark:
         return config.remark
@@ -45,7 +45,7 @@ def choice(config: LaunchConfig, named: Callable[[str], str]) -> str:
 
 
 def doubtful_gpus(config: LaunchConfig, seats: Sequence[Seat], named: Callable[[str], str]) -> str:
-    """What is to be said of GPUs that are given by their number only; else nothing."""
+    """A warning about GPUs that are assigned only by number; else nothing."""
     if not config.images or config.containerizer != "DOCKER":
         return ""
     if all(seat.gpu_ids or not seat.task.job.gpus for seat in seats):

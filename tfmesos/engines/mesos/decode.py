@@ -20,7 +20,7 @@ from .offers import InverseOffer, Offer
 
 
 def translate(event: Json, wall: float = 0.0) -> MesosEvent | None:
-    """None for events that mean nothing to a run; it came at the time *wall*, since 1970."""
+    """None for events that do not matter to a run; *wall* is the time of the event, since 1970."""
     match event:
         case {"type": "SUBSCRIBED", "subscribed": body}:
             return Subscribed(text(body["framework_id"]["value"]), event.get("_master", ""))

@@ -85,7 +85,7 @@ class MesosDriver:
         self._client.framework_id = self._keys.get(FRAMEWORK)
 
     async def look(self, config: LaunchConfig) -> None:
-        """What others use now counts as free, and so does what our own tasks use."""
+        """Resources that others, or our own tasks, use now count as free."""
         known = await self._client.agents()
         try:
             agents = () if known is None else feasibility.parse(known, config.role)
@@ -129,7 +129,7 @@ class MesosDriver:
                 self._kill_again()
 
     def recall(self, event: Any, actions: Sequence[Any]) -> None:
-        """Expect the runners again. Kills are asked for again: nobody knows if they were before."""
+        """Expect the runners again. Kills are repeated: nobody knows whether they were sent."""
         if isinstance(event, MesosEvent):
             self._last_updates.heard(event)
         for action in actions:
@@ -208,7 +208,7 @@ class MesosDriver:
     # What tasks left behind
 
     async def explain(self, ending: Ending) -> Ending:
-        """*ending* with the place of its sandbox, and with its last lines if we had none."""
+        """*ending* with the path of its sandbox, and with its last lines if we had none."""
         where = self._where(ending.task_id)
         if where is None:
             return ending
@@ -238,7 +238,7 @@ class MesosDriver:
         return agents, framework_id
 
     async def leave(self, within: float) -> None:
-        """Hand over the calls that are still waiting, then have the framework removed."""
+        """Send the calls that are still waiting, then have the framework removed."""
         try:
             async with asyncio.timeout(within):
                 await self._calls.all_made()

@@ -82,7 +82,7 @@ class MesosEngine:
         return self._launched.get(task_id)
 
     def is_running(self, task_id: str) -> bool:
-        """Has it been launched, and Mesos has told of no end?"""
+        """Has it been launched, and has Mesos not reported its end?"""
         return task_id in self._agent_of
 
     def handle(self, event: MesosEvent | Request | Ticked, now: float) -> Sequence[Output]:
@@ -155,7 +155,7 @@ class MesosEngine:
         return [said, *asked, tell.EngineReady()]
 
     def _refused(self, refused: happened.CallRefused) -> list[Output]:
-        """Go on if the call is not needed, or is made again anyhow; else give up, and say why."""
+        """Continue if the call is not needed, or is repeated anyway; else give up, and say why."""
         text = f"the master refused {refused.call} ({refused.reason})"
         if refused.call not in NEEDED_CALLS:
             return [Say(text, "warning")]
@@ -188,7 +188,7 @@ class MesosEngine:
             self._explain_at = min(self._explain_at, now + EXPLAIN_AFTER)
 
     def _seated(self) -> list[tuple[Task, Node]]:
-        """The tasks that are on agents, and where: those that join them must look at that."""
+        """The tasks that are on agents, and where: it matters to those that join them."""
         attempts = self._attempts.items()
         live = [(task, task_id) for task, task_id in attempts if task_id in self._agent_of]
         return [(task, self._launched[i].node) for task, i in live if task.job.constraints]
@@ -230,7 +230,7 @@ class MesosEngine:
         return self._give_up(reason, counted.agents, now) if reason else []
 
     def _look_for_room(self, agents: Sequence[KnownAgent]) -> list[Output]:
-        """What our own tasks use is there for the next ones, too."""
+        """What our own tasks use is available to the next ones, too."""
         running = [self._launched[i] for i in self._agent_of if i in self._launched]
         there = free(agents, [(one.agent_id, one.task.job.needs) for one in running])
         sought = self._sought
@@ -239,7 +239,7 @@ class MesosEngine:
         return [tell.RoomSeen(room)]
 
     def _give_up(self, reason: str, agents: Sequence[KnownAgent], now: float) -> list[Output]:
-        """What can never be placed is not waited for; without it the others may be."""
+        """The run does not wait for what can never be placed; without it, the others may fit."""
 
         def fits(some: Sequence[Wanted]) -> bool:
             return not never([wanted.task for wanted in some], agents)
@@ -271,7 +271,7 @@ class MesosEngine:
     # When time has passed
 
     def _release(self, now: float) -> list[Output]:
-        """Take what can be had on nodes that are soon taken down, or give everything back."""
+        """Take what there is on nodes that will soon be taken down, or return everything."""
         return [*self._take_offers((), now), *self._gang.release_if_due(now)]
 
     def _reconcile(self, now: float) -> list[Output]:

@@ -31,13 +31,13 @@ class MasterSought(MesosEvent):
 
 
 class MasterGaveUp(MesosEvent):
-    """There will be no (further) subscription: the client has tried what it can."""
+    """There will be no (further) subscription: the client has tried everything."""
 
     error: TFMesosError
 
 
 class CallRefused(MesosEvent):
-    """The master refused a call of ours, though we are subscribed: it did nothing of it."""
+    """The master refused a call of ours although we are subscribed: it did none of it."""
 
     call: str  # its type, as ACCEPT
     reason: str
@@ -53,7 +53,7 @@ class OfferRescinded(MesosEvent):
 
 
 class AgentsCounted(MesosEvent):
-    """The agents that the master knows; None if it does not tell us."""
+    """The agents of the master; None if it does not tell us."""
 
     agents: tuple[KnownAgent, ...] | None
     holders: tuple[Holder, ...] = ()  # other frameworks that use them, if it tells

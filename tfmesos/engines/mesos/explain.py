@@ -43,7 +43,7 @@ def explain(
 
 
 def _unmet(tasks: Iterable[Task], nodes: Sequence[Node]) -> dict[str, str]:
-    """Constraints that no agent meets of which there was an offer; such offers are not kept."""
+    """Constraints that no agent meets that made an offer; such offers are not kept."""
     found = {}
     for task in _one_of_each_job(tasks):
         fixed = [constraint for constraint in task.job.constraints if constraint.is_fixed]

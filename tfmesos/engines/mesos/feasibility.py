@@ -1,7 +1,7 @@
 """Finds out what can never be placed, from all resources of the agents that a master knows.
 
-What others use now counts as there, for they may end; so an answer of "never" is true until
-another agent joins.
+Resources that others use now count, because they may be freed; so "never" holds until another agent
+joins.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class KnownAgent(Record):
     is_active: bool = True  # are its resources offered?
 
     def room(self, job: Job) -> int:
-        """For how many tasks of *job*, if nobody else were there."""
+        """For how many tasks of *job*, if nothing else ran there."""
         room = self.total.times(job.needs)
         if not job.insists_on_port:
             return min(room, self.port_count) if self.ports else room
@@ -60,7 +60,7 @@ class KnownAgent(Record):
 
     @property
     def port_count(self) -> int:
-        """Every task takes one, unless the agent has none to offer."""
+        """Every task takes a port, unless the agent has none to offer."""
         return sum(last - first + 1 for first, last in self.ports or ())
 
     def has_port(self, port: int) -> bool:
@@ -69,8 +69,7 @@ class KnownAgent(Record):
 
 
 def parse(body: Json, role: str) -> tuple[KnownAgent, ...]:
-    """The answer of /slaves, as far as it is of use to *role*; none if some agents are yet
-    to come back to a new master."""
+    """The agents of /slaves that *role* can use; none if some have yet to return to a master."""
     if body.get("recovered_slaves"):
         return ()
     return tuple(
@@ -102,7 +101,7 @@ def _attribute(value: object) -> str:
 
 
 def _usable(agent: Json, role: str) -> Resources:
-    """All but what is reserved for others. What we may not see counts as ours."""
+    """Everything that is not reserved for others. What we may not see counts as ours."""
     total = _amounts(agent["resources"])
     for owner, reserved in agent.get("reserved_resources", {}).items():
         if role != owner and not role.startswith(f"{owner}/"):
@@ -134,7 +133,7 @@ def free(
 
 
 def _at_least_zero(amounts: Resources) -> Resources:
-    """The master may not know yet what has just ended, or begun."""
+    """The master may not know yet what has just ended or started."""
     return Resources(*(max(0, amount) for amount in amounts))
 
 
@@ -189,7 +188,7 @@ def _job_never(job: Job, tasks: Sequence[Task], agents: Sequence[KnownAgent]) ->
 
 
 def _port(job: Job, agents: Sequence[KnownAgent]) -> str:
-    """What a task needs of the ports, if some agent would have room for more without them."""
+    """Which port a task needs, if some agent would have room for more tasks without it."""
     if all(agent.room(job) == agent.total.times(job.needs) for agent in agents):
         return ""
     return f", port {job.wanted_port}" if job.insists_on_port else ", a port"
@@ -204,7 +203,7 @@ def _too_small(job: Job, agents: Sequence[KnownAgent]) -> str:
 
 
 def _maxima(needs: Resources, agents: Sequence[KnownAgent]) -> Iterator[str]:
-    """Of each resource that no agent has enough of: the most that one has."""
+    """For each resource that no agent has enough of, the most that any agent has."""
     for i, (name, need) in enumerate(needs.named()):
         best = max(agents, key=lambda agent: agent.total[i])
         if best.total[i] < need:
@@ -214,7 +213,7 @@ def _maxima(needs: Resources, agents: Sequence[KnownAgent]) -> Iterator[str]:
 def _too_many(
     job: Job, tasks: Sequence[Task], nodes: Sequence[Node], rooms: Sequence[int], each: str
 ) -> str:
-    """One constraint at a time: of several together nobody can be so sure."""
+    """One constraint at a time: for several together, nothing is certain."""
     fixed = [constraint for constraint in job.constraints if constraint.is_fixed]
     others = [[c] for c in job.constraints if not c.is_fixed]
     for constraints in others or [[]]:

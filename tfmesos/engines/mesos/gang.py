@@ -1,9 +1,9 @@
 """Hold offers until every waiting task has a place; give them back when that takes too long.
 
-Half a cluster is worth nothing to a gang, but holding on to it blocks others: so offers are
-held for a few seconds only. Then the run leaves all offers to others, longer each time, so that
-another run can have enough. Both times are random: otherwise runs that wait for the same nodes
-would give up at the same moment, get what the others gave up, and never have enough.
+Half a cluster is useless to a gang, and holding on to it blocks others, so offers are held only for
+a few seconds. Then the run leaves all offers to others, longer each time, so that another run can
+have enough. Both times are random: otherwise runs that wait for the same nodes would give up at the
+same moment, get what the others returned, and never have enough.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Gang:
     def take(
         self, offers: Sequence[Offer], waiting: Sequence[Wanted], seated: Seated, now: float
     ) -> tuple[list[AgentLoad], Todo]:
-        """The places to be taken now, and what is to be done about the other offers."""
+        """The places to take now, and what to do with the other offers."""
         if not waiting:
             ids = tuple(offer.id for offer in offers)
             return [], [Decline(ids, LONG_REFUSAL, UNWANTED), Suppress()] if ids else []
@@ -82,7 +82,7 @@ class Gang:
         return [*returned, *placement.loads], [*warnings, *declined, Suppress()]
 
     def _without_avoided(self, offers: Sequence[Offer], now: float) -> tuple[list[Offer], Todo]:
-        """The offers without those of agents that are to be left alone for a while."""
+        """The offers, without those of agents that are avoided for a while."""
         usable: list[Offer] = []
         declined: Todo = []
         for offer in offers:
@@ -101,7 +101,7 @@ class Gang:
     def _add(
         self, offers: Iterable[Offer], waiting: Sequence[Task], seated: Seated, now: float
     ) -> Todo:
-        """Keep the offers that can be of use, decline the others at once."""
+        """Keep useful offers, and decline the others at once."""
         if now < self._away_until:
             ids = tuple(offer.id for offer in offers)
             return [Decline(ids, self._away_until - now, "left to other runs")] if ids else []
@@ -117,7 +117,7 @@ class Gang:
         return [Decline(tuple(ids), LONG_REFUSAL, reason) for reason, ids in declined.items()]
 
     def _find_previous_places(self, waiting: Sequence[Wanted], seated: Seated) -> list[AgentLoad]:
-        """The places of those that can have their previous place again."""
+        """The places of the tasks that can return to their previous place."""
         found = []
         for wanted in waiting:
             if wanted.previous_place is None:
@@ -132,7 +132,7 @@ class Gang:
         return found
 
     def _fit(self, waiting: Sequence[Task], seated: Seated, now: float) -> Placement:
-        """The tasks on what is held; on nodes that are soon taken down only when time is up."""
+        """The tasks on the offers; nodes that will soon be taken down only when time is up."""
         lasting = [offer for offer in self._held.values() if offer.is_lasting]
         soon_gone = [offer for offer in self._held.values() if not offer.is_lasting]
         offers = [*lasting, *soon_gone] if self.is_due(now) else lasting
@@ -142,7 +142,7 @@ class Gang:
         return placement
 
     def could_take(self, waiting: Sequence[Wanted], seated: Seated, now: float) -> bool:
-        """Do these fit on what is held?"""
+        """Do these fit the held offers?"""
         return bool(self._held) and not self._fit([w.task for w in waiting], seated, now).unplaced
 
     def is_due(self, now: float) -> bool:
@@ -158,7 +158,7 @@ class Gang:
             self._release_at = None
 
     def forget(self) -> None:
-        """The master no longer honours what it offered."""
+        """The master has rescinded these offers."""
         self._held.clear()
         self._release_at = None
         self._away_until = 0.0
@@ -204,5 +204,5 @@ def _soon_gone(load: AgentLoad) -> Say:
 
 
 def _rank(size: Resources) -> tuple[int, int, int, int]:
-    """What is rarest counts first."""
+    """The rarest resource counts first."""
     return size.gpus, size.cpus, size.mem, size.disk

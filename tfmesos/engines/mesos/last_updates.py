@@ -1,8 +1,8 @@
-"""Before the framework is removed: wait until Mesos has told of the end of every task.
+"""Before the framework is removed: wait until Mesos has reported the end of every task.
 
 A task whose runner has reported is still running for Mesos, for a tenth of a second or so. A
-teardown in that moment would have it killed on the books although it ended well, and an agent
-that an operator drains would wait for ever for the acknowledgement of its end.
+teardown at that moment would record it as killed although it succeeded, and an agent that is being
+drained would wait forever for the acknowledgement of its end.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Offers of Mesos, and what is still free of them on an agent.
+"""Offers of Mesos, and what is still free on each agent.
 
-Pure: it talks to nobody and changes nothing it is given.
+Pure: it does no I/O and does not change its arguments.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Offer(Record):
 
     @property
     def is_lasting(self) -> bool:
-        """Is its node there for as long as most runs take?"""
+        """Will its node stay for as long as most runs take?"""
         return self.down_in is None or self.down_in >= HORIZON
 
     @property
@@ -140,7 +140,7 @@ def _total(entries: Iterable[Entry]) -> Resources:
 
 
 class Seat(Record):
-    """A task's place: the very resources it takes from the offers of one agent."""
+    """A task's place: exactly the resources that it takes from the offers of one agent."""
 
     task: Task
     resources: tuple[Json, ...]
@@ -148,7 +148,7 @@ class Seat(Record):
 
     @property
     def other_port(self) -> str:
-        """What is to be said if it is not the port that the task wanted; else nothing."""
+        """A remark if it is not the port that the task asked for; else nothing."""
         wanted = self.task.job.wanted_port
         if not wanted or self.port in (None, wanted):
             return ""
@@ -156,7 +156,7 @@ class Seat(Record):
 
     @property
     def gpu_ids(self) -> tuple[str, ...]:
-        """The very GPUs, if the agent offers them by name (as a SET)."""
+        """The ids of its GPUs, if the agent offers them by name (as a SET)."""
         gpus = (part for part in self.resources if part["name"] == "gpus")
         return tuple(item for part in gpus for item in part.get("set", {}).get("item", ()))
 
@@ -238,7 +238,7 @@ class Agent:
         return is_there and port not in self._taken
 
     def _take_port(self, wanted: int) -> tuple[int, Json]:
-        """The port that is *wanted*, if it can be had, else the first that is free."""
+        """The port that is *wanted*, if it is available, else the first free one."""
         is_had = bool(wanted) and self._may_have(wanted)
         for i, entry in enumerate(self._entries):
             if entry.name == "ports" and self._left[i] and (not is_had or entry.has_port(wanted)):
@@ -249,7 +249,7 @@ class Agent:
         raise LookupError(NO_PORT)  # shortage() was not asked first
 
     def _first_free(self, i: int) -> int:
-        """Of an entry: they are taken in their order, but for those that somebody wanted."""
+        """Of an entry: ports are taken in order, except those that somebody asked for."""
         entry = self._entries[i]
         while self._next_port[i] < entry.amount:
             port = _nth_port(entry.ports, self._next_port[i])

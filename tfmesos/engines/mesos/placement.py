@@ -83,7 +83,7 @@ _ORDERS = [_Order(first, small) for first in (False, True) for small in (False, 
 
 
 class _Attempt:
-    """The tasks on the offers, in one order."""
+    """An attempt to place the tasks in one order."""
 
     def __init__(
         self, groups: list[list[Task]], offers: Sequence[Offer], seated: Seated, order: _Order
@@ -116,7 +116,7 @@ class _Attempt:
         return [agent.hostname for agent in self._agents if agent.shortage(job) == NO_PORT]
 
     def _choice(self, group: Sequence[Task]) -> int:
-        """Among how many agents these tasks may choose."""
+        """How many agents these tasks can choose from."""
         constraints = group[0].job.constraints
         if not constraints:
             return len(self._agents) + 1
@@ -153,14 +153,14 @@ def _without_gpus_first(agents: list[Agent]) -> list[Agent]:
 
 
 class Sieve:
-    """Tells the offers that could be of use to one of the tasks from those that could not."""
+    """Separates offers that one of the tasks could use from those that none could."""
 
     def __init__(self, tasks: Iterable[Task], seated: Seated = ()) -> None:
         kinds = {kind(task): task for task in reversed(list(tasks))}
         self._tasks = [(task, barrier(_wish(task.job, 1, seated))) for task in kinds.values()]
 
     def useless(self, offer: Offer) -> str:
-        """Why no single one of the tasks could run on this offer alone; empty if one could."""
+        """Why none of the tasks could run on this offer alone; empty if one could."""
         agent, reason = Agent([offer]), "no task is waiting"
         for task, barred_by in self._tasks:
             if shortage := agent.shortage(task.job):

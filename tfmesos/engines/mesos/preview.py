@@ -15,7 +15,7 @@ from .task_info import framework_info, task_info
 
 
 def preview(config: LaunchConfig, hostname: str) -> Json:
-    """Framework and tasks as they would be sent; ids of Mesos, ports and secrets are made up."""
+    """Framework and tasks as they would be sent; Mesos ids, ports and secrets are made up."""
     tasks = []
     for task in config.tasks:
         seat = Seat(task, tuple(_resources(task.job.needs, config.role)), None)

@@ -13,7 +13,7 @@ from .placement import AgentLoad, Seated, place
 def find(
     task: Task, previous: PreviousPlace, offers: Iterable[Offer], seated: Seated = ()
 ) -> AgentLoad | None:
-    """The place of *task* at its previous place, if the offers hold it."""
+    """The previous place of *task*, if the offers include it."""
     here = [offer for offer in offers if offer.agent_id == previous.node]
     has_ports = any(entry.name == "ports" for offer in here for entry in offer.entries)
     narrowed = [offer.replace(entries=_narrowed(offer.entries, previous.port)) for offer in here]
@@ -28,7 +28,7 @@ def find(
 
 
 def _narrowed(entries: Sequence[Entry], port: int) -> tuple[Entry, ...]:
-    """The entries, of all ports only the one we had."""
+    """The entries, with only the port that we had."""
     return tuple(
         entry.replace(ports=((port, port),), amount=1) if has_it else entry
         for entry in entries

@@ -11,7 +11,7 @@ from .api.json_values import number, text
 
 
 class Quota(Record):
-    """What limits a role; a resource that is not named has no limit."""
+    """What limits a role; other resources have no limit."""
 
     role: str
     limits: tuple[tuple[str, int], ...]  # in thousandths, as those of Resources
@@ -19,7 +19,7 @@ class Quota(Record):
 
 
 def parse(body: Json, role: str) -> tuple[Quota, ...]:
-    """The answer of /roles, as far as it limits *role*: its own quota, and those above it."""
+    """The quotas in the answer of /roles that limit *role*: its own and those above it."""
     found = [(text(one["name"]), one.get("quota") or {}) for one in body["roles"]]
     return tuple(
         Quota(name, limits, _amounts(quota.get("consumed") or {}))
@@ -40,7 +40,7 @@ def _amounts(summary: Json) -> Resources:
 
 
 def exceeded(quotas: Sequence[Quota], needs: Resources) -> Iterator[str]:
-    """What keeps tasks that together need so much from being placed."""
+    """The quota that tasks with these needs together would exceed, in words."""
     for quota in quotas:
         needed, used = dict(needs.named()), dict(quota.used.named())
         for name, limit in quota.limits:

@@ -1,7 +1,7 @@
 """Reconciles unknown tasks: asks the master for each of them until its state is known.
 
-After a new subscription these are all of them, and a master that has just come back says nothing
-of those whose agents have yet to return. A launch may get lost on its way, too.
+After a new subscription these are all of them, and a master that has just come back does not report
+tasks whose agents have yet to return. A launch can get lost, too.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Reconciliation:
         return self.ask(live, now)
 
     def watch(self, launched: Iterable[str], now: float) -> None:
-        """Ask for these if nothing is heard of them in time."""
+        """Ask for these if no update about them arrives in time."""
         self._unknown.update(dict.fromkeys(launched))
         if self.deadline is None:
             self.deadline = now + AFTER_LAUNCH

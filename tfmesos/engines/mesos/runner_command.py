@@ -1,4 +1,4 @@
-"""What starts a runner on an agent, and the room that a task has for it."""
+"""The command that starts a runner on an agent, and how long it may be."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def runner_command(config: LaunchConfig, job: Job, settings: str, secret: Secret
 
 
 def check_room(config: LaunchConfig) -> None:
-    """Refuse a path of an interpreter that is too long; everything else is bounded."""
+    """Refuse an interpreter whose path is too long; everything else is bounded."""
     host, _ = config.advertise or ("f" * LONGEST_ADDRESS, 0)
     longest = max(config.jobs, key=lambda job: len(job.name)).name
     task_id = f"{LONGEST_RUN}-{longest}-{10**9}-{10**6}"

@@ -54,7 +54,7 @@ class MesosSetup:
 
     @property
     def timing(self) -> Timing:
-        """Look for a first master a little less long than for everything together."""
+        """Give the search for a first master slightly less time than the whole start."""
         timeout = self._config.start_timeout
         passed = asyncio.get_running_loop().time() - self._began_at
         within = FIND_MASTER_WITHIN if timeout is None else max(0.9 * timeout - passed, 0.0)
@@ -99,7 +99,7 @@ class MesosSetup:
         return await self._context.unless_stopped(self._address_towards_masters())
 
     async def _address_towards_masters(self) -> str:
-        """Our address as a master sees it; names may take a while to be found."""
+        """Our address as a master sees it; resolving names may take a while."""
         clock = asyncio.get_running_loop().time
         timing = self.timing
         end = clock() + timing.give_up_after

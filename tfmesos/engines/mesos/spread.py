@@ -1,7 +1,7 @@
 """Which nodes the tasks of one job take, so that the job's constraints hold.
 
-It deals in numbers only: a node has room for so many tasks of this job. Every task costs a
-few steps, whatever the number of nodes, so that ten thousand of each are no matter.
+It deals in numbers only: a node has room for so many tasks of this job. Every task costs a few
+steps, whatever the number of nodes, so ten thousand of each are no problem.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _SHOWN = 5  # values named in a message
 
 
 class Wish(Record):
-    """Tasks of one job that look for a place."""
+    """Tasks of one job that need a place."""
 
     constraints: Sequence[Constraint]
     wanted: int
@@ -32,7 +32,7 @@ class Wish(Record):
 
 
 def admitted(constraints: Iterable[Constraint], nodes: Iterable[Node]) -> list[bool]:
-    """Which of *nodes* a task may be on, as far as each node alone can tell."""
+    """Which of *nodes* a task may be on, judged by each node alone."""
     constraints = list(constraints)
     return [all(constraint.admits(node) for constraint in constraints) for node in nodes]
 
@@ -40,8 +40,8 @@ def admitted(constraints: Iterable[Constraint], nodes: Iterable[Node]) -> list[b
 def choose(wish: Wish, nodes: Sequence[Node], rooms: Sequence[int]) -> list[int]:
     """A node (by its index) for each of the wanted tasks, or for as many as possible.
 
-    Nodes are taken in their order. Where all must share a value, it is the one with the least
-    room that is enough.
+    Nodes are used in order. If all tasks must share a value, the one with the least sufficient room
+    is chosen.
     """
     allowed = admitted(wish.constraints, nodes)
     usable = [i for i, room in enumerate(rooms) if room > 0 and allowed[i]]
@@ -79,7 +79,7 @@ def _values(node: Node, fields: Iterable[str]) -> tuple[str | None, ...]:
 
 
 class _Limit:
-    """At most so many tasks of the job on each value of a field."""
+    """At most this many tasks of the job on each value of a field."""
 
     def __init__(self, constraint: Constraint, most: int, fellows: Iterable[Node]) -> None:
         self._field = constraint.field
@@ -129,7 +129,7 @@ def _with_enough_groups(wish: Wish, found: Sequence[Node]) -> int:
 
 
 class _Row:
-    """Nodes one after the other, each until it takes no more. It never takes more later."""
+    """Nodes one after the other, each until it is full. A full node never takes more later."""
 
     def __init__(self, members: Sequence[int], takes_more: Callable[[int], bool]) -> None:
         self._members = members
@@ -145,7 +145,7 @@ class _Row:
 
 
 class _Spread:
-    """Of several sources always the one that was picked from least."""
+    """Always picks from the source that was used least."""
 
     def __init__(self, sources: Iterable[tuple[int, _Source]]) -> None:
         self._heap = [(count, n, source) for n, (count, source) in enumerate(sources)]
@@ -171,7 +171,7 @@ def _source(
     fellows: Sequence[Node],
     takes_more: Callable[[int], bool],
 ) -> _Source:
-    """Spread over the values of the first field, below each of them over the next one's."""
+    """Spreads over the values of the first field, and within each over those of the next."""
     if not fields:
         return _Row(members, takes_more)
     first, *others = fields
@@ -189,7 +189,7 @@ def _source(
 
 
 def barrier(wish: Wish) -> Callable[[Node], Constraint | None]:
-    """Which constraint forbids a task to join its fellows on a node; None if it may."""
+    """The constraint that keeps a task from joining the others on a node; None if there is none."""
     checks = [(each, _joins(each, wish.fellows, wish)) for each in wish.constraints]
     return lambda node: next((found for found, joins in checks if not joins(node)), None)
 
@@ -203,8 +203,8 @@ def obstacle(
 ) -> str:
     """The constraint that leaves a task of the wish without a place, in words.
 
-    *found* is where the others of it are, *rooms* what is left beside them, and *agent* what
-    the nodes are called. Empty if there is simply no room.
+    *found* is where its other tasks are, *rooms* what is left on the nodes, and *agent* what the
+    nodes are called. Empty if there is simply no room.
     """
     seated = [*wish.fellows, *found]
     left = [node for node, room in zip(nodes, rooms, strict=True) if room > 0]
@@ -224,7 +224,7 @@ def obstacle(
 
 
 def _joins(constraint: Constraint, seated: Sequence[Node], wish: Wish) -> Callable[[Node], bool]:
-    """May one more task be on a node, as far as this constraint goes?"""
+    """Does this constraint allow one more task on a node?"""
     if constraint.chooses_value and seated:
         value = seated[0].value(constraint.field)
         return lambda node: node.value(constraint.field) == value
@@ -255,6 +255,6 @@ def _count(constraint: Constraint, nodes: Iterable[Node]) -> int:
 
 
 def _some(constraint: Constraint, nodes: Iterable[Node]) -> str:
-    """A few of the values that *nodes* have."""
+    """Some of the values that *nodes* have."""
     values = {node.value(constraint.field) for node in nodes}
     return join_names(sorted(value for value in values if value is not None), _SHOWN)

@@ -46,7 +46,7 @@ def _labels(run_id: str) -> Json:
 
 
 def _smallest(config: LaunchConfig) -> Json:
-    """What an offer must hold to be of any use: all that one task needs. Old masters ignore it."""
+    """What an offer must contain to be useful: all that one task needs. Old masters ignore it."""
     needs = {job.needs for job in config.jobs if job.tasks}
     scalars = [
         {name: {"value": amount / 1000} for name, amount in one.named() if amount}

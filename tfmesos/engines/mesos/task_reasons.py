@@ -1,6 +1,6 @@
 """The reasons of Mesos for the end of a task: by the command itself, or from outside.
 
-Only an end from outside, like that of a lost node, is worth a restart whatever the exit code is.
+Only an end from outside, such as a lost node, justifies a restart whatever the exit code is.
 """
 
 from __future__ import annotations

@@ -54,13 +54,13 @@ STATES: Mapping[str, StateMeaning] = {
 
 
 def is_terminal(state: str) -> bool:
-    """States that are newer than this table count as not final: the task may yet report."""
+    """States newer than this table do not count as final: the task may still report."""
     meaning = STATES.get(state)
     return meaning is not None and meaning.is_terminal
 
 
 def is_transient(message: str) -> bool:
-    """Is it only that the agent has not freed the GPUs yet of a task that has just ended?"""
+    """Is the agent just about to free the GPUs of a task that has ended?"""
     return re.search(r"Requested \S+ gpus but only \S+ available", message) is not None
 
 
@@ -81,9 +81,9 @@ def describe(state: str, message: str = "", reason: str = "") -> str:
 
 
 def status_in(message: str) -> int | None:
-    """The exit code in Mesos's words for it, which is the only place it puts it.
+    """The exit code, from the message of Mesos, the only place where it appears.
 
-    A number that no process can exit with stands for a failure.
+    A number that is not a valid exit code means a failure.
     """
     if found := _STATUS.search(message):
         return int(found[1]) if _is_code(found[1]) else 1
@@ -101,7 +101,7 @@ def _signal_in(message: str) -> int:
 
 
 def is_from_outside(state: str, reason: str) -> bool:
-    """Did its node, its executor or an operator end the task, whatever its command did?"""
+    """Did its node, its executor or an operator end the task, rather than its command?"""
     cause = whose(reason)
     if cause is Whose.UNSAID:
         return STATES[state].is_lost

@@ -1,4 +1,4 @@
-"""Slurm as an engine, by its commands: sbatch, squeue, scontrol, scancel and srun.
+"""Slurm as an engine, through its commands: sbatch, squeue, scontrol, scancel and srun.
 
-``engine`` and what it imports decide and are pure. Nothing here knows Mesos or Kubernetes.
+``engine`` and what it imports decide and are pure. Nothing here knows the other engines.
 """

@@ -15,7 +15,7 @@ class Seat(Record):
 
 
 class Step(Record):
-    """Tasks of one shape that one srun starts: its tasks are numbered as they stand here."""
+    """Tasks of one shape that one srun starts, which numbers them in this order."""
 
     seats: tuple[Seat, ...]
     group: int = 0  # the component of the batch job that it runs in
@@ -39,7 +39,7 @@ class LetGo(Record):
 
 
 class StartStep(Record):
-    """Start one more step in a job that runs."""
+    """Start one more step in a running job."""
 
     job_id: str
     step: Step
@@ -52,7 +52,7 @@ class CancelJob(Record):
 
 
 class ReleaseJob(Record):
-    """Let a job end in which no task of ours is left."""
+    """Let a job end that has no task of ours left."""
 
     job_id: str
 
@@ -65,14 +65,14 @@ class CancelStep(Record):
 
 
 class Look(Record):
-    """See what became of these jobs; *pending* ones are looked at for their place, too."""
+    """Query the state of these jobs; for *pending* ones also their place in the queue."""
 
     job_ids: tuple[str, ...]
     pending: bool = False
 
 
 class LookAtNodes(Record):
-    """See which of these nodes are drained."""
+    """Query which of these nodes are drained."""
 
     nodes: tuple[str, ...]
 

@@ -1,4 +1,4 @@
-"""The Slurm jobs of a run, and which task is where in them."""
+"""The Slurm jobs of a run, and where in them each task is."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Allocation:
         return None
 
     def room(self, group: int) -> int:
-        """How many seats of a component are free."""
+        """The number of free seats of a component."""
         seats = sum(len(step.seats) for step in self.steps if step.group == group)
         return seats - sum(one.group == group for one in self.sitting.values())
 
@@ -77,26 +77,26 @@ class Allocation:
         return [one for one in self.sitting.values() if one.step == name]
 
     def place_all(self, group: int, nodes: Sequence[str]) -> Sequence[Sitting]:
-        """Guess where the tasks are that have not said it: Slurm fills node after node."""
+        """Guess where the tasks are that have not reported it: Slurm fills node after node."""
         self.nodes[group] = tuple(nodes)
         here = [one for one in self.sitting.values() if one.group == group]
         return guess([one for one in here if not one.is_placed], nodes)
 
     @property
     def is_to_look_at(self) -> bool:
-        """Once it runs: for its time limit, and while a task is out of touch."""
+        """Once it runs: to read its time limit, and while a task is out of touch."""
         if self.phase is not Phase.RUNNING:
             return self.phase is Phase.PENDING
         return bool(self.sitting) and (self.limit_at is None or not self.is_quiet)
 
     @property
     def is_quiet(self) -> bool:
-        """Is every task in touch, so that nobody need look at the job?"""
+        """Is every task connected, so that nobody needs to look at the job?"""
         return all(one.is_heard for one in self.sitting.values())
 
 
 def guess(sitting: Sequence[Sitting], nodes: Sequence[str]) -> Sequence[Sitting]:
-    """Where each is, until its runner says it."""
+    """A guess where each task is, until its runner says so."""
     for number, one in enumerate(sitting):
         one.node = one.node or (nodes[number * len(nodes) // len(sitting)] if nodes else "")
         one.is_placed = True
@@ -104,7 +104,7 @@ def guess(sitting: Sequence[Sitting], nodes: Sequence[str]) -> Sequence[Sitting]
 
 
 def placed(sitting: Iterable[Sitting]) -> TasksPlaced:
-    """What the lifecycle learns of them."""
+    """What the lifecycle receives about them."""
     return TasksPlaced(
         tuple(Placed(one.seat.task_id, one.node, one.node or "its node") for one in sitting)
     )
@@ -115,20 +115,20 @@ def seat_for(wanted: Wanted) -> Seat:
 
 
 def cpus_of(one: Wanted | Seat) -> int:
-    """Slurm counts whole ones."""
+    """Slurm counts whole CPUs."""
     return ceil(one.task.job.cpus)
 
 
 def shape(job: Job) -> tuple[object, ...]:
-    """What decides about the component of a task: tasks that are alike share one."""
+    """What determines the component of a task: tasks of the same shape share one."""
     return (job.needs, job.constraints, job.image)
 
 
 def steps_of(seats: Iterable[Seat], avoid: Sequence[str] = ()) -> tuple[Step, ...]:
     """One step for all tasks of a shape; those with GPUs have one each.
 
-    A step keeps its GPUs until its last task has ended, so a task that is started again could not
-    have its own back. Processors and memory can be shared with a step that has not ended.
+    A step keeps its GPUs until its last task has ended, so a restarted task could not get its own
+    back. Processors and memory can be shared with a step that has not ended.
     """
     shapes: dict[tuple[object, ...], list[Seat]] = {}
     for seat in seats:

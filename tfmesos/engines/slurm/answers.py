@@ -38,7 +38,7 @@ class KnownNode(Record):
 
 
 def nodes(text: str) -> tuple[KnownNode, ...]:
-    """What ``sinfo -N`` lists; a node of several partitions stands there once for each."""
+    """What ``sinfo -N`` lists; a node of several partitions is listed once for each."""
     found = {}
     for line in text.splitlines():
         name, address, features = [*line.split("|"), "", ""][:3]
@@ -48,7 +48,7 @@ def nodes(text: str) -> tuple[KnownNode, ...]:
 
 
 def jobs(text: str, wall: float, places: Mapping[str, int]) -> tuple[Job, ...]:
-    """What squeue lists in the form JOB_FORMAT; *wall* is the time now."""
+    """The jobs that squeue lists in JOB_FORMAT; *wall* is the current time."""
     return tuple(_job(line, wall, places) for line in text.splitlines() if line.count("|") >= 6)
 
 
@@ -73,7 +73,7 @@ def _seconds(time: str, wall: float) -> float | None:
 
 
 def drained(text: str) -> tuple[str, ...]:
-    """The nodes whose state says so; one of several partitions is listed for each of them."""
+    """The drained nodes; a node of several partitions is listed once for each."""
     rows = (line.partition(" ") for line in text.splitlines())
     return tuple(dict.fromkeys(name for name, _, state in rows if state.startswith("drain")))
 
@@ -96,7 +96,7 @@ def comments(text: str) -> dict[str, str]:
 
 
 def comments_of_jobs(text: str) -> dict[str, str]:
-    """Likewise, in the form JOB_FORMAT."""
+    """Likewise, from output in JOB_FORMAT."""
     rows = (line.split("|", 6) for line in text.splitlines() if line.count("|") >= 6)
     return {row[0].partition("+")[0]: row[5] for row in rows}
 
@@ -125,7 +125,7 @@ def fields(text: str) -> dict[str, str]:
 
 
 def components(text: str) -> tuple[Component, ...]:
-    """Those of a job that runs, of which ``scontrol --oneliner --details show job`` tells."""
+    """The components of a running job, from ``scontrol --oneliner --details show job``."""
     shown = [fields(line) for line in text.splitlines() if line.startswith("JobId=")]
     return tuple(_component(one) for one in shown if one.get("JobState") in RUNNING)
 
@@ -143,7 +143,7 @@ def _component(shown: Mapping[str, str]) -> Component:
 
 
 def is_away(error: str) -> bool:
-    """Do the controller, or munge, not answer? They may in a moment."""
+    """Is the controller, or munge, not answering? It may answer in a moment."""
     return bool(_AWAY.search(error) or _MUNGE.search(error))
 
 
@@ -152,7 +152,7 @@ def is_unknown_job(error: str) -> bool:
 
 
 def is_too_much(error: str) -> bool:
-    """Does Slurm refuse the size of a job, and not the words in which it was asked for?"""
+    """Does Slurm refuse the size of a job, rather than its options?"""
     return bool(_TOO_MUCH.search(error))
 
 

@@ -1,4 +1,4 @@
-"""Slurm's commands: they are run one at a time each, with a bound, and not by a shell."""
+"""Runs Slurm's commands: one at a time each, with a time limit, and without a shell."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Answer(Record):
 
 
 class Commands:
-    """Raises EngineError if there are none on this host."""
+    """Raises EngineError if this host does not have them."""
 
     def __init__(self) -> None:
         self._paths = {name: _found(name) for name in COMMANDS}
@@ -39,7 +39,7 @@ class Commands:
     async def run(
         self, name: str, *arguments: str, given: str = "", within: float = TIMEOUT
     ) -> Answer:
-        """*given* is its standard input. A command that takes longer has not answered."""
+        """*given* is its standard input. A command that takes too long counts as unanswered."""
         process = await self.start(name, arguments, given)
         try:
             async with asyncio.timeout(within):
@@ -55,7 +55,7 @@ class Commands:
     async def start(
         self, name: str, arguments: Sequence[str], given: str
     ) -> asyncio.subprocess.Process:
-        """It has all of *given*, or was not started: also if we are killed meanwhile."""
+        """It gets all of *given* or is not started, even if we are killed meanwhile."""
         with _in_memory(given) as file:
             return await asyncio.create_subprocess_exec(
                 self._paths[name],

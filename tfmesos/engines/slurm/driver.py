@@ -38,7 +38,7 @@ SETTLE_WITHIN = 2.0  # seconds for a command of a launcher that was killed to en
 
 
 class Surroundings:
-    """What the setup has found of Slurm."""
+    """What the setup has found out about Slurm."""
 
     def __init__(
         self,
@@ -48,9 +48,9 @@ class Surroundings:
         check_images: Callable[[], Awaitable[None]],
         allocated: happened.SlurmFound,
     ) -> None:
-        """*program_of*: what srun starts for each task of a job, which becomes its runner.
+        """*program_of* returns what srun starts for each task of a job.
 
-        *check_images* raises SpecError if no images can be run here.
+        *check_images* raises SpecError if images cannot be run here.
         """
         self.commands = commands
         self.nodes = nodes
@@ -146,7 +146,7 @@ class SlurmDriver:
     # Taking over
 
     def recall(self, event: Any, actions: Sequence[Any]) -> None:
-        """Expect the runners again; what was to be done is, unless it has been."""
+        """Expect the runners again, and do what was decided but not done."""
         self._past.happened(event)
         match event:
             case happened.Submitted(_, job_id):
@@ -159,7 +159,7 @@ class SlurmDriver:
             self._past.decided(action, self._told(steps_in(action)))
 
     async def _go_on(self) -> None:
-        """Do what was decided before and perhaps not done; then see what became of the jobs."""
+        """Do what was decided before and may not have been done; then query the jobs."""
         for submit, told in self._past.submits.values():
             self._do(self._submit_again(submit, told))
         for start, told in self._past.starts.values():
@@ -170,7 +170,7 @@ class SlurmDriver:
         await self._look(self._engine.job_ids, True)
 
     async def _submit_again(self, submit: do.Submit, told: Told) -> None:
-        """Unless it was submitted; a command of the last launcher may take a moment to end."""
+        """Unless it was submitted; a command of the last launcher may still be running."""
         mark = request.comment(self._run_id, submit.key)
         number = await self._job_with(mark)
         if not number:
@@ -190,7 +190,7 @@ class SlurmDriver:
             await self._start_step(start, told)
 
     async def _find_ended_steps(self) -> None:
-        """Nobody waits for the command of a launcher before this one."""
+        """Nobody waits for the commands of an earlier launcher."""
         for name, job_id in list(self._orphans.items()):
             if not self._engine.awaits(name):
                 del self._orphans[name]
@@ -224,7 +224,7 @@ class SlurmDriver:
             self._refused(submit, answer.err)
 
     async def _submitted(self, words: Sequence[str], text: str, mark: str) -> Answer:
-        """A controller that does not answer may have taken the job all the same."""
+        """A controller that does not answer may have accepted the job nevertheless."""
         end = time.monotonic() + SUBMIT_WITHIN
         while True:
             answer = await self._commands.run("sbatch", *words, given=text)
@@ -240,12 +240,12 @@ class SlurmDriver:
         return next((number for number, text in found.items() if mark_in(text) == mark), "")
 
     async def _comments(self) -> dict[str, str]:
-        """Those of the jobs of this user that have not ended, by their numbers."""
+        """The comments of this user's jobs that have not ended, by job number."""
         answer = await self._commands.run("squeue", "--noheader", "--me", "--format=%i|%k")
         return answers.comments(answer.out)
 
     async def _let_go(self, job_id: str, mark: str) -> None:
-        """Unless it has been; a controller that does not answer is asked again."""
+        """Unless it was let go; a controller that does not answer is asked again."""
         end = time.monotonic() + SUBMIT_WITHIN
         while time.monotonic() < end:
             found = await self._commands.run("squeue", "--noheader", f"--jobs={job_id}", "-o%k")
@@ -342,7 +342,7 @@ class SlurmDriver:
         self._emit(happened.NodesSeen(answers.drained(answer.out)))
 
     async def _places_of(self, job_ids: Sequence[str]) -> Mapping[str, int]:
-        """Where they stand in the queue. All of it is listed, so this is not done at each look."""
+        """Their places in the queue. The whole queue is listed, so this is not done every time."""
         now = time.monotonic()
         known = {number.partition("+")[0] for number in self._places}
         if now >= self._places_until or not known.intersection(job_ids):
@@ -365,7 +365,7 @@ class SlurmDriver:
         return ""
 
     async def leave(self, within: float) -> None:
-        """Let the jobs end whose tasks have all ended, and cancel the others."""
+        """Let jobs end if all their tasks have ended, and cancel the others."""
         loop = asyncio.get_running_loop()
         end = loop.time() + within
         with suppress(TimeoutError):
@@ -394,14 +394,14 @@ class SlurmDriver:
         self._say(text, "warning")
 
     async def _cancel_unknown(self) -> None:
-        """A launcher before this one may have submitted a job of which the record has nothing."""
+        """An earlier launcher may have submitted a job that is not in the record."""
         ours = request.comment(self._run_id, "")
         for number, text in (await self._comments()).items():
             if text.startswith(ours) and number not in self._jobs:
                 await self._told_cancel(number)
 
     async def _end_steps(self, within: float) -> None:
-        """Those that we started in a job that is not ours."""
+        """Ends the steps that we started in a job that is not ours."""
         if not self._config.slurm.allocation:
             return
         for process in self._steps.values():
@@ -430,7 +430,7 @@ class SlurmDriver:
         return await self._holding.look(answers.comments(found.out))
 
     async def _tell_to_end(self, job_id: str, within: float = TIMEOUT) -> Answer:
-        """Its script ends then, with the code of its steps."""
+        """Its script then ends with the exit code of its steps."""
         if not await self._is_ours(job_id, within):
             return Answer(0, "", "")
         words = ("--batch", "--signal=USR1", job_id)

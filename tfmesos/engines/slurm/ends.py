@@ -1,4 +1,4 @@
-"""Tasks that end with their job or their step: what the lifecycle learns of them."""
+"""Tasks that end with their job or their step, as the lifecycle learns it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def with_job(one: Allocation, end: JobEnd) -> list[Event]:
 
 
 def with_step(one: Allocation, ended: StepEnded) -> list[Event]:
-    """Those that reported their end are not there any more."""
+    """Tasks that have reported their end are no longer listed."""
     told: list[Event] = []
     left = one.of_step(ended.name)
     unplaced = [sitting for sitting in left if not sitting.is_placed]

@@ -1,7 +1,7 @@
 """Where the tasks of a run go on Slurm: all into one batch job, which starts when all fit.
 
-Slurm is asked about a job only while that job waits, or while a task of it is not in touch with
-the launcher: the links tell all else, and sooner.
+Slurm is asked about a job only while the job waits, or while one of its tasks is not connected to
+the launcher: the links report everything else, and sooner.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class SlurmEngine:
         notice_before: float = 15.0,
         notice_grace: float | None = None,
     ) -> None:
-        """*allocation* is the job whose nodes are to be used; without one, jobs are submitted.
+        """*allocation* is the job whose nodes to use; without one, jobs are submitted.
 
         Tasks are stopped *notice_before* seconds before the time limit of their job, and have
         *notice_grace* of them to end, if it is given.
@@ -86,7 +86,7 @@ class SlurmEngine:
 
     @property
     def job_ids(self) -> tuple[str, ...]:
-        """Those that Slurm has given the jobs in which tasks are, or will be."""
+        """The ids of the jobs in which tasks are, or will be."""
         return tuple(one.job_id for one in self._allocations if one.job_id)
 
     def is_wanted(self, key: str) -> bool:
@@ -94,7 +94,7 @@ class SlurmEngine:
         return self._spare.has(key=key) or any(one.key == key for one in self._allocations)
 
     def awaits(self, step: str) -> bool:
-        """Has a task of this step yet to register?"""
+        """Does a task of this step still have to register?"""
         left = (sitting for one in self._allocations for sitting in one.of_step(step))
         return any(not sitting.has_registered for sitting in left)
 
@@ -165,7 +165,7 @@ class SlurmEngine:
         return [*todo, *self._submit(rest, avoid, now), *self._release_empty()]
 
     def _place_inside(self, fresh: Sequence[Wanted]) -> list[Output]:
-        """In the allocation that we run in."""
+        """Places the tasks in the allocation that we run in."""
         (given,) = self._allocations
         steps = self._given.steps_for(given, fresh)
         if steps is None:
@@ -173,7 +173,7 @@ class SlurmEngine:
         return [told for step in steps for told in self._start(given, step)]
 
     def _seat_in_running(self, wanted: Wanted, avoid: Sequence[str]) -> list[Output]:
-        """A step of its own in a job that runs and has room for it; nothing if there is none."""
+        """Gives a task its own step in a running job with room for it; nothing if there is none."""
         for one in self._allocations:
             is_usable = one.phase is Phase.RUNNING and not one.is_leaving
             group = one.group_for(wanted.task) if is_usable else None
@@ -207,13 +207,13 @@ class SlurmEngine:
         return one
 
     def _await(self, one: Allocation, now: float) -> None:
-        """Its tasks wait for this job from now on."""
+        """From now on its tasks wait for this job."""
         self._allocations.append(one)
         if any(self._wanted[task_id].is_optional for task_id in one.sitting):
             one.fewer_at = now + self._hold
 
     def _ask_for_fewer(self, now: float) -> list[Output]:
-        """Slurm starts a job whole or not at all, so one that waits too long is made smaller."""
+        """Slurm starts all of a job or nothing, so a job that waits too long is made smaller."""
         todo: list[Output] = []
         for one in list(self._allocations):
             if one.fewer_at is not None and now >= one.fewer_at:
@@ -223,7 +223,7 @@ class SlurmEngine:
         return todo
 
     def _shrink(self, one: Allocation, reason: str, now: float) -> list[Output]:
-        """Half of the optional tasks are left out; nothing if there is none."""
+        """Leaves out half of the optional tasks; nothing if there are none."""
         asked = [self._wanted[task_id] for task_id in one.sitting if task_id in self._wanted]
         optional = [wanted for wanted in asked if wanted.is_optional]
         if not optional:
@@ -238,7 +238,7 @@ class SlurmEngine:
         return [*dropped, told, *self._submit(kept, avoid, now)]
 
     def _refused(self, key: str, reason: str, now: float) -> list[Output]:
-        """What is too much may be enough with fewer tasks."""
+        """A job that is too large may fit with fewer tasks."""
         if self._spare.has(key=key):
             self._spare.take()
             return []  # the next generation will ask again
@@ -250,7 +250,7 @@ class SlurmEngine:
         return [tell.Impossible(reason)]
 
     def _drop_unwanted(self, wanted: set[str]) -> list[Output]:
-        """A job that waits for a task that nobody waits for any more has to be made again."""
+        """A pending job with a task that is no longer wanted has to be submitted again."""
         todo: list[Output] = []
         for one in [one for one in self._allocations if one.phase < Phase.RUNNING]:
             if not wanted.issuperset(one.sitting):
@@ -289,7 +289,7 @@ class SlurmEngine:
     # The job of the next generation
 
     def _anticipate(self, place: Place, now: float) -> list[Output]:
-        """If this one has to leave its job anyway, or leaves a drained node."""
+        """Queue the next job if this one must be left anyway, or has a drained node."""
         if self._given:
             return []
         if not any(one.is_leaving for one in self._allocations):
@@ -342,7 +342,7 @@ class SlurmEngine:
         return todo
 
     def _take(self, one: Allocation, jobs: Sequence[Job], now: float) -> list[Output]:
-        """What squeue says of a job; a heterogeneous one has a line for each component."""
+        """Take in what squeue says; a heterogeneous job has a line for each component."""
         todo: list[Output] = []
         states = {job.state for job in jobs}
         if states <= {*RUNNING}:
@@ -386,7 +386,7 @@ class SlurmEngine:
     # Ends
 
     def _end(self, one: Allocation, end: JobEnd) -> list[Output]:
-        """Of a job, and of all tasks in it."""
+        """The end of a job, and of all tasks in it."""
         self._allocations.remove(one)
         return [*ends.with_job(one, end)]
 
@@ -397,7 +397,7 @@ class SlurmEngine:
         return [*todo]
 
     def _kill(self, task_id: str) -> list[Output]:
-        """Slurm can end a step, not one task of it; a runner alone ends when nobody answers."""
+        """Slurm can end a step, but not one of its tasks; a runner ends when nobody answers."""
         for one in self._allocations:
             if sitting := one.sitting.pop(task_id, None):
                 killed = tell.TaskEnded(task_id, KILLED, "was killed", was_killed=True)

@@ -40,7 +40,7 @@ class Submitted(SlurmEvent):
 
 
 class NotSubmitted(SlurmEvent):
-    """Slurm refused the job: there never will be places for its tasks."""
+    """Slurm refused the job: its tasks will never get places."""
 
     key: str
     reason: str
@@ -61,14 +61,14 @@ class Job(Record):
 
 
 class JobsSeen(SlurmEvent):
-    """What squeue says; *gone* are those that Slurm does not know any more."""
+    """What squeue says; Slurm no longer knows the jobs in *gone*."""
 
     jobs: tuple[Job, ...]
     gone: tuple[str, ...] = ()
 
 
 class NodesSeen(SlurmEvent):
-    """These nodes are drained: their tasks may finish, nothing new is to start there."""
+    """These nodes are drained: their tasks may finish, but nothing new may start there."""
 
     drained: tuple[str, ...]
 
@@ -80,7 +80,7 @@ class JobsUnseen(SlurmEvent):
 
 
 class StepEnded(SlurmEvent):
-    """An srun of ours has ended, and all tasks of its step with it."""
+    """One of our sruns has ended, and all tasks of its step with it."""
 
     job_id: str
     name: str

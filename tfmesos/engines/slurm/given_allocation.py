@@ -27,7 +27,7 @@ class GivenAllocation:
         return given
 
     def steps_for(self, given: Allocation, fresh: Sequence[Wanted]) -> list[Step] | None:
-        """A task that was there before gets a step on its node; None if not all find room."""
+        """A task that was there before gets a step on its node; None if not all fit."""
         rooms = [_Room(component) for component in self._components]
         for sitting in given.sitting.values():
             rooms[sitting.group].take(sitting.seat)
@@ -47,7 +47,7 @@ class GivenAllocation:
         return [*steps, *again]
 
     def shortage(self, given: Allocation, fresh: Sequence[Wanted]) -> str:
-        """What all tasks together ask for, and what is there."""
+        """What all tasks together ask for, and what the allocation has."""
         seats = [*(one.seat for one in given.sitting.values()), *map(seat_for, fresh)]
         needs = [count(sum(map(cpus_of, seats)), "CPU")]
         has = [str(_sum(one.cpus for one in self._components))]
@@ -77,7 +77,7 @@ class _Room:
 
 
 def _group_for(seat: Seat, node: str, rooms: Sequence[_Room]) -> int | None:
-    """The component where it was, or else one that others with other needs would not take."""
+    """The component where it was, else one that tasks with other needs will not use."""
 
     def key(group: int) -> tuple[bool, bool]:
         component = rooms[group].component

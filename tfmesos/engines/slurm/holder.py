@@ -26,12 +26,12 @@ def holder_in(comment: str) -> tuple[int, str]:
 
 
 def mark_in(comment: str) -> str:
-    """By which the job is known."""
+    """The mark that identifies the job."""
     return " ".join(comment.partition(";")[0].split(" ")[:_WORDS])
 
 
 class Holding:
-    """*epoch* is the number of this launcher; *give_away* learns that there is a later one."""
+    """*epoch* is the number of this launcher; *give_away* is called if there is a later one."""
 
     def __init__(self, commands: Commands, epoch: int, give_away: Callable[[str], None]) -> None:
         self._commands = commands
@@ -40,11 +40,11 @@ class Holding:
         self._name = f"{socket.gethostname()} (pid {os.getpid()})"
 
     def named(self, mark: str) -> str:
-        """How the comment of a job of ours begins."""
+        """The beginning of the comments of our jobs."""
         return mark if self._epoch == 1 else f"{mark} {self._epoch} {self._name}"
 
     async def look(self, comments: Mapping[str, str]) -> bool:
-        """Is the run still ours, by the *comments* of its jobs? They name us from now on."""
+        """Do we still hold the run, by the *comments* of its jobs? From now on they name us."""
         for job_id, comment in comments.items():
             epoch, name = holder_in(comment)
             if epoch > self._epoch or (epoch == self._epoch and name not in ("", self._name)):

@@ -10,7 +10,7 @@ _MOST = 100_000  # names; more is no list of nodes
 
 
 def expand(text: str) -> tuple[str, ...]:
-    """The names that *text* stands for; of one that is malformed the text itself."""
+    """The names that *text* stands for; if it is malformed, the text itself."""
     if text in _NONE:
         return ()
     names = [name for part in _parts(text) for name in _names(part)]

@@ -1,4 +1,4 @@
-"""Why jobs of Slurm wait and end, in words, and what an end means for the tasks."""
+"""Why Slurm jobs wait and end, in words, and what an end means for the tasks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NEVER = {
     "BadConstraints": "no node has what the job asks for",
     "InvalidAccount": "the account is not valid",
     "InvalidQOS": "the QOS is not valid",
-    "PartitionNodeLimit": "the partition does not give that many nodes to one job",
+    "PartitionNodeLimit": "the partition allows fewer nodes for one job",
     "PartitionTimeLimit": "the time limit is above that of the partition",
     "DependencyNeverSatisfied": "its dependency can never be satisfied",
     "AccountNotAllowed": "the account may not use this partition",
@@ -61,7 +61,7 @@ _ENDS = {
     "PREEMPTED": JobEnd(f"{EVICTED}: its Slurm job was preempted", True, is_notice=True),
     "CANCELLED": JobEnd(f"{EVICTED}: its Slurm job was cancelled", False),
     "OUT_OF_MEMORY": JobEnd(out_of_memory("Slurm ended it"), False, KILLED),
-    "REVOKED": JobEnd(f"{EVICTED}: another cluster has its Slurm job", True),
+    "REVOKED": JobEnd(f"{EVICTED}: its Slurm job runs on another cluster", True),
 }
 # What the reason says about a job that is completing: its state does not say why.
 _BY_REASON = {
@@ -103,6 +103,6 @@ def never(job: Job) -> str:
 
 
 def end_of(job: Job) -> JobEnd | None:
-    """Why Slurm ended the job; None if its own tasks did, or it is not known yet."""
+    """Why Slurm ended the job; None if its own tasks ended it, or if that is not known yet."""
     name = _BY_REASON.get(job.reason) if job.state in (COMPLETING, "FAILED") else job.state
     return _ENDS.get(name or "")

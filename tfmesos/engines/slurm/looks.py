@@ -1,4 +1,4 @@
-"""When the controller is asked what became of jobs: not too often, and only while one needs it."""
+"""When to ask the controller about jobs: not too often, and only while a job needs it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Looks:
         self.deadline: float | None = None
 
     def later(self, now: float, within: float = LOOK_EVERY) -> None:
-        """Unless nobody needs to."""
+        """Unless no job needs it."""
         needed = any(one.is_to_look_at for one in self._jobs)
         at = now + within
         if not needed or self._is_asked:

@@ -17,7 +17,7 @@ FEATURE = "feature"
 
 
 def check(job: Job) -> None:
-    """SpecError for what Slurm cannot be asked for."""
+    """SpecError for a constraint that Slurm does not support."""
     for constraint in job.constraints:
         if constraint.field not in (HOSTNAME, FEATURE):
             problem = f"{constraint} is not supported on Slurm: use {HOSTNAME} and {FEATURE}"
@@ -30,7 +30,7 @@ def check(job: Job) -> None:
 def options(
     job: Job, tasks: int, nodes: Sequence[KnownNode], avoid: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """The options for the component of *job*, which has so many *tasks*."""
+    """The options for the component of *job*, which has this many *tasks*."""
     fixed = [one for one in job.constraints if one.is_fixed]
     excluded = [node.name for node in nodes if not all(_admits(one, node) for one in fixed)]
     excluded += [name for name in avoid if name not in excluded]
@@ -42,7 +42,7 @@ def obstacle(job: Job, nodes: Sequence[KnownNode]) -> str:
     """Which constraint no node meets; empty if each is met by some."""
     for one in job.constraints:
         if one.is_fixed and nodes and not any(_admits(one, node) for node in nodes):
-            return f"{job.name}: no node of Slurm meets {one}"
+            return f"{job.name}: no Slurm node meets {one}"
     return ""
 
 

@@ -15,7 +15,7 @@ Repeatable = do.LetGo | do.CancelJob | do.ReleaseJob | do.CancelStep
 
 
 class PastWork:
-    """*submits* and *starts* are those without an answer in the record, with what was reported."""
+    """*submits* and *starts* have no answer in the record; each comes with what was reported."""
 
     def __init__(self) -> None:
         self.is_found = False  # did a launcher find Slurm?
@@ -42,7 +42,7 @@ class PastWork:
                 self.starts.pop(name, None)
 
     def to_repeat_in(self, jobs: Collection[str]) -> list[Repeatable]:
-        """What was to be done with these jobs, or in them, and may be done twice."""
+        """Work with these jobs, or in them, that may be done twice."""
         return [action for action in self._repeatable if action.job_id in jobs]
 
 

@@ -36,7 +36,7 @@ class SlurmPlugin(Plugin):
         return config.replace(slurm=config.slurm.replace(allocation=around))
 
     def can_be_followed(self, config: LaunchConfig) -> bool:
-        """Tasks end with the allocation around us, and so does the launcher."""
+        """Tasks end with the allocation that we run in, and so does the launcher."""
         return not config.slurm.allocation
 
     def check(self, config: LaunchConfig) -> None:
@@ -45,7 +45,7 @@ class SlurmPlugin(Plugin):
         check(config)
 
     def why_readdressed(self, old: LaunchConfig, new: LaunchConfig) -> str:
-        """A step in the same job keeps its node; what the job was not submitted for is another."""
+        """A step in the same job keeps its node; other needs take another job."""
         if old.slurm.allocation:
             return ""
         from .allocation import shape

@@ -1,4 +1,4 @@
-"""What runners report of themselves: where they are, and that they have ended."""
+"""What runners report about themselves: where they are, and that they have ended."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from .allocation import Allocation, Phase, Sitting, guess, placed
 
 
 def registered(one: Allocation, sitting: Sitting, node: str) -> list[TasksPlaced]:
-    """It says where it is: Slurm has told its job's nodes at most."""
+    """The runner says where it is; Slurm reports at most the nodes of its job."""
     is_news = not sitting.is_placed or (node and node != sitting.node)
     one.phase = Phase.RUNNING
     sitting.node = node or sitting.node
@@ -19,7 +19,7 @@ def registered(one: Allocation, sitting: Sitting, node: str) -> list[TasksPlaced
 
 
 def exited(one: Allocation, sitting: Sitting) -> list[TasksPlaced]:
-    """It may have ended before it registered, and before squeue said that its job runs."""
+    """A runner may end before it registers, and before squeue says that its job runs."""
     del one.sitting[sitting.seat.task_id]
     one.phase = Phase.RUNNING
     if sitting.is_placed:

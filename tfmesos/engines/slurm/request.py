@@ -23,7 +23,7 @@ STEP = (
 
 
 def comment(run_id: str, key: str) -> str:
-    """By which a job of ours is known, and found again if sbatch was not heard."""
+    """The comment that identifies our job, and by which it is found if sbatch's answer was lost."""
     return f"{MARK} {run_id} {key}"
 
 
@@ -68,7 +68,7 @@ def _component(
 
 
 def amounts(job: Job, config: LaunchConfig) -> Iterator[str]:
-    """What each task is given, for sbatch and again for srun, which would forget it."""
+    """What each task gets, for sbatch and again for srun, which does not inherit it."""
     cpus = math.ceil(job.cpus)
     yield f"--cpus-per-task={cpus}"
     yield f"--mem-per-cpu={math.ceil(job.mem / cpus)}M"
@@ -83,7 +83,7 @@ def _gpus(job: Job, config: LaunchConfig) -> str:
 
 
 def step_arguments(step: Step, groups: int, config: LaunchConfig) -> list[str]:
-    """The arguments of srun in the script of a job of so many components."""
+    """The arguments of srun in the script of a job with this many components."""
     job = step.seats[0].task.job
     words = [f"--job-name={step_name(step)}", f"--ntasks={len(step.seats)}", *STEP]
     words += [f"--het-group={step.group}"] if groups > 1 else []
@@ -97,7 +97,7 @@ def step_arguments(step: Step, groups: int, config: LaunchConfig) -> list[str]:
 def later_step_arguments(
     job_id: str, step: Step, groups: int, config: LaunchConfig, *, is_given: bool
 ) -> list[str]:
-    """The arguments of srun for one more step of a job that runs.
+    """The arguments of srun for one more step of a running job.
 
     A step that is started again shares processors and memory with the one in which its task was
     before: that one holds them until the last of its tasks has ended.

@@ -121,8 +121,8 @@ def script(
 ) -> str:
     """*survive*: seconds that tasks, and a job without any, wait for another launcher.
 
-    With *hold* it starts nothing until its comment says so, and ends after so many seconds and
-    those of *survive*: by then nobody is left who could write that.
+    With *hold* it starts nothing until its comment says so, and ends after *hold* plus *survive*
+    seconds: by then no launcher is left that could write it.
     """
     begin = _BEGIN.format(
         path=PATH,

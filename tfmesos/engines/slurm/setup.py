@@ -78,7 +78,7 @@ class SlurmSetup:
             self._allocated = await self._look_around(self._config.slurm.allocation)
 
     async def _await_controller(self, began_at: float) -> None:
-        """For a while. A ping is answered at once, other commands wait for a lost controller."""
+        """For a while. A ping returns at once; other commands wait for a lost controller."""
         clock = asyncio.get_running_loop().time
         timeout = self._config.start_timeout
         end = began_at + (FIND_WITHIN if timeout is None else 0.9 * timeout)
@@ -107,7 +107,7 @@ class SlurmSetup:
         raise SpecError(None, "master", problem)
 
     async def _check_images(self) -> None:
-        """Only srun itself shows whether pyxis, a plugin of it, is installed."""
+        """Only srun itself shows whether its plugin pyxis is installed."""
         helped = await self._ask("srun", "--help")
         if "--container-image" in helped.out + helped.err:
             return
@@ -119,7 +119,7 @@ class SlurmSetup:
         self._apptainer = found
 
     async def _look_around(self, job_id: str) -> SlurmFound:
-        """The allocation that we run in."""
+        """Inspects the allocation that we run in."""
         words = ("--oneliner", "--details", "show", "job", job_id)
         shown = await self._commands.run("scontrol", *words)
         if shown.code and not answers.is_unknown_job(shown.err):
@@ -135,7 +135,7 @@ class SlurmSetup:
         return launcher
 
     async def _own_host(self) -> str:
-        """Our address on the way to the first node."""
+        """Our address on the route to the first node."""
         address = self._nodes[0].address
         find = asyncio.to_thread(local_address_towards, address, _ANY_PORT)
         try:

@@ -1,4 +1,4 @@
-"""The spare job: it waits in the queue while a generation ends, and is then that of the next one.
+"""The spare job: it waits in the queue while a generation ends, and then runs the next one.
 
 Slurm may start it before the tasks of the last generation have ended. Its script starts nothing
 until it is let go.
@@ -28,16 +28,16 @@ class Spare:
         return [self.job] if self.job else []
 
     def has(self, *, key: str = "", job_id: str = "") -> bool:
-        """Is it the job that we, or Slurm, know by this?"""
+        """Is it the job with this key, or this Slurm id?"""
         one = self.job
         return one is not None and (one.key == key if key else one.job_id == job_id)
 
     def fits(self, place: Place) -> bool:
-        """Would a job that is submitted for this request now be the same?"""
+        """Would a job submitted now for this request be the same?"""
         return self.place == place
 
     def take(self) -> Allocation | None:
-        """It is not kept any more."""
+        """Returns it; it is then no longer the spare job."""
         job = self.job
         self.job = self.place = None
         return job

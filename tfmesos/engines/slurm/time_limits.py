@@ -15,7 +15,7 @@ class TimeLimits:
     def __init__(
         self, allocations: Collection[Allocation], notice_before: float, notice_grace: float | None
     ) -> None:
-        """*allocations* are those of the run, as it goes on.
+        """*allocations* are those of the run, kept up to date.
 
         Their tasks are stopped *notice_before* seconds before the limit, and have *notice_grace*
         of them to end, if it is given.
@@ -30,7 +30,7 @@ class TimeLimits:
         return min((time for time in times if time is not None), default=None)
 
     def read(self, one: Allocation, jobs: Sequence[Job], now: float) -> None:
-        """What squeue says of a job that runs."""
+        """Takes in what squeue says about a running job."""
         ends = [job.ends_in for job in jobs if job.ends_in is not None]
         if one.limit_at is None and ends and min(ends) < self._before:
             one.is_leaving = True  # its limit is too short for a notice
@@ -48,7 +48,7 @@ class TimeLimits:
         return notices
 
     def _notice_at(self, one: Allocation) -> float | None:
-        """When all tasks are asked to end before their job does; None if they are not."""
+        """When all tasks are asked to end, before their job does; None if they are not."""
         if one.limit_at in (None, inf) or one.is_leaving or not one.sitting:
             return None
         return one.limit_at - self._before

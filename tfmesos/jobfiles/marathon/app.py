@@ -146,7 +146,7 @@ def _constraints(part: Part, instances: int) -> list[str]:
 
 
 def _port(part: Part) -> int | None:
-    """The first; every task has its own port here, and all learn of it."""
+    """The first port; here every task has its own, which all others learn."""
     definitions = [one.whole("port") for one in part.parts("portDefinitions")]
     ports = part.numbers("ports")
     part.flag("requirePorts")

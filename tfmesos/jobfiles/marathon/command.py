@@ -1,8 +1,8 @@
-"""The command of a Marathon app, and the placeholders it was made of.
+"""The command of a Marathon app, and the placeholders it was made from.
 
 A group has one app for each task, with all addresses written out. The apps of one job become one
-command with placeholders: the one that a label holds, if the app is what comes out of it, else
-the one in which the well-known flags have them as their values.
+command with placeholders: the one in a label, if it yields the command of the app; else the one
+whose well-known flags have them as values.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}|<(\w+)>")
 
 
 def address(app: str, group: str, port: int) -> str:
-    """Under which Mesos-DNS knows an app of a group, and its port."""
+    """The Mesos-DNS name of an app of a group, with its port."""
     return f"{app}-{group}.{DOMAIN}:{port}"
 
 
@@ -55,7 +55,7 @@ def rendered(template: Document, cluster: Cluster, job: str, index: int) -> Docu
 
 
 def variables(command: Document, cluster: Cluster, job: str, index: int) -> dict[str, str]:
-    """Those of a task that its *command* names: Marathon sets none of them."""
+    """The variables of a task that its *command* uses: Marathon sets none of them."""
     hosts = {f"{name.upper()}_HOSTS": ",".join(found) for name, found in cluster.items()}
     host, _, port = cluster[job][index].rpartition(":")
     known = {"PS_HOSTS": "", "WORKER_HOSTS": "", **hosts, "JOB_NAME": job, "DISTRIBUTED": "1"}
@@ -69,7 +69,7 @@ def _filled(text: str, values: Mapping[str, str]) -> str:
 
 
 def template_of(label: Any) -> Document | None:
-    """What the label of an app holds, if it is ours."""
+    """The content of the label of an app, if we wrote it."""
     try:
         found = json.loads(label) if isinstance(label, str) else None
     except (ValueError, RecursionError):

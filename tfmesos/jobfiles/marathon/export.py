@@ -121,7 +121,7 @@ def _app(document: Document, cluster: Cluster, job: str, fields: Document, index
 
 
 def _board(job: str, fields: Document) -> str | None:
-    """The command of an app that is TensorBoard; its port is its own affair."""
+    """The command of an app that runs TensorBoard, which chooses its own port."""
     return tensorboard_job.written(fields) if job == tensorboard_job.JOB else None
 
 
@@ -136,7 +136,7 @@ def _tf_config(cluster: Cluster, job: str, index: int) -> Document:
 
 
 def _container(document: Document, fields: Document) -> Document:
-    """Volumes without an image are those of the node itself: nothing is to be done."""
+    """Without an image, volumes are the node's own directories: there is nothing to do."""
     if not fields.get("image"):
         return {}
     kind = str(document.get("containerizer_type") or "MESOS").upper()
@@ -164,7 +164,7 @@ def _container(document: Document, fields: Document) -> Document:
 
 
 def _constraints(document: Document, job: str, fields: Document) -> list[list[str]]:
-    """Those of the run that are for this job, and its own."""
+    """The constraints of the run that apply to this job, and its own."""
     key = ("jobs", job, "constraints")
     of_run = [
         (("constraints", n), *at(("constraints", n), parse_for_job, text))

@@ -33,7 +33,7 @@ def to_ours(tree: dict[str, Any], beside: Beside = NOTHING_BESIDE) -> Translatio
     part = Part(tree, (), remarks)
     name = (part.text("id") or "").strip("/")
     apps = [read_app(one) for one in part.parts("apps")]
-    part.refuse(groups="is not supported: one group is one run; take its apps into this one")
+    part.refuse(groups="is not supported: one group is one run; move its apps into this group")
     part.warn(dependencies="has no effect here: the tasks of a run start together")
     part.drop("version")
     part.close()
@@ -56,15 +56,15 @@ def to_ours(tree: dict[str, Any], beside: Beside = NOTHING_BESIDE) -> Translatio
 
 
 def _refuse_others(tree: dict[str, Any]) -> None:
-    """What Marathon runs besides groups."""
-    for kind, marks in (("pod", _OF_POD), ("single app", _OF_APP)):
+    """Refuse what Marathon runs besides groups."""
+    for kind, marks in (("Marathon pod", _OF_POD), ("single Marathon app", _OF_APP)):
         if not {"apps", "groups"} & tree.keys() and any(mark in tree for mark in marks):
-            way_out = 'make a group of an app for each task: {"id": NAME, "apps": [...]}'
-            raise JobFileError((), f"is a {kind} of Marathon, and a run is a group: {way_out}")
+            way_out = 'make it a group with one app for each task: {"id": NAME, "apps": [...]}'
+            raise JobFileError((), f"is a {kind}, but a run is a group: {way_out}")
 
 
 def _by_job(apps: Sequence[App]) -> dict[str, list[App]]:
-    """The flags tell which task an app is, or its name does: worker-0."""
+    """The flags say which task an app is, or else its name, such as worker-0."""
     found: dict[str, dict[int, App]] = {}
     for app in apps:
         flags, numbered = flags_in(app.words), _NUMBERED.fullmatch(app.id)
@@ -111,7 +111,7 @@ def _fields(job: str, apps: Sequence[App], cluster: Cluster) -> Document:
 
 
 def _command(job: str, index: int, app: App, cluster: Cluster) -> Document:
-    """By our label, unless the app was changed since it was written."""
+    """From our label, unless the app was changed since it was written."""
     now = {"args" if app.is_entry else "cmd": app.words}
     if app.template is not None and rendered(app.template, cluster, job, index) == now:
         return app.template
@@ -121,7 +121,7 @@ def _command(job: str, index: int, app: App, cluster: Cluster) -> Document:
 
 
 def _check_hosts(tasks: Tasks) -> None:
-    """Each task must know all others, and no more."""
+    """Each task must know all others, and nothing else."""
     for app in (app for apps in tasks.values() for app in apps if app.template is None):
         for flag, value in flags_in(app.words).items():
             job = flag.removesuffix("_hosts")
@@ -132,12 +132,12 @@ def _check_hosts(tasks: Tasks) -> None:
 
 
 def _settings(apps: Sequence[App]) -> Document:
-    """What an app says of the whole run; all must have the same user, all images one type."""
+    """What an app says about the whole run; all must have the same user, all images one type."""
     images = [app for app in apps if app.settings["containerizer_type"]]
     for field, concerned in (("user", apps), ("containerizer_type", images)):
         for app in concerned:
             if app.settings[field] != concerned[0].settings[field]:
-                problem = f"has another {field} than {concerned[0].id}: {app.settings[field]!r}"
+                problem = f"has a different {field} from {concerned[0].id}: {app.settings[field]!r}"
                 raise JobFileError(app.key, problem)
     settings: Document = {"user": apps[0].settings["user"]}
     if any(app.settings["containerizer_type"] == "DOCKER" for app in images):

@@ -21,7 +21,7 @@ _NOTHING_LEFT = "has no effect here: a run leaves nothing behind"
 
 
 def is_mine(tree: dict[str, Any]) -> bool:
-    """Any object of Kubernetes: the others are named as unsupported."""
+    """Any Kubernetes object: others are reported as unsupported."""
     return "kind" in tree and "apiVersion" in tree
 
 
@@ -60,7 +60,7 @@ def _read_v1(spec: Part, settings: Document, beside: Beside) -> Translation:
 
 
 def _run_policy(spec: Part) -> tuple[Document, int | None]:
-    """Settings of the run, and how often a task is started again; early versions had no part."""
+    """Settings of the run, and how often a task is restarted; early versions had no such part."""
     settings: Document = {}
     limit = None
     for part in (spec, spec.part("runPolicy")):
@@ -103,7 +103,7 @@ def _replica(part: Part, name: str, limit: int | None, beside: Beside) -> Replic
 
 
 def _first_worker_decides(replicas: list[Replica]) -> Document:
-    """Without a chief; here all workers would."""
+    """Without a chief, the operator lets worker 0 decide; here all workers would."""
     sizes = {one.job: one.num for one in replicas}
     has_chief = any(sizes.get(job) for job in CHIEFS)
     return {"success": "worker:0"} if sizes.get("worker", 0) > 1 and not has_chief else {}
@@ -173,6 +173,6 @@ def _board(part: Part, beside: Beside) -> Replica:
 
 
 def _in_image(one: Replica, image: str | None) -> Replica:
-    """Servers and TensorBoard run in the image that is named for them, or in the others'."""
+    """Servers and TensorBoard run in the image named for them, or in that of the others."""
     has_own = image is None or (one.pod is not None and one.pod.fields.get("image"))
     return one if has_own else one.replace(more={**one.more, "image": image})

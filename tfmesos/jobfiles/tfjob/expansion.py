@@ -12,14 +12,14 @@ _TO_ESCAPE = re.compile(r"\$+\(|\$\$+")
 
 
 class TooLong(Exception):
-    """A few variables that name each other can stand for any number of bytes."""
+    """A few variables that refer to each other can expand to any number of bytes."""
 
     def __init__(self) -> None:
         super().__init__(f"is longer than {MAX_STRING:,} bytes once its $(NAME) are filled in")
 
 
 def expanded(text: str, values: Mapping[str, str]) -> str:
-    """``$$`` is a ``$``; a name that is not known stays as it is. TooLong, if it would be."""
+    """``$$`` is a ``$``; an unknown name stays as it is. Raises TooLong."""
     parts, size, done = [], 0, 0
     for found in _REFERENCE.finditer(text):
         parts += [text[done : found.start()], _filled(found, values)]
@@ -38,5 +38,5 @@ def references(text: str) -> set[str]:
 
 
 def escaped(text: str) -> str:
-    """What ``expanded`` makes *text* of; the ``$`` of a shell is left alone."""
+    """The text that ``expanded`` turns into *text*; the ``$`` of a shell is left alone."""
     return _TO_ESCAPE.sub(lambda found: found[0].replace("$", "$$"), text)

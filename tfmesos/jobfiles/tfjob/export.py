@@ -82,7 +82,7 @@ def success(document: Document, jobs: Mapping[str, Document]) -> Document:
     if given is None:
         return {"successPolicy": "AllWorkers"} if has_many and not has_chief else {}
     if given != "worker:0" or not has_many or has_chief:
-        problem = "must be worker:0 of several workers without a chief in a TFJob, got"
+        problem = "can only be worker:0 in a TFJob, with several workers and no chief, got"
         raise JobFileError(("success",), f"{problem} {given!r}")
     return {}
 
@@ -105,7 +105,7 @@ def run_policy(document: Document, jobs: Mapping[str, Document]) -> Document:
 
 
 def replica(job: str, fields: Document, document: Document, prefix: str = "volume") -> Document:
-    """Of *job*, of which the run says all *fields*; *prefix* names its volumes."""
+    """The replica of *job*, with the *fields* of the run; *prefix* names its volumes."""
     refuse_others(fields, _FIELDS, ("jobs", job), TFJOB)
     pod: Document = {"containers": [_container(job, fields, document, prefix)]}
     if volumes := volumes_of(document):
@@ -161,7 +161,7 @@ def _container(job: str, fields: Document, document: Document, prefix: str) -> D
 
 
 def _command(job: str, fields: Document) -> Document:
-    """A list of our own that looks like that of a shell is cut elsewhere, to be distinguished."""
+    """A list of ours that looks like a shell's is split elsewhere, so that it can be told apart."""
     if fields.get("serve"):
         return {"command": SERVER_COMMAND}
     cmd, args = fields.get("cmd"), [escaped(word) for word in fields.get("args") or []]

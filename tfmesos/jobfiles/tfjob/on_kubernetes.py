@@ -1,4 +1,4 @@
-"""A TFJob on Kubernetes: what its pod templates say beyond our settings goes into the pods."""
+"""A TFJob on Kubernetes: what its pod templates contain beyond our settings goes into the pods."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ALL_AGAIN = (
 
 
 def to_ours(tree: dict[str, Any], beside: Beside = NOTHING_BESIDE) -> Translation:
-    """As ``tfjob.to_ours``, with a pod template for each job that says more."""
+    """As ``tfjob.to_ours``, with a pod template for each job that needs one."""
     tree = copy.deepcopy(tree)
     templates = {job: _taken(template) for job, template in _templates(tree)}
     found = tfjob.to_ours(tree, beside)
@@ -39,7 +39,7 @@ def to_ours(tree: dict[str, Any], beside: Beside = NOTHING_BESIDE) -> Translatio
 
 
 def _templates(tree: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Of all replicas, by our name of the job; what is wrong is reported later."""
+    """The pod templates of all replicas, by job; errors are reported later."""
     spec = _dict(tree.get("spec"))
     names = {name.lower(): job for name, job in TYPES.items()}
     for name, replica in _dict(spec.get("tfReplicaSpecs")).items():

@@ -16,7 +16,7 @@ Amounts = Mapping[str, Any]
 
 
 def resources_of(one: Part) -> Document:
-    """What is asked for of CPUs, and the limit of the others, as Mesos enforces them."""
+    """The request for CPUs, and the limits of the others, as Mesos enforces them."""
     part = one.part("resources")
     limits, requests = part.values("limits"), part.values("requests")
     part.warn(claims="has no effect here: on Kubernetes, use pod_template")
@@ -37,7 +37,7 @@ def resources_of(one: Part) -> Document:
 def _amount(
     part: Part, name: str, places: Mapping[str, Amounts], per: int = 1
 ) -> int | float | None:
-    """The first of the places that has it tells."""
+    """The first of the places that has it counts."""
     place = next((place for place, amounts in places.items() if name in amounts), None)
     if place is None:
         return None

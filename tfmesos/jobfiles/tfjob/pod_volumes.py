@@ -1,4 +1,4 @@
-"""The volumes of a pod: directories of its node, or such as are empty at the start."""
+"""The volumes of a pod: directories of its node, or empty ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..parts import Part
 
 
 def volumes_of(spec: Part) -> dict[str, Part]:
-    """By name; of which kind they are matters only where they are mounted."""
+    """The volumes by name; their kind matters only where they are mounted."""
     return {str(one.text("name")): one for one in spec.parts("volumes")}
 
 
@@ -17,7 +17,7 @@ def mounts_of(
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """HOST:CONTAINER[:ro] by path, and the paths of empty directories.
 
-    Not of paths that have something *mounted* by a flag, which takes the place of any volume.
+    Skips paths at which a flag has *mounted* something, which replaces any volume.
     """
     mounts: dict[str, str] = {}
     scratch: list[str] = []
@@ -43,7 +43,7 @@ def mounts_of(
 
 
 def host_path(volume: Part, mount_path: str) -> str | None:
-    """The path of a volume on its node; None for one that is empty at the start."""
+    """The path of a volume on its node; None for an empty one."""
     if "emptyDir" in volume:
         empty = volume.part("emptyDir")
         empty.refuse(medium="is not supported")

@@ -42,7 +42,7 @@ class Pod(Record):
 def read(template: Part, mounted: Sequence[str] = ()) -> Pod | None:
     """What the template of a replica says; None if it has no container for TensorFlow.
 
-    What is *mounted* by others takes the place of its own volumes.
+    What a flag has *mounted* replaces its own volumes.
     """
     metadata = template.part("metadata")
     metadata.drop("creationTimestamp")
@@ -167,7 +167,7 @@ def _words(one: Part, name: str, env: Mapping[str, str]) -> list[str] | None:
 
 
 def _command(command: list[str] | None, args: list[str] | None) -> Document:
-    """Without a command the image has one, which the *args* follow."""
+    """Without a command, the *args* follow that of the image."""
     if not command:
         return {"args": args or []}
     if command == SERVER_COMMAND and not args:

@@ -20,7 +20,7 @@ _UNITS = {
 
 
 def parse(value: Any) -> Decimal:
-    """The amount in ones; ValueError with the problem if it is none."""
+    """The amount in units; ValueError with the problem if it is invalid."""
     text = str(value).strip() if isinstance(value, (str, int, float)) else ""
     found = None if isinstance(value, bool) else _QUANTITY.fullmatch(text)
     unit = _UNITS.get(found[3] or "") if found else None
@@ -40,7 +40,7 @@ def plain(amount: Decimal) -> int | float:
 
 
 def cores(cpus: float) -> str:
-    """Of CPUs; ValueError if it is too fine for Kubernetes."""
+    """An amount of CPUs; ValueError if it is too fine for Kubernetes."""
     thousandths = Decimal(repr(cpus)) * 1000
     if thousandths != int(thousandths):
         raise ValueError(f"must be a multiple of 0.001 in Kubernetes, got {cpus!r}")
@@ -49,7 +49,7 @@ def cores(cpus: float) -> str:
 
 
 def size(mebibytes: float) -> str:
-    """Of memory or disk; ValueError if it is not a number of bytes."""
+    """An amount of memory or disk; ValueError if it is not a whole number of bytes."""
     amount = Decimal(mebibytes) * MIB
     if amount != int(amount):
         raise ValueError(f"must be a whole number of bytes in Kubernetes, got {mebibytes!r} MiB")

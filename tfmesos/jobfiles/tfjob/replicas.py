@@ -1,4 +1,4 @@
-"""The replicas of a TFJob -> one run: what they share becomes settings, the rest is their jobs'."""
+"""Turns replicas of a TFJob into a run: what they share becomes settings, the rest jobs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def type_of(text: str, key: Key) -> str:
 
 
 def restarts(policy: str, limit: int | None, key: Key) -> Document:
-    """What a restart policy of the operator is here."""
+    """The restart settings that correspond to a policy of the operator."""
     if policy == "Never":
         return {}
     codes = {"Always": _ANY_FAILURE, "OnFailure": _ANY_FAILURE, "ExitCode": _RETRYABLE}.get(policy)
@@ -55,11 +55,11 @@ def restarts(policy: str, limit: int | None, key: Key) -> Document:
 
 
 def check(replicas: Sequence[Replica]) -> None:
-    """What the operator, or TensorFlow, would refuse."""
+    """Refuse what the operator, or TensorFlow, would refuse."""
     seen: dict[str, Replica] = {}
     for one in replicas:
         if one.job in seen:
-            raise JobFileError(one.key, f"is a second one: {one.job} is given twice")
+            raise JobFileError(one.key, f"is a duplicate: {one.job} is given twice")
         seen[one.job] = one
         if one.job in (*CHIEFS, "evaluator") and one.num > 1:
             raise JobFileError((*one.key, "replicas"), f"must be 1 for a {one.job}, got {one.num}")
@@ -94,7 +94,7 @@ def _fields(one: Replica) -> Document:
 
 
 def _scratch(pods: Sequence[Pod]) -> Document:
-    """A directory of its own is in a container what any new directory is."""
+    """In a container, any new directory is as good as one of its own."""
     paths = list(dict.fromkeys(path for pod in pods for path in pod.scratch))
     if not paths:
         return {}
@@ -113,7 +113,7 @@ def _origins(replicas: Sequence[Replica], shared: Document) -> dict[Key, Key]:
 
 
 def settings_of(part: Part, beside: Beside) -> Document:
-    """The name of the run, and where it belongs, of the metadata of an object."""
+    """The name of the run, and its namespace, from the metadata of an object."""
     metadata = part.part("metadata")
     name, prefix = metadata.text("name"), metadata.text("generateName")
     of_object = "has no effect here: it is about the TFJob object, which is not created"

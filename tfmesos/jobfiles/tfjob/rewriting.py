@@ -1,4 +1,4 @@
-"""A TFJob with what flags change of it: all else stays as its file says it."""
+"""A TFJob with the changes that flags make: everything else stays as it is in its file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COMMAND = ("command", "args")
 def rewritten(tree: dict[str, Any], before: Document, after: Document) -> Document:
     """*tree*, which means *before*, changed so that it means *after*; both as on Kubernetes.
 
-    JobFileError or SpecError for what a TFJob cannot say.
+    JobFileError or SpecError for what a TFJob cannot express.
     """
     old, new = _without_templates(before), _policies_as_before(_without_templates(after), before)
     changed = {field: value for field, value in new.items() if value != old.get(field)}
@@ -44,7 +44,7 @@ def _without_templates(document: Document) -> Document:
 
 
 def _policies_as_before(document: Document, before: Document) -> Document:
-    """Kubernetes has all tasks started again where the TFJob means one: see on_kubernetes."""
+    """On Kubernetes all tasks are restarted where the TFJob means one: see on_kubernetes."""
 
     def restored(place: Document, was: Document) -> Document:
         is_same = place.get("restart_policy") == was.get("restart_policy") == "all"
@@ -115,7 +115,7 @@ def _containers(replica: Document) -> list[Document]:
 
 
 def _change_command(before: Document, after: Document, containers: list[Document]) -> None:
-    """Command and arguments are one thing; which of its words is which may have changed."""
+    """Command and arguments belong together; the border between them may have moved."""
     if all(before.get(name) == after.get(name) for name in _COMMAND):
         return
     own = next(one for one in containers if one.get("name") == after["name"])
@@ -142,5 +142,5 @@ def _patched(given: Any, before: Any, after: Any) -> Any:
 
 
 def _name(one: Any) -> str:
-    """What tells the entries of a list apart."""
+    """The key that identifies an entry of a list."""
     return str(one.get("mountPath") or one.get("name") or "") if isinstance(one, dict) else ""

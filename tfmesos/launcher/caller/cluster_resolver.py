@@ -11,7 +11,7 @@ from ...shared.address import join_address
 
 
 class OwnAddress:
-    """Of this process, where the tasks can reach it, held for TensorFlow to listen at."""
+    """The address of this process that the tasks can reach, held until TensorFlow listens there."""
 
     def __init__(self) -> None:
         self._reservation: socket.socket | None = None

@@ -1,7 +1,7 @@
-"""Have TensorFlow in this process give up a cluster while its servers still answer.
+"""Makes TensorFlow in this process give up a cluster while its servers still answer.
 
 A ClusterCoordinator connects to a lost worker again and again, and its destructor waits for the
-thread that does; TensorFlow tells every server of each function that is gone. Both end here:
+thread that does; TensorFlow reports each deleted function to every server. Both end here:
 afterwards nothing in this process wants to talk to the servers.
 """
 
@@ -18,9 +18,9 @@ _CONTEXT = "tensorflow.python.eager.context"
 
 
 def give_up(addresses: Collection[str], within: float) -> bool:
-    """Has TensorFlow given up the servers at *addresses*, after at most *within* seconds?
+    """Make TensorFlow give up the servers at *addresses*; False if *within* seconds pass first.
 
-    On a thread of its own: where nobody answers any more TensorFlow may wait forever.
+    This runs on its own thread: if nobody answers any more, TensorFlow may wait forever.
     """
     context = sys.modules.get(_CONTEXT)
     server = context.get_server_def() if context else None
@@ -45,20 +45,20 @@ def _give_up(context: Any, server: Any) -> None:
 
 
 class _Stopped:
-    """What a coordinator's destructor finds in place of its threads."""
+    """Replaces the threads of a coordinator for its destructor."""
 
     def stop(self) -> None:
         pass
 
 
 def _coordinators() -> list[Any]:
-    """All in this process: it can be in one cluster only."""
+    """All coordinators of this process, which can be in only one cluster."""
     kind = getattr(sys.modules.get(_COORDINATORS), "ClusterCoordinator", None)
     return [one for one in gc.get_objects() if type(one) is kind] if kind else []
 
 
 def _alone(server: Any) -> Any:
-    """The same task of a cluster that has no other job."""
+    """The same task in a cluster without any other job."""
     alone = type(server)()
     alone.CopyFrom(server)
     alone.ClearField("cluster_device_filters")

@@ -1,8 +1,8 @@
 """Raises a failure in the main thread while it is busy inside a ``with`` block.
 
-A real SIGINT does it, since only that ends a sleep or a read; ``cluster()`` knows it for ours.
-Whoever handles SIGINT in a way of their own, and every other thread, learns of the failure when
-they next ask.
+A real SIGINT does this, since only that ends a sleep or a read; ``cluster()`` recognizes it as
+ours. A program that handles SIGINT itself, and every other thread, learns of the failure when it
+next asks.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class MainThread:
         self._is_inside = threading.current_thread() is threading.main_thread()
 
     def leave(self, error: BaseException | None = None) -> bool:
-        """No signal comes after this. Is *error*, with which the block was left, our doing?"""
+        """After this no signal comes. Did we cause *error*, with which the block was left?"""
         try:
             with self._lock:
                 self._is_inside = False
@@ -43,7 +43,7 @@ class MainThread:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """The caller waits for the news and needs no interruption."""
+        """The caller is waiting for the outcome and needs no interruption."""
         counts = int(threading.current_thread() is threading.main_thread())
         with self._lock:
             self._listeners += counts
@@ -54,7 +54,7 @@ class MainThread:
                 self._listeners -= counts
 
     def interrupt(self, now: float) -> None:
-        """Again if the main thread has not moved: a signal just before a wait does not end that."""
+        """Repeat if the main thread has not moved: a signal just before a wait does not end it."""
         main = threading.main_thread().ident
         assert main is not None
         with self._lock:
@@ -71,6 +71,6 @@ class MainThread:
 
 
 def _position(thread: int) -> tuple[int, int]:
-    """Where a thread is; the same again while it waits."""
+    """Where a thread is; unchanged while it waits."""
     frame = sys._current_frames()[thread]
     return id(frame), frame.f_lasti

@@ -1,4 +1,4 @@
-"""What programs of TFMesos read of their scheduler, besides its methods."""
+"""The attributes that programs for TFMesos read from their scheduler."""
 
 from __future__ import annotations
 

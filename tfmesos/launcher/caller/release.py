@@ -1,7 +1,7 @@
 """Gets the caller of a failed run out of TensorFlow, or ends its program.
 
-A session of TensorFlow that waits for a dead server returns when somebody answers for that server;
-anything else of the main thread is interrupted. What does neither is stuck for ever.
+A TensorFlow session that waits for a dead server returns when somebody answers for that server;
+anything else in the main thread is interrupted. If neither helps, the thread is stuck forever.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LOOK_EVERY = 0.1  # at where the caller is
 
 
 class Caller:
-    """*has_left* tells whether it wants nothing of the cluster any more."""
+    """*has_left* says whether it no longer needs the cluster."""
 
     def __init__(self, has_left: Callable[[], bool]) -> None:
         self.main_thread = MainThread()
@@ -34,11 +34,11 @@ class Caller:
         self._is_free = False  # was the main thread not in a session when we looked?
 
     def may_use(self, targets: Collection[str]) -> None:
-        """The servers of the cluster are at *targets*."""
+        """The caller may use the servers at *targets* from now on."""
         self._session = StuckSession(targets)
 
     async def come_out(self) -> None:
-        """Have it come out of TensorFlow, as long as dead servers answer."""
+        """Get it out of TensorFlow while dead servers are answered for."""
         end = time.monotonic() + ANSWERED_FOR
         while not self._has_left() and time.monotonic() < end:
             if self._call_out():
@@ -53,9 +53,9 @@ class Caller:
             time.sleep(LOOK_EVERY)
 
     def _call_out(self) -> str:
-        """Interrupt the main thread, unless it is in a session, which returns when it is answered.
+        """Interrupt the main thread, unless it is in a session, which returns once it is answered.
 
-        Returns where that session was called if nobody answers it.
+        If nobody answers, returns where that session was called.
         """
         now = time.monotonic()
         place, seconds = self._session.look(now)
@@ -67,7 +67,7 @@ class Caller:
 
 
 def is_of_tensorflow(error: BaseException) -> bool:
-    """Is it an error that a lost task may be behind?"""
+    """Is it an error that a lost task may have caused?"""
     return type(error).__module__.startswith("tensorflow.")
 
 

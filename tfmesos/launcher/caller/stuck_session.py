@@ -1,6 +1,6 @@
 """Detects that the main thread waits in a TensorFlow session for a server that may be dead.
 
-Nothing ends such a call from outside; but what it waits for can be read off its frames.
+Nothing ends such a call from outside, but its frames show what it waits for.
 """
 
 from __future__ import annotations
@@ -31,9 +31,7 @@ class StuckSession:
         self._since = 0.0
 
     def look(self, now: float) -> tuple[str, float]:
-        """From where in the program the session was called, empty if it is none; and for how long
-        that call has been deaf.
-        """
+        """Where the session was called, empty if there is none, and for how long it is stuck."""
         call = self._find()
         if call is None or call != self._call or not call.is_deaf:
             self._call = call

@@ -31,7 +31,7 @@ Welcome = Callable[[str, asyncio.StreamWriter, int], RunnerLink]
 
 
 class Admission:
-    """*count_awaited* says how many runners are expected, beside whom strangers have room."""
+    """*count_awaited* returns how many runners are expected; strangers get room besides."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class Admission:
         decoder: wire.FrameDecoder,
         welcome: Welcome,
     ) -> RunnerLink | None:
-        """The link of the runner at this connection; None if there is none for it."""
+        """The link of the runner at this connection; None if it has none."""
         try:
             handshake, arrived = await self._prove(reader, writer, decoder)
             if handshake.task == ASKING:

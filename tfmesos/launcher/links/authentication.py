@@ -15,14 +15,14 @@ PIECE = 16 * 1024  # bytes of the runner that wait for one task at a time
 
 
 def keep_no_copies(writer: asyncio.StreamWriter) -> None:
-    """Have ``drain`` wait until all is sent: a thousand tasks may be sent something at once."""
+    """Make ``drain`` wait until all is sent: a thousand tasks may be sent something at once."""
     writer.transport.set_write_buffer_limits(high=1, low=0)  # asyncio's TLS stalls with 0
 
 
 class LauncherHandshake:
     """The launcher's side: feed the hello, send the challenge, feed the proof.
 
-    Only tasks whose secret *secret_of* knows (their first one, or that of their welcome) get an
+    Only tasks whose secret *secret_of* knows (the first one, or that of their welcome) get an
     answer. ``task`` may be believed once ``done``. *hash_of* tells the hash of the runner for a
     Python; ``python`` is the one of a stub, and None if it is the runner already.
     """
@@ -71,7 +71,7 @@ class LauncherHandshake:
 
 
 class Authentication:
-    """*secret_of* tells the secret of a task, for its first or its further connections."""
+    """*secret_of* returns the secret of a task, for its first or its later connections."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class Authentication:
         writer: asyncio.StreamWriter,
         decoder: wire.FrameDecoder,
     ) -> tuple[LauncherHandshake, int]:
-        """The handshake, done, and how many of our messages the runner has."""
+        """The completed handshake, and how many of our messages the runner has received."""
         nonce = os.urandom(handshake.NONCE_BYTES)
         ours = LauncherHandshake(self._run_id, nonce, self._secret_of, self._hash_of)
         while data := await reader.read(wire.MAX_GREETING):

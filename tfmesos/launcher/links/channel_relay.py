@@ -1,8 +1,8 @@
 """Relays channels between the owner of a run and its tasks.
 
-The owner is at a stream of its own, a channel each; the runner has one connection for all. Both
-count what they may send (``shared.channel``). Here it is checked, so that what a runner sends
-without credit costs it its connection, and a reader that is stopped holds up nobody.
+The owner uses one stream for each channel; a runner has one connection for all of them. Both count
+what they may send (``shared.channel``). It is checked here, so a runner that sends without credit
+loses its connection, and a stopped reader delays nobody.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _OF_OWNER = {"eof": (), "credit": ("bytes",), "resize": ("rows", "columns"), "cl
 
 
 class _Channel:
-    """*owner* is where frames go for whoever asked."""
+    """*owner* is the stream to whoever asked."""
 
     def __init__(
         self, number: int, runner: asyncio.StreamWriter, owner: asyncio.StreamWriter
@@ -50,7 +50,7 @@ class _Channel:
 
 
 class Channels:
-    """All of a run."""
+    """All channels of a run."""
 
     def __init__(self) -> None:
         self._channels: dict[int, _Channel] = {}
@@ -63,12 +63,12 @@ class Channels:
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
     ) -> None:
-        """Pass on what the owner at this stream and the runner of *link* say to each other."""
+        """Pass frames between the owner at this stream and the runner of *link*."""
         runner = None if link is None else link.writer
         if runner is None:
             return _refuse(writer, "its runner is not connected")
         if sum(one.runner is runner for one in self._channels.values()) >= MOST:
-            return _refuse(writer, f"it already has the most connections allowed inside it: {MOST}")
+            return _refuse(writer, f"it already has {MOST} connections inside it, the maximum")
         number = next(self._numbers) % LARGEST
         channel = self._channels[number] = _Channel(number, runner, writer)
         runner.write(wire.encode({"type": "open", "channel": number, "request": dict(request)}))
@@ -80,7 +80,10 @@ class Channels:
             self._forget(channel)
 
     async def _listen(self, channel: _Channel, reader: asyncio.StreamReader) -> None:
-        """Until the owner leaves. To leave first could cost it what it has not read yet."""
+        """Listens until the owner leaves.
+
+        Leaving first could cost it data that it has not read yet.
+        """
         decoder = wire.FrameDecoder(WINDOW)
         while data := await reader.read(READ_SIZE):
             for message in decoder.feed(data):
@@ -95,7 +98,7 @@ class Channels:
             channel.runner.write(wire.encode({"type": "close", "channel": channel.number}))
 
     def take(self, runner: asyncio.StreamWriter, message: wire.Message) -> None:
-        """What a runner says about a channel; FrameError if it may not."""
+        """Take in what a runner sends about a channel; FrameError if it is not allowed."""
         channel = self._channels.get(wire.count(message, "channel"))
         if channel is None or channel.runner is not runner or channel.is_over:
             return  # whoever asked has left
@@ -117,14 +120,14 @@ class Channels:
             channel.finish(min(code, MAX_CODE), problem[:LONGEST_PROBLEM])
 
     def lost(self, runner: asyncio.StreamWriter) -> None:
-        """This connection is over, and so is all that went over it."""
+        """This connection is over, and so are its channels."""
         for channel in self._channels.values():
             if channel.runner is runner and not channel.is_over:
                 channel.finish(1, LOST)
 
 
 def _to_runner(channel: _Channel, message: wire.Message) -> bytes:
-    """What an owner sends, rebuilt from what may be in it."""
+    """Forwards a frame of the owner, rebuilt from its permitted fields."""
     kind = message["type"]
     if kind == "data":
         data = wire.field(message, "data", bytes)

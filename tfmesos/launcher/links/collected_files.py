@@ -27,7 +27,7 @@ class NotBrought(TFMesosError):
 
 
 class Incoming:
-    """One file on its way: under a name of ours until it is whole."""
+    """One file in transit: under a temporary name until it is complete."""
 
     def __init__(self, name: str, place: Path, coming: Path) -> None:
         import hashlib  # is rarely needed, and has all of OpenSSL behind it
@@ -64,7 +64,7 @@ class Incoming:
         self._file = os.open(self._coming, flags, 0o600)
 
     def keep(self, digest: str) -> None:
-        """It is whole, if this is its hash."""
+        """The file is complete, if this is its hash."""
         self.write(b"")
         with self._lock:
             if self._hash.hexdigest() != digest:
@@ -95,7 +95,7 @@ class Incoming:
 
 
 class Brought:
-    """*limit* is how many bytes of a task are taken; *name_of* gives its name."""
+    """*limit* is the maximum number of bytes for a task; *name_of* returns its name."""
 
     def __init__(self, directory: Path | None, limit: int, name_of: Callable[[str], str]) -> None:
         self._directory = directory
@@ -110,7 +110,7 @@ class Brought:
 
     @property
     def is_busy(self) -> bool:
-        """Is a file on its way, or has one come since this was asked last?"""
+        """Is a file in transit, or has one arrived since the last call?"""
         is_news = self._is_news
         self._is_news = False
         return is_news or bool(self._incoming)
@@ -153,7 +153,7 @@ class Brought:
         self._note(task_id, incoming)
 
     def _note(self, task_id: str, incoming: Incoming) -> None:
-        """What a later attempt of the task brings is as good as what this one did not."""
+        """Files of a later attempt of the task make up for those that this one failed to send."""
         task, name = self._name_of(task_id), incoming.name
         if incoming.problem:
             self._problems[task, name] = incoming.problem
@@ -162,7 +162,7 @@ class Brought:
             self._kept.setdefault(task, {})[name] = incoming.size
 
     def gone(self, task_id: str) -> None:
-        """Its runner sends no more."""
+        """Its runner will send nothing more."""
         if incoming := self._incoming.pop(task_id, None):
             incoming.drop("its task was lost during the transfer")
             self._note(task_id, incoming)
@@ -172,7 +172,7 @@ class Brought:
             self.gone(task_id)
 
     def settle(self, outcome: Outcome, say: Callable[[str, str], object]) -> Outcome:
-        """Say what has come; a run that succeeded has failed if something did not."""
+        """Report what was collected; a successful run fails if something is missing."""
         self.close()
         if said := self.summary():
             say(said, "notice")
@@ -182,7 +182,7 @@ class Brought:
         return outcome.replace(error=error) if outcome.ok and error else outcome
 
     def summary(self) -> str:
-        """Empty if nothing has come."""
+        """Empty if nothing was collected."""
         files = sum(map(len, self._kept.values()))
         if not files:
             return ""
@@ -198,7 +198,7 @@ class Brought:
 
 
 def is_safe(name: str) -> bool:
-    """Does it lead to a file in the directory it is put into, whatever that holds?"""
+    """Does it lead to a file inside its target directory, whatever that contains?"""
     parts = name.split("/")
     return (
         not {"", ".", ".."}.intersection(parts)

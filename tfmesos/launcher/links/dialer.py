@@ -1,4 +1,4 @@
-"""Keeps a connection to every task that cannot reach us, by dialling it."""
+"""Keeps a connection to every task that cannot connect to us."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ SAY_EVERY = 30.0  # seconds between two sentences, for all tasks together
 class Dialer:
     """Use it in an ``async with``, inside that of the *listener*, which owns the connections.
 
-    *dial* makes a connection to the runner of a task; it may raise OSError or TFMesosError. *say*
-    learns of a task that is out of reach for a while, and why.
+    *dial* connects to the runner of a task; it may raise OSError or TFMesosError. *say* is called
+    if a task cannot be reached for a while, with the reason.
     """
 
     def __init__(
@@ -64,14 +64,14 @@ class Dialer:
         await self._group.__aexit__(*own)
 
     def begin(self, task_id: str) -> None:
-        """This task runs: keep a connection to it from now on. Once is enough."""
+        """This task runs: keep a connection to it from now on. Repeated calls do nothing."""
         if task_id not in self._tasks:
             task = self._group.create_task(self._keep(task_id))
             self._tasks[task_id] = task
             task.add_done_callback(lambda _: self._forget(task_id, task))
 
     def end(self, task_id: str) -> None:
-        """This task has ended, or is forgotten. What it said last is still heard."""
+        """This task has ended, or is forgotten. Its last messages are still received."""
         task = self._tasks.pop(task_id, None)
         if task is not None:
             task.cancel()

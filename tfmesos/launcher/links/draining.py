@@ -14,10 +14,10 @@ MOST = 100  # looks while there is always something new
 
 
 async def drain(unreported: Callable[[], Sequence[RunnerLink]], reports: RunnerReports) -> None:
-    """Take what runners have sent that are gone, however long it takes to show it.
+    """Take in what runners that are gone have sent, however long it takes to show it.
 
-    One that lives goes on sending. So nothing more is acknowledged: it sends no more than it
-    holds. And it is listened to for a while only, not counting the time in which output is shown.
+    A living runner would keep sending, so nothing more is acknowledged: then it sends no more than
+    it holds. It is also heard only for a while, not counting the time in which output is shown.
     """
     quiet = looks = 0
     while quiet < QUIET and looks < MOST:

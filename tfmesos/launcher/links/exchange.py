@@ -21,7 +21,7 @@ Output = Callable[[str, str, str, int, int], Awaitable[None]]
 
 
 class Sinks(Record):
-    """Where what runners report goes; none of them but *output* may wait."""
+    """Callbacks for what runners report; only *output* may wait."""
 
     emit: Callable[[Event], None]
     output: Output
@@ -45,7 +45,7 @@ class Holder(Record):
 
 
 class Supplies(Record):
-    """What runners are sent."""
+    """What is sent to runners."""
 
     get_runners: Callable[[], Mapping[str, bytes]] = lambda: NOTHING  # what a stub becomes
     packs: Mapping[str, Pack] = NOTHING  # by the name under which runners ask for them
@@ -53,7 +53,7 @@ class Supplies(Record):
 
 
 class Limits(Record):
-    """How long a listener waits, in seconds, and for how many."""
+    """How long a listener waits, in seconds, and how many peers it holds."""
 
     grace: float = link_timeouts.RECONNECT_TIMEOUT  # for a runner without a connection
     heartbeat: float = link_timeouts.HEARTBEAT

@@ -8,10 +8,10 @@ from ...node.process.tail import TAIL_LINES
 
 
 def joined(brought: Sequence[str], left: Sequence[str]) -> tuple[str, ...]:
-    """What its link *brought*, and what it *left* on its node after that.
+    """The lines that came over its link (*brought*), and those *left* on its node after that.
 
-    Others write there, too, such as the launcher of Mesos: what follows a line that came over the
-    link is the task's own.
+    Others, such as the launcher of Mesos, write there, too: only what follows a line that came over
+    the link is the task's own.
     """
     if not brought:
         return tuple(left)

@@ -1,7 +1,7 @@
 """The listener to which the runners report.
 
-One connection at a time speaks for its task, once ``admission`` has let it in. The messages that
-both sides count survive the change from one connection to the next.
+One connection at a time speaks for its task, once ``admission`` has admitted it. Counted messages
+survive the change from one connection to the next.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class Listener:
         return self._admission.listen(host, port, self._connected, tls)
 
     async def adopt(self, connection: socket.socket, tls: SSLContext | None = None) -> None:
-        """Treat a connection that we made as one that came; return when it has ended.
+        """Treat a connection that we opened as an incoming one; return when it has ended.
 
         It is ours from now on, even if the caller is cancelled. OSError if there is no TLS with it.
         """
@@ -128,7 +128,7 @@ class Listener:
             await asyncio.wait([self._spawn(self._serve(reader, writer))])
 
     def needs_connection(self, task_id: str) -> bool:
-        """Is this task without one, and is there anything left to say?"""
+        """Does this task lack a connection, while there is something left to say?"""
         link = self._links.get(task_id)
         if link is None or task_id not in self._awaited:
             return False
@@ -141,7 +141,7 @@ class Listener:
         settings: Mapping[str, Any] | None = None,
         later_secret: bytes | None = None,
     ) -> bytes:
-        """Let the runner of this task in from now on, with the secret that is returned.
+        """Admit the runner of this task from now on, with the returned secret.
 
         *settings* is what it receives in its first welcome; *later_secret* is for all connections
         but its first.
@@ -156,7 +156,7 @@ class Listener:
     # A take-over:
 
     def recall(self, event: Event) -> None:
-        """A runner reported this to a launcher before this one."""
+        """A runner reported this to an earlier launcher."""
         if (link := self._links.get(getattr(event, "task_id", ""))) is None:
             return
         if isinstance(event, TaskRegistered) and event.shown_at:
@@ -169,7 +169,7 @@ class Listener:
             link.has_changed_silence(event.seconds > 0)
 
     def resume(self, received: Mapping[str, tuple[int, bool]]) -> None:
-        """So many messages of each runner are written down, or all that there are of it.
+        """This many messages of each runner, or all of them, are recorded.
 
         Wait for the runners that may come back.
         """
@@ -180,14 +180,14 @@ class Listener:
                 self._connection_ended(link, "it did not connect to the new launcher")
 
     def lacking(self, received: Mapping[str, tuple[int, bool]]) -> list[str]:
-        """The tasks that have told more, as is written down of them, than was recalled."""
+        """The tasks with more recorded messages than were recalled."""
         links = [(task_id, self._links.get(task_id), told) for task_id, told in received.items()]
         return [task_id for task_id, link, told in links if link is None or link.lacks(*told)]
 
     async def hear_out(self, within: float = HEAR_OUT_WITHIN) -> None:
-        """Hear the rest of those whose end is known, and let them go once it is written down.
+        """Receive the rest from runners whose end is known, and dismiss them once it is recorded.
 
-        Whoever is not let go waits for another launcher.
+        A runner that is not dismissed waits for another launcher.
         """
         clock = asyncio.get_running_loop().time
         end = clock() + within
@@ -197,12 +197,12 @@ class Listener:
             await asyncio.sleep(LOOK_EVERY)
 
     def _has_more_to_say(self, link: RunnerLink) -> bool:
-        """After a take-over runners may have yet to come back."""
+        """After a take-over, runners may still have to come back."""
         is_here = link.writer is not None or self._holder.epoch > 1
         return is_here and link.has_told_end and not link.is_heard_out
 
     def recorded(self, numbers: Mapping[str, int]) -> None:
-        """So many messages of these runners are written down. Called from any thread."""
+        """This many messages of these runners are recorded. May be called from any thread."""
         with suppress(RuntimeError):  # the run is over
             self._loop.call_soon_threadsafe(self._recorded, numbers)
 
@@ -220,21 +220,21 @@ class Listener:
         return link.secret if again else link.first_secret
 
     def forget(self, task_id: str) -> None:
-        """End the connection of this task, let it in no more and report nothing about it."""
+        """End the connection of this task, and admit and report nothing from it any more."""
         link = self._links.pop(task_id, None)
         if link is not None:
             self._awaited.discard(task_id)
             link.close()
 
     def refuse(self, task_id: str) -> None:
-        """Let a runner speak for this task no more, unless it has told of its end already."""
+        """Admit no runner for this task any more, unless it has already reported its end."""
         link = self._links.get(task_id)
         if link is not None and not link.has_told_end:
             self._awaited.discard(task_id)
             link.refuse()
 
     def send(self, task_id: str, message: Mapping[str, Any] | bytes) -> None:
-        """Bring a ``start`` or ``stop`` to the runner exactly once, at once or when it is back.
+        """Deliver a ``start`` or ``stop`` to the runner exactly once, now or when it is back.
 
         *message* may be encoded already, when many runners get the same one.
         """
@@ -251,7 +251,7 @@ class Listener:
         self.send(task_id, message)
 
     def dismiss(self, task_id: str) -> None:
-        """Let the runner go, if it has reported its end; once is enough."""
+        """Dismiss the runner if it has reported its end; repeated calls do nothing."""
         if link := self._links.get(task_id):
             link.dismiss()
 
@@ -268,11 +268,11 @@ class Listener:
 
     @property
     def is_busy(self) -> bool:
-        """Does output wait to be shown, or has anything been taken since this was asked last?"""
+        """Is output waiting to be shown, or has anything arrived since the last call?"""
         return self._reports.is_busy
 
     def unreported(self) -> list[tuple[str, int]]:
-        """The tasks that have begun and told of no end, with the number of messages they sent."""
+        """The tasks that have begun and reported no end, with the number of their messages."""
         return [(link.task_id, link.received) for link in self._unreported()]
 
     def _unreported(self) -> list[RunnerLink]:
@@ -282,11 +282,11 @@ class Listener:
         return (link := self._links.get(task_id)) is not None and link.writer is not None
 
     def last_lines(self, task_id: str) -> list[str]:
-        """Of what the link of this task has brought."""
+        """The last lines that the link of this task has delivered."""
         return link.tail.lines() if (link := self._links.get(task_id)) else []
 
     async def drain(self) -> None:
-        """Take all that tasks have sent which told of no end, as far as there is an end to it."""
+        """Take in what tasks that reported no end have sent, as far as it is finite."""
         await drain(self._unreported, self._reports)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:

@@ -1,4 +1,4 @@
-"""A port of this machine that leads to a port of a task, through channels: one a connection."""
+"""A port of this machine that leads to a port of a task: one channel for each connection."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class LocalPort:
-    """*open_channel* makes the stream of a new channel; *say* gets why a connection failed."""
+    """*open_channel* opens the stream of a new channel; *say* reports a failed connection."""
 
     def __init__(
         self, open_channel: Callable[[], Awaitable[Streams]], say: Callable[[str], object]
@@ -83,7 +83,7 @@ class LocalPort:
 
 
 class Passage:
-    """Between a connection and the stream of a channel, until both have sent all."""
+    """Passes data between a connection and a channel until both have sent everything."""
 
     def __init__(self, connection: Streams, stream: Streams) -> None:
         self._from, self._to = connection
@@ -94,7 +94,7 @@ class Passage:
         self.problem = "the launcher is gone"
 
     async def run(self) -> str:
-        """What was wrong, if anything was."""
+        """What went wrong, if anything."""
         sides = [asyncio.create_task(side()) for side in (self._send, self._give_credit)]
         try:
             await self._receive()
@@ -107,7 +107,7 @@ class Passage:
         return self.problem
 
     async def _send(self) -> None:
-        """From the connection into the channel, as there is room for it."""
+        """From the connection into the channel, as far as there is room."""
         while True:
             while self._channel.room <= 0:
                 self._room.clear()
@@ -122,7 +122,7 @@ class Passage:
             await self._writer.drain()
 
     async def _receive(self) -> None:
-        """From the channel. Data waits in the connection; what it did not take gets no credit."""
+        """From the channel. Data waits in the connection; what it has not taken gets no credit."""
         decoder = wire.FrameDecoder(wire.MAX_FRAME)
         while data := await self._reader.read(READ_SIZE):
             for message in decoder.feed(data):

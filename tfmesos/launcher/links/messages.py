@@ -1,4 +1,4 @@
-"""The messages of the launcher to its runners: in their task, and when they have registered."""
+"""The messages of the launcher to its runners: before and after they have registered."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .task_environment import gpus_of_seat, task_environment
 
 
 def runner_grace(config: LaunchConfig) -> float:
-    """Seconds that runner and launcher look for each other when they have lost touch."""
+    """Seconds for which runner and launcher look for each other when they have lost touch."""
     return config.engine.reconnect_within
 
 
@@ -39,7 +39,7 @@ def limits_of(config: LaunchConfig, awaits_record: bool) -> Limits:
 def stub_settings(
     run_id: str, launcher: str, task_id: str, owner: int | None, certificate: str = ""
 ) -> str:
-    """What a task has to know before it can ask for more; *owner* is our pid if it can see us.
+    """What a task must know before it can ask for more; *owner* is our pid if it can see us.
 
     *certificate* is the hash of ours, if the link uses TLS.
     """
@@ -96,7 +96,7 @@ def prepare_message(config: LaunchConfig, task: Task) -> Json:
 
 
 def _without_gpu(config: LaunchConfig, job: Job) -> str:
-    """What the runner says if it sees no GPU although its task was given one."""
+    """The runner's message if it sees no GPU although its task was given one."""
     if config.image_of(job) is None:
         return (
             "no GPU is visible in this task: its node lacks the NVIDIA driver, or denies "
@@ -108,7 +108,7 @@ def _without_gpu(config: LaunchConfig, job: Job) -> str:
         way_out = "its node needs the NVIDIA Container Toolkit"
     else:
         way_out = (
-            "the Mesos containerizer brings the driver only into an image that sets "
+            "the Mesos containerizer provides the driver only in an image that sets "
             "NVIDIA_VISIBLE_DEVICES (ENV NVIDIA_VISIBLE_DEVICES=all in its Dockerfile), "
             "and only on an agent with the isolator gpu/nvidia"
         )
@@ -135,14 +135,14 @@ def start_message(config: LaunchConfig, task: Task, cluster: ClusterSpec) -> Jso
 
 
 def _of_tensorflow(cluster: ClusterSpec) -> ClusterSpec:
-    """What a bare server receives: it would wait for a TensorBoard to answer."""
+    """The cluster for a bare server: it would wait for TensorBoard to answer."""
     return {name: addresses for name, addresses in cluster.items() if name != TENSORBOARD}
 
 
 def start_frames(
     config: LaunchConfig, tasks: Iterable[tuple[str, Task]], cluster: ClusterSpec
 ) -> Iterator[tuple[str, bytes]]:
-    """The start message of each task, encoded; of tasks that get the same one only once."""
+    """The start message of each task, encoded; only once for tasks that get the same one."""
     frames: dict[tuple[str, bool, str | None], bytes] = {}
     for task_id, task in tasks:
         key = (
@@ -161,7 +161,7 @@ def stop_message(stop: StopRunner) -> Json:
 
 
 def welcome_message(received: int, secret: bytes, settings: Mapping[str, Any] | None) -> Json:
-    """What opens each connection of a runner: the *settings* only its first one."""
+    """The first message on each connection of a runner; *settings* only on the first one."""
     welcome = {"type": "welcome", "received": received, "secret": secret.hex()}
     if settings is None:
         return welcome

@@ -19,9 +19,9 @@ Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
 
 
 class PackSender:
-    """A runner has *within* so many seconds to take each piece.
+    """A runner has *within* seconds to take each piece.
 
-    *on_sent* gets the id of a task and how many bytes of its pack it has been sent.
+    *on_sent* gets the id of a task and how many bytes of its pack have been sent.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class PackSender:
         self._sending: dict[asyncio.StreamWriter, asyncio.Task[None]] = {}
 
     def answer(self, task_id: str, writer: asyncio.StreamWriter, question: wire.Message) -> None:
-        """Send what is asked for, instead of what was asked for before."""
+        """Send what is requested now, instead of what was requested before."""
         at, pack = wire.count(question, "at"), self._packs.get(wire.field(question, "pack", str))
         if pack is None:
             raise FrameError("it asks for files that do not exist")

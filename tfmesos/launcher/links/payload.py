@@ -1,7 +1,7 @@
-"""The runner as it travels: a stub in the command of the task, all the rest over the link.
+"""The runner as it travels: a stub in the command of the task, the rest over the link.
 
-``payload_builder`` makes it, which takes as long as a short task. So it is kept in the user's cache
-directory for the next launcher, as Python keeps what it has compiled.
+``payload_builder`` builds it, which takes as long as a short task. So it is kept in the user's
+cache directory for the next launcher, as Python keeps what it has compiled.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def listening_stub() -> str:
 
 
 def runners() -> dict[str, bytes]:
-    """What a stub is sent, by the Python that it says it is; "" is for all others."""
+    """What a stub receives, by the Python that it reports; "" stands for all others."""
     return _packed()["runners"]
 
 
@@ -47,7 +47,7 @@ def command(python: str) -> str:
 
 
 def long_command(python: str, before: str) -> str:
-    """The same where its length does not matter: it takes less time to start.
+    """The same if its length does not matter: it starts faster.
 
     Python runs the lines *before* first, which the shell must not take for its own.
     """

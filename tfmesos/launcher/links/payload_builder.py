@@ -1,7 +1,7 @@
-"""Makes what travels to a node, of what lies in the folder of the node.
+"""Builds what travels to a node, from the folder ``node``.
 
-The runner is made twice: of compiled modules for a node with the Python of the launcher, and of
-their sources for any other Python 3.8+.
+The runner is built twice: from compiled modules for nodes with the launcher's Python, and from
+sources for any other Python 3.8+.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _COMPILED_PYTHON = (
 
 
 def node_modules() -> list[str]:
-    """What travels: all that lies in the folders ``node`` and ``shared``, and the errors."""
+    """What travels: everything in the folders ``node`` and ``shared``, and the errors."""
     found = (
         module
         for folder in (shared, node)
@@ -62,7 +62,7 @@ def _printable(data: bytes) -> str:
 
 
 def _compiled_runner() -> bytes:
-    """``importer`` and what its ``become_runner`` takes: each module apart, few are needed."""
+    """``importer`` and what its ``become_runner`` takes: separate modules, as few are needed."""
     modules = {
         name: zlib.compress(marshal.dumps(_code(name)), _LEVEL) for name in _runner_modules()
     }
@@ -108,7 +108,7 @@ def _source(name: str) -> str:
 
 
 def _code(name: str) -> CodeType:
-    """As Python itself keeps it, if it does: compiling all of them takes longer than a runner."""
+    """From Python's own cache if possible: compiling all of them takes longer than a run."""
     code: CodeType = _loader(name).get_code(name)
     # A path that does not tell where we are installed. Making the code again takes much longer.
     _imp._fix_co_filename(code, name.replace(".", "/") + ".py")  # type: ignore[attr-defined]
@@ -116,7 +116,7 @@ def _code(name: str) -> CodeType:
 
 
 class _Stripper(ast.NodeTransformer):
-    """Takes out docstrings, annotations and what only the type checker needs."""
+    """Removes docstrings, annotations and what only the type checker needs."""
 
     def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
         self.generic_visit(node)
@@ -129,7 +129,7 @@ class _Stripper(ast.NodeTransformer):
         return None if ast.unparse(node.targets[0]) == "TYPE_CHECKING" else node
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
-        """What one stub imports of the other stands in the same text."""
+        """What one stub imports from the other is in the same text."""
         return None if node.module == "__future__" or node.level else node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:

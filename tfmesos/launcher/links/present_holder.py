@@ -1,7 +1,7 @@
 """Asks who holds a run, at the address where its tasks look for their launcher.
 
-Files can be copied and are then out of date; a launcher that answers is certainly alive. Both sides
-prove the secret by which launchers of the run know each other, as runner and launcher do.
+Files can be copied and go out of date; a launcher that answers is certainly alive. Both sides prove
+the secret by which launchers of the run know each other, as runner and launcher do.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ ASKING = "launcher"  # who asks, where others name their task
 async def present_holder(address: str, run_id: str, secret: bytes, *, has_tls: bool = False) -> str:
     """The launcher that answers at *address*, in words; empty if none does.
 
-    One that is only slow must not lose its run, so the answer has more time than a runner gives.
+    A launcher that is only slow must not lose its run, so it has more time to answer than runners
+    allow.
     """
     try:
         async with asyncio.timeout(link_timeouts.SILENCE_TIMEOUT):
@@ -31,7 +32,7 @@ async def present_holder(address: str, run_id: str, secret: bytes, *, has_tls: b
 
 
 def _no_certificate() -> ssl.SSLContext:
-    """The proof inside of TLS tells who is there."""
+    """The proof inside TLS shows who is there."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE

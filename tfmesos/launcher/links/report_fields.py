@@ -10,7 +10,7 @@ from ...shared import wire
 
 
 def ending(message: Mapping[str, Any]) -> tuple[int, str]:
-    """``code`` and ``reason`` of *message*; a code that no process can have is a failure, 1."""
+    """``code`` and ``reason`` of *message*; an impossible code becomes a failure, 1."""
     code, reason = wire.field(message, "code", int), wire.field(message, "reason", str)
     if 0 <= code <= MAX_CODE:
         return code, reason

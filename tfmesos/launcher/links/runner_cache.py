@@ -1,7 +1,7 @@
 """The packed runner, kept in a file of the user for the next launcher.
 
-It is code that we send, so it is read only if nobody else can have written it. Whatever goes wrong
-here costs the time to pack it again, and no more.
+It is code that we send, so it is read only if nobody else can have written it. If anything goes
+wrong here, the runner is just packed again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ OTHERS_WRITE = 0o022  # the modes
 
 
 def file(caches: str) -> str:
-    """One for each Python, in the user's directory of *caches*, as XDG names it; else empty."""
+    """One file for each Python, in the user's cache directory as XDG defines it; else empty."""
     if not os.path.isabs(caches):
         caches = os.path.expanduser("~/.cache")
     has_place = os.path.isabs(caches)  # in a container many users have no directory of their own
@@ -34,7 +34,7 @@ def file(caches: str) -> str:
 
 
 def state(package: str, version: str) -> str:
-    """Another text whenever what is packed, or how, may have changed."""
+    """A text that changes whenever what is packed, or how, may have changed."""
     try:
         files = [*_modules(f"{package}/shared"), *_modules(f"{package}/node")]
         files += [f"{package}/errors.py", f"{package}/launcher/links/payload_builder.py"]
@@ -59,7 +59,7 @@ def _modules(folder: str) -> list[str]:
 
 
 def read(file: str, state: str) -> Any:
-    """What was written for *state*; None if there is no such thing."""
+    """What was written for *state*; None if there is nothing."""
     try:
         with open(file, "rb", opener=_open_plain) as opened:
             content = opened.read() if _is_ours(os.fstat(opened.fileno())) else b""
@@ -70,7 +70,7 @@ def read(file: str, state: str) -> Any:
 
 
 def _open_plain(file: str, flags: int) -> int:
-    """Neither follows a link nor waits, as for who writes into a pipe."""
+    """Neither follows a link nor waits, for example for the writer of a pipe."""
     return os.open(file, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
@@ -80,7 +80,7 @@ def _is_ours(found: os.stat_result) -> bool:
 
 
 def write(file: str, state: str, packed: Mapping[str, Any]) -> None:
-    """As far as there is room for it."""
+    """Write it if there is room for it."""
     content = marshal.dumps(dict(packed))
     new = f"{file}.{os.getpid()}"
     try:

@@ -58,7 +58,7 @@ class RunnerLink:
         self._loss: asyncio.TimerHandle | None = None
 
     def send(self, frame: bytes) -> None:
-        """Bring *frame* to the runner, at once or when it is back."""
+        """Deliver *frame* to the runner, now or when it is back."""
         self._sent.append(frame)
         self._write(frame)
 
@@ -67,9 +67,9 @@ class RunnerLink:
         self.has_begun = True
 
     def take_in(self, kind: str, *, numbered: bool) -> bool:
-        """A message came: the runner has its second secret, or it could have said nothing.
+        """A message arrived, so the runner has its second secret.
 
-        False if the message was taken before.
+        False if the message was received before.
         """
         self.first_secret = None
         if numbered and self._known:
@@ -80,13 +80,13 @@ class RunnerLink:
         return kind not in self._reported
 
     def told(self, kind: str) -> None:
-        """A message of this kind made sense."""
+        """A valid message of this kind arrived."""
         if kind in ONCE:
             self._reported.add(kind)
         self.exited = self.exited or kind == "exit"
 
     def recall(self, kind: str) -> None:
-        """An earlier launcher received this. What came before may have yet to be heard."""
+        """An earlier launcher received this. Earlier messages may still have to be recalled."""
         self._reported.add(kind)
         self.has_begun = self.has_begun or kind != "register"
 
@@ -97,7 +97,7 @@ class RunnerLink:
 
     @property
     def is_private(self) -> bool:
-        """Does the task listen where only others on its node find it?"""
+        """Does the task listen where only processes on its node can reach it?"""
         return bool(self.settings.get("is_private"))
 
     @property
@@ -113,7 +113,7 @@ class RunnerLink:
         return "exit" in self._reported
 
     def resume(self, received: int, is_all: bool) -> None:
-        """A launcher before this one has written down so many messages, or all that there are."""
+        """An earlier launcher has recorded this many messages, or all of them."""
         self.received = received
         self._recorded = received
         self.exited = is_all
@@ -121,26 +121,26 @@ class RunnerLink:
             self.first_secret = None
 
     def lacks(self, received: int, is_all: bool) -> bool:
-        """Was more of it written down than it has reported, as far as that was recalled?"""
+        """Were more of its messages recorded than have been recalled?"""
         return (received > 0 and not self.has_reported) or (is_all and not self.has_told_end)
 
     def was_sent(self, arrived: int) -> bool:
-        """Can so many of our messages have arrived?"""
+        """Can this many of our messages have arrived?"""
         return arrived <= len(self._sent)
 
     @property
     def safe(self) -> int:
-        """How many numbered messages of the runner cannot get lost any more."""
+        """How many numbered messages of the runner are safely recorded."""
         return self._recorded if self._awaits_record else self.received
 
     def recorded(self, number: int) -> None:
-        """The first *number* messages are written down."""
+        """The first *number* messages are recorded."""
         self._recorded = max(self._recorded, number)
         self.acknowledge_if_due(0)
         self._say_bye()
 
     def has_changed_silence(self, is_silent: bool) -> bool:
-        """Whether this is news."""
+        """Record whether the task is silent; returns whether that has changed."""
         before = self.is_silent
         self.is_silent = is_silent
         return before != is_silent
@@ -153,14 +153,14 @@ class RunnerLink:
         return True
 
     def dismiss(self) -> None:
-        """Let the runner go, if it has reported its end; once is enough."""
+        """Dismiss the runner if it has reported its end; repeated calls do nothing."""
         if self.has_told_end and not self.is_dismissed:
             self.is_dismissed = True
             self._say_bye()
 
     @property
     def is_heard_out(self) -> bool:
-        """Is all safe that the runner has to say?"""
+        """Is everything recorded that the runner has to report?"""
         return self.exited and self.safe == self.received
 
     def _say_bye(self) -> None:
@@ -183,8 +183,9 @@ class RunnerLink:
         self._say_bye()
 
     def acknowledge_if_due(self, size: int) -> None:
-        """After *size* bytes more. The next heartbeat reports the rest: to report every read
-        would cost as much as what was read.
+        """After another *size* bytes.
+
+        The next heartbeat reports the rest: reporting every read would cost as much as reading.
         """
         self._unacked += size
         is_due = self.safe - self._acked >= ACK_EVERY
@@ -198,7 +199,7 @@ class RunnerLink:
         self._is_closing = True
 
     def acknowledge(self) -> None:
-        """Say what arrived, which is our heartbeat too; the next one makes up for one left out."""
+        """Report what has arrived, which is also our heartbeat; the next makes up for a loss."""
         if (
             self.writer is None
             or self._is_closing
@@ -216,7 +217,7 @@ class RunnerLink:
 
     @property
     def is_missed(self) -> bool:
-        """Is it without a connection, and may soon count as lost?"""
+        """Has it no connection, so that it may soon count as lost?"""
         return self._loss is not None
 
     def expect_loss(self, timer: asyncio.TimerHandle | None) -> None:

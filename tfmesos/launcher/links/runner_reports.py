@@ -29,12 +29,12 @@ class RunnerReports:
 
     @property
     def is_showing(self) -> bool:
-        """Does output wait to be shown?"""
+        """Is output waiting to be shown?"""
         return self._taking > 0
 
     @property
     def is_busy(self) -> bool:
-        """Does output wait to be shown, or has anything been taken since this was asked last?"""
+        """Is output waiting to be shown, or has anything arrived since the last call?"""
         seen = self._seen
         self._seen = self._taken
         return self.is_showing or seen != self._seen
@@ -94,7 +94,7 @@ class RunnerReports:
             self._taking -= 1
 
     def _note_silence(self, link: RunnerLink, seconds: int) -> None:
-        """Tell of a task that falls silent, and of one that speaks again; each once."""
+        """Report a task that falls silent, and one that writes again; each once."""
         is_silent = seconds >= self._silent_after
         if link.has_changed_silence(is_silent):
             self._emit(TaskFellSilent(link.task_id, seconds if is_silent else 0.0))

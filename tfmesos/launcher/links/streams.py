@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 async def streams_of(
     connection: socket.socket, limit: int, tls: SSLContext | None, within: float
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """Of a connection that is made, as the server of *tls*. OSError if that fails *within* time."""
+    """The streams of an open connection, as the server of *tls*.
+
+    OSError if that fails or takes longer than *within*.
+    """
     connection.setblocking(False)
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit)
@@ -41,7 +44,7 @@ async def hear(reader: asyncio.StreamReader, most: int, silence: float, more: fl
 
 
 async def hang_up(writer: asyncio.StreamWriter, within: float) -> None:
-    """Close the connection; what was written last gets a moment to leave."""
+    """Close the connection; the last data gets a moment to be sent."""
     writer.close()
     try:
         async with asyncio.timeout(within):

@@ -26,5 +26,5 @@ def task_environment(config: LaunchConfig, task: Task) -> dict[str, str]:
 
 
 def gpus_of_seat(gpu_ids: Sequence[str]) -> dict[str, str]:
-    """An agent that names its GPUs leaves it to us to keep tasks apart."""
+    """If an agent names its GPUs, it is up to us to keep tasks apart."""
     return {_GPUS: ",".join(gpu_ids)} if gpu_ids else {}

@@ -1,7 +1,7 @@
-"""Ports of this machine that lead to tasks which listen at the loopback of their node.
+"""Ports of this machine that lead to tasks which listen on the loopback of their node.
 
-What a person is to look at is not for everybody who reaches the node. Each such task has one port
-here for the whole run, which leads to the attempt that runs.
+What the owner looks at should not be open to everybody who can reach the node. Each such task has
+one port here for the whole run, which leads to its current attempt.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ class TaskPorts:
         return join_address(LOOPBACK, self._ports[link.task].port)
 
     def recall(self, link: RunnerLink, port: int, shown_at: str) -> None:
-        """Under a launcher before this one, this address led there."""
+        """This address led there under an earlier launcher."""
         self._led_to[link.task] = link.task_id, port
         self._wanted[link.task] = split_address(shown_at)[1]
 
     def resume(self) -> None:
-        """Listen where the launcher before this one did, or elsewhere."""
+        """Listen where the previous launcher did, or elsewhere."""
         for task, port in self._wanted.items():
             if not self._bind(task, port, is_last=False) and self._bind(task, 0):
                 where = join_address(LOOPBACK, self._ports[task].port)

@@ -1,4 +1,4 @@
-"""What a task uses just now, as its runner measured it."""
+"""What a task is using, as measured by its runner."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_GPUS = 64
 
 
 class Gpu(Record):
-    """None is what its driver does not tell."""
+    """Values that its driver does not report are None."""
 
     busy: int | None  # percent of the time
     used: int | None  # bytes of its memory

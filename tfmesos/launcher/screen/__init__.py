@@ -1,4 +1,4 @@
 """What the user sees: lines, the table of the tasks, the failure report.
 
-Imports ``links`` of the other folders of the launcher: what a task uses is reported there.
+Of the other folders of the launcher, it imports ``links``, where usage is reported.
 """

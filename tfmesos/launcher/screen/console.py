@@ -2,8 +2,8 @@
 
 The only writer: all output passes through here.
 
-A thread of its own writes, so that a slow terminal or a full pipe never stops the launcher.
-When too much is waiting to be written, ``output`` waits, and the runners keep their lines.
+A thread of its own writes, so that a slow terminal or a full pipe never stops the launcher. If too
+much is waiting to be written, ``output`` waits, and the runners keep their lines.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class _LogHandler(logging.Handler):
 
 
 def log_to(console: Console, level: str) -> None:
-    """Have everything that tfmesos logs said on this console, from *level* on."""
+    """Show everything that tfmesos logs on this console, from *level* up."""
     logger = logging.getLogger("tfmesos")
     logger.addHandler(_LogHandler(console))
     logger.setLevel(logging.DEBUG if level == "debug" else logging.WARNING)
@@ -63,7 +63,7 @@ class Console:
         level: str = "notice",
         named: Callable[[str], str] = str,
     ) -> None:
-        """*named* tells how the user calls a setting: its flag; the library has fields."""
+        """*named* returns the user's name of a setting: its flag; its field for the library."""
         self.named = named
         self._screen = screen
         self._prefix = prefix
@@ -118,7 +118,7 @@ class Console:
             self._put(True, f"{self._prefix}: {self._time()}{plain_all(text)}\n")
 
     def _time(self) -> str:
-        """Since the beginning, for who wants to know more than the usual."""
+        """The time since the beginning, for verbose output."""
         if self._level > SHOWN["info"]:
             return ""
         return f"{time.monotonic() - self._began:7.2f} s  "
@@ -128,7 +128,7 @@ class Console:
         return self._screen.live
 
     def show(self, live: Live | None) -> None:
-        """Have *live* below all else, where that can be; None for nothing."""
+        """Show *live* below everything else, where possible; None shows nothing."""
         if self.is_live and live != self._live:
             with self._changed:
                 self._live = live
@@ -145,7 +145,7 @@ class Console:
             self._changed.notify()
 
     def hide(self) -> bool:
-        """Take away what is live, before we are stopped; False if the terminal does not take it."""
+        """Clear the live area before we are stopped; False if the terminal does not accept it."""
         with self._changed:
             self._is_hidden = True
             self._changed.notify()
@@ -157,7 +157,7 @@ class Console:
             self._changed.notify()
 
     def report(self, outcome: Outcome) -> None:
-        """The truth about the end of the run; of one that went well, where its time went."""
+        """Report the end of the run; if it succeeded, where its time went."""
         if outcome.error is None:
             self._say_times(outcome)
             return
@@ -173,7 +173,7 @@ class Console:
             self.say(time_report(outcome))
 
     def hurry(self) -> None:
-        """Wait for no reader from now on: what there is no room for is left out, and counted."""
+        """From now on wait for no reader: lines without room are left out, and counted."""
         self._hurried = True
         if self._room is not None:
             self._room.set()
@@ -186,9 +186,9 @@ class Console:
         await ended.wait()
 
     def close(self, stalled_for: float | None = None) -> None:
-        """Write what is left, and say what is not.
+        """Write what is left, and report what was not written.
 
-        *stalled_for* is how many seconds a reader may take nothing; None: however long.
+        *stalled_for* is for how many seconds a reader may stall; None: without limit.
         """
         self._end()
         self._thread.join(stalled_for)
@@ -203,13 +203,13 @@ class Console:
             self._changed.notify()
 
     def _is_read(self) -> bool:
-        """Has anything been written since this was asked last?"""
+        """Has anything been written since the last call?"""
         seen = self._seen
         self._seen = self._written
         return seen != self._seen
 
     def _say_what_is_left_out(self) -> None:
-        """Beside the thread, which hangs in a write then; and not for ever, if this does, too."""
+        """Written past the thread, which hangs in a write then, and with a time limit."""
         with self._changed:
             rest = [*self._batch, *self._queue]
         lines = self._left_out + sum(map(_lines, rest))
@@ -282,7 +282,7 @@ class Console:
             self._changed.notify()
 
     def _make_room(self) -> None:
-        """The first of the batch has been written."""
+        """The first item of the batch has been written."""
         with self._changed:
             self._waiting -= len(self._batch.popleft()[1])
             self._written += 1
@@ -305,7 +305,7 @@ def _wake(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
 
 
 def _joined(items: Iterable[Item]) -> deque[Item]:
-    """The items with neighbours of the same kind put together: fewer writes."""
+    """The items, with neighbours of the same kind joined: fewer writes."""
     joined: deque[tuple[bool, list[str], int]] = deque()
     size = 0
     for is_err, text, lines in items:
@@ -325,7 +325,7 @@ def _lines(item: Item) -> int:
 
 
 def _prefixed(text: str, prefix: str, *, is_terminal: bool) -> str:
-    """Every line of *text* with *prefix* before it; line by line only where it must be."""
+    """Every line of *text* with *prefix* before it; split into lines only if necessary."""
     if is_terminal or "\r" in text:
         clean = tidy if is_terminal else _last_state
         return "".join(f"{prefix}{clean(line)}\n" for line in text[:-1].split("\n"))
@@ -333,5 +333,5 @@ def _prefixed(text: str, prefix: str, *, is_terminal: bool) -> str:
 
 
 def _last_state(line: str) -> str:
-    """Of a progress bar; the other states would be one very long line."""
+    """The last state of a progress bar; all states would be one very long line."""
     return line.rstrip("\r").rpartition("\r")[2]

@@ -11,7 +11,10 @@ from .hints import hint
 
 
 def failure_report(outcome: Outcome, named: Callable[[str], str] = str) -> list[str]:
-    """Its lines. *named* tells how the user calls a setting: its flag, or its field."""
+    """The lines of the report.
+
+    *named* returns the user's name of a setting: its flag, or its field.
+    """
     lines = [str(outcome.error)]
     if cause := outcome.cause:
         lines += _last_lines(cause)
@@ -41,9 +44,9 @@ def _last_lines(ending: Ending) -> list[str]:
 def closing(
     report: Sequence[str], outcome: Outcome, run_id: str, columns: int, rows: int
 ) -> list[str]:
-    """What is repeated below a *report* that pushes its first line off the terminal.
+    """The lines to repeat below a *report* that pushes its first line off the terminal.
 
-    *run_id* is that of a run that is recorded; else it is empty.
+    *run_id* is empty if the run is not recorded.
     """
     height = sum(max(1, -(-columns_of(plain(line)) // max(columns, 1))) for line in report)
     if height <= rows // 2:
@@ -54,7 +57,7 @@ def closing(
 
 
 def time_report(outcome: Outcome) -> str:
-    """Where the time of a run went that ended well."""
+    """Where the time of a successful run went."""
     total = sum(seconds for _, seconds in outcome.times)
     long = [(what, seconds) for what, seconds in outcome.times if seconds >= 0.05]
     parts = ", ".join(f"{what} {seconds:.1f} s" for what, seconds in long)

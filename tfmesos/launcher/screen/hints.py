@@ -1,4 +1,4 @@
-"""What usually lies behind a failure, told by the last lines of its task."""
+"""Recognizes the usual cause of a failure by the last lines of its task."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ _WHO_KILLS = (
 def hint(
     tail: Sequence[str], code: int = 1, reason: str = "", named: Callable[[str], str] = str
 ) -> str:
-    """A way out for the user, or nothing if we know of none.
+    """A way out for the user, or nothing if there is none.
 
-    *named* tells how the user calls a setting: its flag, or its field.
+    *named* returns the user's name of a setting: its flag, or its field.
     """
     if code == PORT_TAKEN:
         return ""  # the reason says who has it
@@ -77,7 +77,7 @@ def hint(
 
 
 class _Names(dict[str, str]):
-    """What stands for the settings in a hint."""
+    """The names of the settings in a hint."""
 
     def __init__(self, named: Callable[[str], str]) -> None:
         super().__init__()

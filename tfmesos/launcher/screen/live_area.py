@@ -1,7 +1,7 @@
 """The last lines on a terminal, which are rewritten in place while other lines scroll above them.
 
-The cursor rests on the line below. So what somebody types, or a shell after us, begins a line of
-its own, and nothing has to be set right again when we are killed.
+The cursor rests on the line below. So whatever is typed, or a shell writes after us, begins on its
+own line, and nothing has to be restored if we are killed.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ def is_in_foreground() -> bool:
 
 
 def rewrite(old: Sequence[str], new: Sequence[str], columns: int) -> str:
-    """What replaces the lines *old* by *new* on a terminal of so many columns now.
+    """The text that replaces the lines *old* by *new* on a terminal with this many columns.
 
-    It may have had more of them before; then lines that were too long have become several.
-    Each line is cleared before it is written: tmux keeps the length of one cleared behind its
-    text, and makes several of it although the text would fit.
+    If it had more columns before, long lines have been wrapped. Each line is cleared before it is
+    written: tmux remembers the length of a line that is cleared after its text, and wraps it
+    although the text would fit.
     """
     height = sum(max(1, -(-columns_of(plain(line)) // max(columns, 1))) for line in old)
     up = f"\r\x1b[{height}A" if height else "\r"
@@ -75,7 +75,7 @@ class LiveArea:
         self._made: tuple[Live, tuple[int, int], list[str]] | None = None  # what was made last
 
     def draw(self, live: Live | None) -> None:
-        """Show *live* in place of what is there."""
+        """Show *live* in place of the present lines."""
         size = self._size()
         new = self._lines(live, size) if live is not None and self._may_draw() else []
         if new != self._drawn:
@@ -83,7 +83,7 @@ class LiveArea:
             self._drawn = new
 
     def _lines(self, live: Live, size: tuple[int, int]) -> list[str]:
-        """Made once, however often output comes between."""
+        """Computed once, however often output is written in between."""
         if self._made is None or self._made[0] is not live or self._made[1] != size:
             try:
                 lines = live.lines(*size, self._colour)

@@ -23,7 +23,7 @@ class ProgressBar(Record):
     words: str
 
     def text(self, width: int) -> str:
-        """In about *width* columns, words first if there is little room."""
+        """The bar in about *width* columns; words come first if there is little room."""
         cells = min(MOST_BAR, width // 3)
         if self.part is None or cells < 3:
             return self.words
@@ -32,7 +32,7 @@ class ProgressBar(Record):
 
 
 def progress_bar(line: str) -> ProgressBar | None:
-    """What *line* says, which its task has rewritten."""
+    """The progress bar in *line*, which its task has rewritten."""
     text = plain(line)
     words = " ".join(_BARS.sub(" ", text).split())
     return ProgressBar(_part(text), words) if words else None

@@ -1,5 +1,6 @@
-"""What the live display shows of each task, or of each job where there are many. All of it is pure:
-the tasks, what they use and how far they are in, rows out.
+"""What the live display shows of each task, or of each job where there are many.
+
+Everything here is pure: tasks, their usage and their progress in, rows out.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ STATES = ("running", "starting", "waiting", "held", "succeeded", "failed", "stop
 
 
 class Row(Record):
-    """Empty is what is not known."""
+    """Unknown values are empty."""
 
     name: str
     state: str
@@ -33,7 +34,7 @@ class Row(Record):
 
 
 class Looks(Record):
-    """What is seen of the tasks beside their stages, by the ids of their attempts."""
+    """What is known about the tasks besides their stages, by the ids of their attempts."""
 
     usages: Mapping[str, Usage]
     progress: Mapping[str, str]

@@ -31,7 +31,7 @@ class Screen(Record):
 
     @classmethod
     def of_this_process(cls) -> Screen:
-        """The standard streams, written without Python's buffers: nothing waits in them."""
+        """The standard streams, written without Python's buffers, so that nothing is held back."""
         plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
         out, err = os.isatty(1), os.isatty(2)
         return cls(
@@ -56,7 +56,7 @@ class Screen(Record):
 
 
 def _may_be_live(environ: Mapping[str, str]) -> bool:
-    """Can this terminal move its cursor, and does a person look at it?
+    """Can this terminal move its cursor, and is a person looking at it?
 
     ``!tfrun`` in a notebook has a terminal, but everything written there stays in the notebook.
     """
@@ -109,7 +109,7 @@ def _non_blocking(stream: Any) -> int | None:
 
 
 def unread_input() -> bool:
-    """Does somebody send us something by standard input? Neither a terminal nor nothing counts."""
+    """Is somebody sending us something on standard input? A terminal does not count."""
     try:
         status = os.fstat(0)
         if stat.S_ISREG(status.st_mode):
@@ -123,7 +123,7 @@ def unread_input() -> bool:
 
 
 def is_inherited_input() -> bool:
-    """Is our standard input that of our parent as well, as in a loop of a shell that reads it?"""
+    """Does our parent have the same standard input, such as a shell loop that reads it?"""
     try:
         theirs = os.stat(f"/proc/{os.getppid()}/fd/0")
     except OSError:
@@ -136,7 +136,7 @@ def _is_terminal(stream: Any) -> bool:
 
 
 def unwritten(error: Exception) -> tuple[str, int]:
-    """What is to be said of output that could not be written, and the exit code for it."""
+    """The message about output that could not be written, and its exit code."""
     if isinstance(error, BrokenPipeError):
         return "nobody reads the output any more", NOBODY_READS
     return f"the output cannot be written: {error}", EX_IOERR

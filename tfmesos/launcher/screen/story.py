@@ -1,6 +1,6 @@
 """The steps of a run for ``-v``: what happened to its tasks, one line for each step.
 
-Events and the actions they led to in, lines out. Of many tasks only every tenth part is shown.
+Events and their actions in, lines out. With many tasks, only every tenth is shown.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ FEW = 10  # tasks that are named one by one
 
 
 class Tally:
-    """The tasks that have come so far, each of its attempts counted once."""
+    """Counts the tasks that have reached a step, each attempt once."""
 
     def __init__(self) -> None:
         self._ids: set[str] = set()
         self._names: set[str] = set()
 
     def add(self, task_id: str, name: str) -> bool:
-        """Is it news?"""
+        """Counts it; returns whether it deserves a line."""
         is_news = task_id not in self._ids
         self._ids.add(task_id)
         self._names.add(name)
         return is_news
 
     def begin_again(self) -> None:
-        """Count from 0, but what was news once is so no more."""
+        """Count from 0, but do not report the same thing again."""
         self._names.clear()
 
     def __len__(self) -> int:
@@ -54,7 +54,7 @@ class Story:
         self._ended.begin_again()
 
     def tell(self, event: Any, actions: Sequence[Any]) -> list[str]:
-        """What is worth a line of *event* and of *actions*, which are the answer to it."""
+        """Report what matters of *event* and of the *actions* it led to."""
         self._learn(actions)
         return [*self._of_event(event), *self._of_actions(actions)]
 
@@ -81,7 +81,7 @@ class Story:
         return [news] if news else []
 
     def _step(self, done: Tally, task_id: str, what: str, is_bad: bool = False) -> list[str]:
-        """*task_id* is among *done* now: told once, and of many tasks now and then."""
+        """*task_id* is among *done* now: reported once, and not for each of many tasks."""
         if not done.add(task_id, self._name(task_id)):
             return []
         number = len(done)

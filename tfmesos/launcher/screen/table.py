@@ -46,7 +46,7 @@ class Table(Record):
     status: str = ""
 
     def lines(self, columns: int, rows: int, colour: bool = False) -> list[str]:
-        """At most two thirds of the *rows* of a terminal: the others are for what tasks write."""
+        """At most two thirds of the *rows* of a terminal: the rest is for the output of tasks."""
         status = StatusLine(self.status).lines(columns, rows) if self.status else []
         shown = self._fitting(max(rows * 2 // 3, 1) - 1 - len(status))
         return [*(_lines(shown, columns - 1, colour) if shown else []), *status]
@@ -70,7 +70,7 @@ def _lines(rows: Sequence[Row], width: int, colour: bool) -> list[str]:
 
 
 def _widths(texts: dict[str, list[str]], wanted: int, width: int) -> dict[str, int]:
-    """Of the columns that are shown, if progress and remarks want so much."""
+    """The widths of the visible columns, if progress and remarks need this much."""
     widths = {name: max(map(columns_of, (name, *texts[name]))) for name in texts}
     for name, most in (("TASK", min(MOST_NAME, width)), ("NODE", MOST_NODE)):
         widths[name] = min(widths.get(name, 0), most)

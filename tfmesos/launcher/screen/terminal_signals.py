@@ -19,7 +19,7 @@ def watch_terminal(loop: asyncio.AbstractEventLoop, console: Console) -> None:
 
 
 def _stop(loop: asyncio.AbstractEventLoop, console: Console) -> None:
-    """Leave the terminal to the shell, and be stopped as if we had not noticed."""
+    """Leave the terminal to the shell, and stop as if the signal had its default effect."""
     console.hide()
     loop.remove_signal_handler(signal.SIGTSTP)
     os.kill(os.getpid(), signal.SIGTSTP)  # returns after the SIGCONT

@@ -1,7 +1,7 @@
-"""Unpacks an untrusted zip or tar: nothing is written outside its directory, or fills the disk.
+"""Unpacks an untrusted zip or tar: only inside its directory, and without filling the disk.
 
-Links are made last, and none behind another, so nothing is written through one; then all of them
-must lead to a place below the directory.
+Links are made last, and none behind another, so nothing is written through one; then each of them
+must lead to a path below the directory.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _BROKEN = (
 
 
 class BadArchive(Exception):
-    """Why it is not unpacked, to be put after its name."""
+    """Why it is not unpacked, as a phrase that follows its name."""
 
 
 class _Member(NamedTuple):
@@ -44,9 +44,9 @@ class _Member(NamedTuple):
 
 
 def unpack(file: IO[bytes], directory: str, is_stopped: Callable[[], bool] = lambda: False) -> bool:
-    """Unpack the archive *file* into *directory*. False if it is none; BadArchive if it is bad.
+    """Unpack the archive *file* into *directory*.
 
-    Raises Stopped if it is given up.
+    False if it is not an archive. Raises BadArchive, and Stopped if it is given up.
     """
     members = _members(file)
     if members is None:
@@ -98,7 +98,7 @@ def _of_tar(file: IO[bytes]) -> Iterator[_Member]:
 
 
 class _Limited:
-    """What a tar reads, with an end: a header may claim to be as long as it likes."""
+    """The file that a tar reads, with a limit: a header may claim any length."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -121,7 +121,7 @@ class _Limited:
 
 
 class _Listed:
-    """What a zip reads: the list of its members comes in one piece, before anything is made of it.
+    """The file that a zip reads: the list of its members is read in one piece at first.
 
     Each of them takes a kilobyte of memory, and 46 bytes in the list.
     """
@@ -162,7 +162,9 @@ class _Unpacker:
         if name.startswith("/") or ".." in parts or "\\" in name or "\0" in name:
             raise BadArchive(f"contains {name!r}, which points outside its directory")
         if len(parts) > MAX_DEPTH:
-            raise BadArchive(f"holds {parts[0]!r}, with directories more than {MAX_DEPTH} deep")
+            raise BadArchive(
+                f"holds {parts[0]!r}, with directories nested more than {MAX_DEPTH} levels deep"
+            )
         return os.path.normpath(os.path.join(self._root, *parts))
 
     def _add(self, member: _Member, place: str) -> None:
@@ -207,7 +209,7 @@ class _Unpacker:
             self._refuse_outside(place, place)
 
     def _refuse_outside(self, link: str, path: str) -> None:
-        """An absolute target is as good as outside: it leads elsewhere on a node."""
+        """An absolute target counts as outside: it leads elsewhere on a node."""
         target, end = self._links[link], os.path.realpath(path)
         if os.path.isabs(target) or os.path.commonpath([end, self._root]) != self._root:
             name = self._name(link)

@@ -17,12 +17,12 @@ MARGIN = 1.0  # seconds, for whoever notices first can say more
 
 
 async def fetch_all(ship: Ship) -> Fetched:
-    """Raises CannotRead for the first that cannot be fetched."""
+    """Raises CannotRead for the first address that cannot be fetched."""
     return {address: await _fetch(address) for address in ship.addresses}
 
 
 async def _fetch(address: str) -> IO[bytes]:
-    """The limit holds for the names, the head and the redirections of an answer, too."""
+    """The time limit includes name resolution, headers and redirects."""
     try:
         async with asyncio.timeout(fetch.WHOLE_TIMEOUT + MARGIN):
             return await asyncio.to_thread(fetch.fetch, address)
@@ -34,7 +34,7 @@ async def _fetch(address: str) -> IO[bytes]:
 def on_disk(
     ship: Ship, fetched: Fetched, place: str, is_stopped: Callable[[], bool] = lambda: False
 ) -> Iterator[Ship]:
-    """*ship*, with files of the directory *place* instead of addresses."""
+    """*ship*, with files in the directory *place* instead of addresses."""
     try:
         yield _written(ship, fetched, place, is_stopped)
     finally:

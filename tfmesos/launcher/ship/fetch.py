@@ -28,9 +28,11 @@ AT_ONCE = 256 * 1024  # bytes that are read at once
 
 
 def fetch(address: str) -> IO[bytes]:
-    """What is at *address*, in a file without a name. Raises CannotRead, which names the address.
+    """The content of *address*, in a file without a name.
 
-    A thread that waits for a server may be left alone at any time: nothing remains of this.
+    Raises CannotRead, which names the address.
+
+    A thread that waits for a server may be abandoned at any time: nothing is left behind.
     """
     file = tempfile.TemporaryFile()
     try:
@@ -75,7 +77,7 @@ def _opened(address: str) -> Any:
 
 
 def _copy(address: str, answer: Any, file: IO[bytes]) -> None:
-    """``read`` would wait for all of AT_ONCE, however slowly that comes."""
+    """``read`` would wait for all of AT_ONCE, however slowly it arrives."""
     end, size = time.monotonic() + WHOLE_TIMEOUT, 0
     while data := answer.read1(AT_ONCE):
         size += len(data)

@@ -1,7 +1,7 @@
 """What ``.tfignore`` and ``.gitignore`` exclude from a directory, by the rules of git.
 
-A path is asked about only if the directory it is in is not left out itself, so a pattern has to
-match that path alone, and never something above it.
+A path is checked only if its directory is not excluded itself, so a pattern has to match only the
+path, never something above it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Pattern:
         self._matches = _compiled(text.removeprefix("/")).fullmatch
 
     def fits(self, path: str, is_directory: bool) -> bool:
-        """*path* counts from the directory of the file."""
+        """*path* is relative to the directory of the file."""
         if self._is_for_directories and not is_directory:
             return False
         return self._matches(os.path.basename(path) if self._is_for_names else path) is not None
@@ -45,7 +45,7 @@ class IgnoreFile:
         self._patterns = [Pattern(line) for line in _lines(text)]
 
     def decide(self, path: str, is_directory: bool) -> bool | None:
-        """Is *path* to be left out? None if no rule is about it; the last word counts."""
+        """Is *path* excluded? None if no rule matches; the last matching rule counts."""
         inner = os.path.relpath(path, self._directory)
         for pattern in reversed(self._patterns):
             if pattern.fits(inner, is_directory):
@@ -54,14 +54,14 @@ class IgnoreFile:
 
 
 class Rules:
-    """Those of a directory: of the files in it, and of those above it in the same repository."""
+    """The rules of a directory: of the files in it, and of those above in its repository."""
 
     def __init__(self, files: tuple[tuple[IgnoreFile, ...], ...] = ((),) * len(FILES)) -> None:
         self._files = files  # for each name of FILES, the nearest first
 
     @classmethod
     def above(cls, directory: str) -> Rules:
-        """What the repository of *directory* has above it."""
+        """The rules that the repository of *directory* has above it."""
         rules = cls()
         for place in reversed(list(_above_in_repository(directory))):
             rules = rules.within(place)
@@ -86,7 +86,7 @@ class Rules:
 
 
 def _above_in_repository(directory: str) -> Iterator[str]:
-    """From the parent of *directory* to the top of its repository; nothing if it is in none."""
+    """From the parent of *directory* to the top of its repository; nothing if there is none."""
     above = []
     place = directory
     while not os.path.lexists(os.path.join(place, ".git")):
@@ -130,7 +130,7 @@ def _translated(text: str) -> str:
     """A regular expression for a pattern of git.
 
     The first place at which what follows a star fits is as good as any other, unless it is the last
-    star. So no other place is tried, and a pattern of many stars cannot take forever.
+    star. So no other place is tried, and a pattern with many stars cannot take forever.
     """
     segments, rest = [[""]], ""  # between two ``**/``: what stands between its stars
     at = 0
@@ -154,7 +154,7 @@ def _translated(text: str) -> str:
 
 
 def _one(text: str, at: int) -> tuple[str, int]:
-    """What matches a single character, and where that ends."""
+    """The part that matches a single character, and where it ends."""
     if text[at] == "?":
         return "[^/]", at + 1
     if text[at] == "[":
@@ -175,7 +175,7 @@ def _segment(pieces: list[str], is_anywhere: bool, is_last: bool = False) -> str
 
 
 def _class(negation: str, members: str) -> str:
-    """One of *members*, or of all others, but never a slash."""
+    """One of *members*, or anything else if negated, but never a slash."""
     plain = re.sub(
         r"\\(.)|([^-])", lambda found: re.escape(found[1] or found[2]), members, flags=re.S
     )

@@ -1,4 +1,4 @@
-"""A tree as it travels: a manifest, and a file that has each content once.
+"""A tree as it is sent: a manifest, and a file with each content once.
 
 ``node/task/unpack.py`` describes both. The same tree makes the same pack, byte for byte.
 """
@@ -34,12 +34,12 @@ class Pack:
         self.size = len(manifest) + contents.seek(0, os.SEEK_END)
 
     def describe(self) -> Json:
-        """What a runner has to know before the first byte comes."""
+        """What a runner must know before the first byte arrives."""
         digest = hashlib.sha256(self.manifest).hexdigest()
         return {"size": self.size, "manifest": len(self.manifest), "sha256": digest}
 
     def read(self, at: int, size: int) -> bytes:
-        """At most *size* bytes of it from *at* on; none at its end."""
+        """At most *size* bytes of it, from *at*; none at its end."""
         inner = at - len(self.manifest)
         if inner < 0:
             return self.manifest[at : at + size]
@@ -96,7 +96,7 @@ class Packer:
         entry[-1].append([name, found.st_mode & 0o777])
 
     def _copy(self, file: BinaryIO) -> tuple[str, bool]:
-        """Of what is copied, the hash, and whether it was deflated."""
+        """Returns the hash of the content, and whether it was deflated."""
         digest = hashlib.sha256()
         data = file.read(AT_ONCE)
         deflate = zlib.compressobj(LEVEL) if self._is_deflated and _shrinks(data) else None
@@ -120,7 +120,7 @@ class Packer:
 
 
 def _opened(path: str) -> BinaryIO:
-    """Anything but a file may have taken its place meanwhile: a pipe would never end."""
+    """Something other than a file may have replaced it meanwhile: a pipe would never end."""
     flags = os.O_RDONLY | os.O_NONBLOCK
     return open(path, "rb", buffering=0, opener=lambda path, _: os.open(path, flags))
 
@@ -130,6 +130,6 @@ def _identity(found: os.stat_result) -> tuple[int, ...]:
 
 
 def _shrinks(data: bytes) -> bool:
-    """By a tenth at least, which is worth its time."""
+    """Does it shrink by at least a tenth, which is worth the time?"""
     sample = data[:SAMPLE]
     return len(zlib.compress(sample, LEVEL)) < 0.9 * len(sample)

@@ -1,4 +1,4 @@
-"""What is to be shipped, as it was given: paths, made whole and looked at."""
+"""The files to ship, as they were given: paths, completed and checked."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WITH_USER = re.compile(r"://[^/?#]*@")
 
 
 def ship_of(given: Mapping[str, Any]) -> Ship | None:
-    """What the settings ask for; SpecError if it is not there."""
+    """The files that the settings name; SpecError if one does not exist."""
     files = parse_ship_files(given["ship_files"])
     address = _address(given["ship"])
     directory = None if address else _directory(given["ship"])
@@ -33,7 +33,7 @@ def ship_of(given: Mapping[str, Any]) -> Ship | None:
 
 
 def _address(given: Any) -> str | None:
-    """Of something that is fetched and unpacked, if it is one."""
+    """The address of something to fetch and unpack, if it is one."""
     text = os.fspath(given) if given and given is not True else ""
     return _whole(text) if "://" in text or os.path.isfile(text) else None
 

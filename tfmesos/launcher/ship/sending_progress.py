@@ -9,7 +9,7 @@ LOOK = 0.1  # seconds between two looks at it
 
 
 class ShipProgress:
-    """Of a pack of *size* bytes, which *tasks* tasks are sent."""
+    """Of a pack of *size* bytes, which is sent to *tasks* tasks."""
 
     def __init__(self, size: int, tasks: int) -> None:
         self._size = size
@@ -20,7 +20,7 @@ class ShipProgress:
         self.line = ""  # while it goes on, once it takes longer than a moment
 
     def sent(self, task_id: str, at: int, now: float) -> str:
-        """A task has been sent so many bytes; what is to be said about it now, if anything."""
+        """This many bytes have been sent to a task; returns a line to show, if any."""
         if not self._sent:
             self._began = now
             self._look_at = now + FIRST

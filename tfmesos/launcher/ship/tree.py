@@ -18,7 +18,7 @@ class Stopped(Exception):
 
 
 class Tree:
-    """Names count from the directory, and are sorted, so that a tree has one form only."""
+    """Names are relative to the directory, and sorted, so that a tree has only one form."""
 
     def __init__(self, is_stopped: Callable[[], bool] = lambda: False) -> None:
         self._is_stopped = is_stopped
@@ -36,7 +36,7 @@ class Tree:
         return sorted(sizes, key=lambda one: (-one[1], one[0]))[:number]
 
     def add_directory(self, root: str) -> None:
-        """Raises CannotRead for what is there and cannot be shipped, Stopped if it is given up."""
+        """Raises CannotRead for what cannot be shipped, and Stopped if it is given up."""
         root = os.path.realpath(root)
         self._walk(root, "", Rules.above(root))
 
@@ -45,7 +45,7 @@ class Tree:
             raise Stopped
         if inner.count("/") >= MAX_DEPTH:
             top = inner.partition("/")[0]
-            problem = f"has directories more than {MAX_DEPTH} deep in {top!r}"
+            problem = f"has directories nested more than {MAX_DEPTH} levels deep in {top!r}"
             raise SpecError(None, "ship", f"{problem}: leave it out with .tfignore")
         place = os.path.join(root, inner) if inner else root
         entries, rules = _entries(place), rules.within(place)
@@ -69,7 +69,7 @@ class Tree:
             self._add_file(name, entry.path, found)
 
     def add_files(self, files: Iterable[tuple[str, str]]) -> None:
-        """Single files: where each is, and its name."""
+        """Add single files, given as path and name."""
         for path, name in files:
             if name in self.files or name in self.links or name in self.directories:
                 raise SpecError(None, "ship_files", f"gives two files the name {name!r}")
@@ -104,7 +104,7 @@ def _entries(place: str) -> Sequence[os.DirEntry[str]]:
 
 
 def _target(root: str, name: str) -> str:
-    """Where a link leads, from the directory it is in, so that it leads there on a node, too."""
+    """Where a link leads, relative to its directory, so that it leads there on a node, too."""
     path = os.path.join(root, name)
     target = os.path.normpath(os.path.join(os.path.dirname(path), os.readlink(path)))
     for place in (target, os.path.realpath(path)):

@@ -1,4 +1,4 @@
-"""The channels into this task: each is one thing that the owner of the run does in it."""
+"""The channels into this task: each serves one request of the owner of the run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOT_RUNNING = "it is not running"
 
 
 class Channels(Beside):
-    """They end with the connection: whoever asks is at its other end."""
+    """They end with the connection, at whose other end their owner is."""
 
     def __init__(self) -> None:
         self._frames: deque[bytes] = stdlib.deque()
@@ -48,7 +48,7 @@ class Channels(Beside):
             work.cut()
 
     def receive(self, message: Message, surroundings: Surroundings | None) -> None:
-        """*surroundings* are those of the task, if it runs."""
+        """*surroundings* are those of the task, if it is running."""
         kind, number = message["type"], wire.count(message, "channel")
         if kind == "open":
             return self._begin(number, wire.field(message, "request", dict), surroundings)
@@ -83,7 +83,7 @@ class Channels(Beside):
         if surroundings is None:
             return nothing.done(1, NOT_RUNNING)
         if len(self._works) >= MOST:
-            return nothing.done(1, f"it already has the most connections allowed inside it: {MOST}")
+            return nothing.done(1, f"it already has {MOST} connections inside it, the maximum")
         kind = _KINDS.get(wire.field(request, "do", str))
         if kind is None:
             raise FrameError("a channel for an unknown purpose")

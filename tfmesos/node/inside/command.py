@@ -119,7 +119,7 @@ class Command(Work):
         self._watch_all()
 
     def _close_input(self) -> None:
-        """A command that reads no more takes all that comes, as far as we are concerned."""
+        """Data for a command that reads no more counts as taken."""
         self.channel.took(len(self._input))
         self._input.clear()
         if self._in >= 0 and self._in != self._terminal:
@@ -133,7 +133,7 @@ class Command(Work):
         self._watch_all()
 
     def _watch_all(self) -> None:
-        """Wait for as much as can be used. A terminal is one file for both ways."""
+        """Wait for as much as can be used. A terminal is one file for both directions."""
         if self.is_over:
             return
         wanted = dict.fromkeys([*self._open.values(), *([self._in] if self._in >= 0 else [])], 0)
@@ -210,7 +210,7 @@ class Command(Work):
 
     @careful
     def _finish_when_still(self) -> None:
-        """Somebody who left its session may hold the output open, and write no more."""
+        """A process that left its session may hold the output open without writing."""
         if self.is_over:
             return
         if not self._moved and self.channel.room > 0:

@@ -1,4 +1,4 @@
-"""Files of the task that its owner copies out of it, and into it, while it runs."""
+"""Files that the owner copies out of a running task, or into it."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class CopyOut(Work):
 
 
 class CopyIn(Work):
-    """Makes what comes at a path: all of it, or nothing."""
+    """Creates what arrives at a path: all of it, or nothing."""
 
     def __init__(self, opened: Opened) -> None:
         super().__init__(opened.channel, opened.over)

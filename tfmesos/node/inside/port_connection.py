@@ -19,7 +19,7 @@ DIAL_TIME = 10.0  # seconds
 
 
 class Connection(Work):
-    """Both ways end on their own: who has sent all may still receive."""
+    """Each direction ends on its own: whoever has sent everything may still receive."""
 
     def __init__(self, opened: Opened) -> None:
         super().__init__(opened.channel, opened.over)
@@ -40,7 +40,7 @@ class Connection(Work):
         self._dial()
 
     def _dial(self) -> None:
-        """At the next address."""
+        """Try the next address."""
         if not self._addresses:
             return self._fail(f"nothing listens on port {self._port}")
         host = self._addresses.pop(0)

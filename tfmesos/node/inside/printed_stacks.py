@@ -1,8 +1,8 @@
-"""Stacks that a Python process prints itself, at a signal that its program has given to Python's
-faulthandler: ``faulthandler.register(signal.SIGRTMAX)``.
+"""Stacks that a Python process prints itself, at a signal that its program has registered.
 
-faulthandler prints them to standard error, so they are read from the output of the task. The
-process goes on. The signal is sent to nobody who does not catch it, for others would die of it.
+After ``faulthandler.register(signal.SIGRTMAX)`` it prints them to standard error, so they are read
+from the output of the task. The process continues. The signal is sent only to processes that catch
+it, because it would kill others.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _FRAME = re.compile(r'  File "(?P<path>.*)", line (?P<line>[0-9]{1,9}) in (?P<na
 
 
 def can_print(pid: int) -> bool:
-    """Does it catch the signal, and would it now?"""
+    """Does it catch the signal, and can it handle it now?"""
     if not NUMBER or process.is_stopped(pid):
         return False
     try:
@@ -44,7 +44,7 @@ def can_print(pid: int) -> bool:
 
 
 class PrintedStacks:
-    """Has *pid* print, and calls *done* when ``text`` is all that has come."""
+    """Makes *pid* print, and calls *done* when ``text`` is complete."""
 
     def __init__(self, loop: Loop, output: Output, pid: int, done: Callable[[], object]) -> None:
         self._loop = loop
@@ -79,7 +79,7 @@ class PrintedStacks:
 
 
 def threads(text: str) -> list[Any]:
-    """As py-spy would describe them; whatever else was printed is passed over."""
+    """In py-spy's format; other output is ignored."""
     found: list[Any] = []
     for line in text.split("\n"):
         if match := _THREAD.match(line):

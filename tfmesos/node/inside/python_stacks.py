@@ -1,9 +1,9 @@
 """What the Python processes of the task are doing, without stopping them.
 
-py-spy reads their memory from outside, so it also sees a process that hangs in the kernel, that
-is stopped, or that ignores signals. It is the one of the node, or comes from the launcher's
-machine. Where it cannot be used, a process whose program has provided for it prints its stacks
-itself (``printed_stacks``). Of all others the kernel says what they wait for.
+py-spy reads their memory from outside, so it also sees a process that hangs in the kernel, that is
+stopped, or that ignores signals. It is installed on the node, or comes from the launcher's machine.
+If it cannot be used, a process whose program allows it prints its own stacks (``printed_stacks``).
+For all others, the kernel says what they wait for.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ class Stacks(Work):
         self._do_without(killed or _reason(self._error))
 
     def _do_without(self, problem: str) -> None:
-        """py-spy cannot be used, for that *problem*: have the process print its stacks."""
+        """py-spy cannot be used, because of *problem*: let the process print its stacks."""
         if self._is_native or not can_print(self._pids[0]):
             return self._tell(problem)
         self._problem = f"{problem}; and it printed no stacks at {SIGNAL_NAME}"
@@ -165,7 +165,7 @@ class Stacks(Work):
         self._tell("", _threads(found)) if found else self._tell(self._problem)
 
     def _tell(self, problem: str, threads: list[Any] | None = None) -> None:
-        """Of the process that was looked at, then go on."""
+        """Report the process that was examined, then continue."""
         pid = self._pids.pop(0)
         about: dict[str, Any] = {"pid": pid, "command": _command_line(pid)}
         if threads is None:
@@ -216,14 +216,14 @@ def _cut(data: bytes, size: int) -> tuple[bytes, bytes]:
 
 
 def _find(env: Mapping[str, str]) -> str:
-    """On this node: on the PATH of the task, or beside our Python."""
+    """Looks on this node: on the PATH of the task, or beside our Python."""
     places = [*env.get("PATH", "").split(os.pathsep), os.path.dirname(sys.executable)]
     paths = (os.path.join(place, TOOL) for place in places if place)
     return next((path for path in paths if os.access(path, os.X_OK)), "")
 
 
 def _python_processes(task: str) -> list[int]:
-    """Of the task, but not what its owner runs beside it."""
+    """The Python processes of the task, without those that its owner started beside it."""
     mark, beside = f"\0{process.MARK}={task}\0".encode(), f"\0{MARK}=".encode()
     found = []
     for pid in sorted(process.pids()):
@@ -250,7 +250,7 @@ def _command_line(pid: int) -> str:
 
 
 def _of_kernel(pid: int) -> dict[str, str]:
-    """What the kernel says that it does: its state, and where in the kernel it waits."""
+    """What the kernel reports: its state, and the kernel function in which it waits."""
     lines = _of_proc(pid, "status").decode("utf-8", "replace").split("\n")
     values = dict(line.split(":\t", 1) for line in lines if ":\t" in line)
     waits = _of_proc(pid, "wchan").decode("ascii", "replace")
@@ -273,7 +273,7 @@ def _read_json(output: bytes) -> Any:
 
 
 def _threads(found: Any) -> list[Any] | None:
-    """Of what py-spy wrote: the name of each thread and its frames, the innermost first."""
+    """From the output of py-spy: the name of each thread and its frames, the innermost first."""
     try:
         return [
             {
@@ -288,7 +288,7 @@ def _threads(found: Any) -> list[Any] | None:
 
 
 def _frame(frame: Mapping[str, Any]) -> list[Any]:
-    """Its function, file and line, and whether it is of the user's own code."""
+    """Its function, file and line, and whether it belongs to the user's own code."""
     path = str(frame["filename"])
     is_source = path.endswith(".py") or path in ("<string>", "<stdin>")
     is_own = is_source and "/lib/python" not in path and "-packages/" not in path
@@ -296,6 +296,6 @@ def _frame(frame: Mapping[str, Any]) -> list[Any]:
 
 
 def _reason(error: bytes) -> str:
-    """The first line of what py-spy complained of: a stack of its own follows."""
+    """The first line of py-spy's error: its own stack follows."""
     lines = error.decode("utf-8", "backslashreplace").strip().split("\n")
     return f"{TOOL}: {lines[0]}" if lines[0] else f"{TOOL} found no Python code"

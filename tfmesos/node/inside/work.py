@@ -1,4 +1,4 @@
-"""What is done over one channel, as the channels see it."""
+"""The work that is done over one channel."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BROKEN = 70  # EX_SOFTWARE
 
 
 class CannotBegin(Exception):
-    """The code for whoever asked, and the reason."""
+    """The exit code for the caller, and the reason."""
 
     def __init__(self, code: int, reason: str) -> None:
         super().__init__(reason)
@@ -43,7 +43,7 @@ class Opened:
 
 
 def careful(method: Callable[[W], None]) -> Callable[[W], None]:
-    """A fault of ours ends what was asked for, and not the training."""
+    """Our own bugs end the request, not the training."""
 
     def call(self: W) -> None:
         try:
@@ -55,7 +55,7 @@ def careful(method: Callable[[W], None]) -> Callable[[W], None]:
 
 
 class Work:
-    """This one does nothing. Whoever is through calls ``done``."""
+    """This base class does nothing. Work that is complete calls ``done``."""
 
     def __init__(self, channel: Channel, over: Callable[[], None]) -> None:
         self.channel = channel
@@ -63,7 +63,7 @@ class Work:
         self.is_over = False
 
     def take(self, data: bytes) -> None:
-        """Data came; call the channel when it is used up."""
+        """Data arrived; tell the channel when it is used up."""
         self.channel.took(len(data))
 
     def end_of_input(self) -> None:
@@ -73,13 +73,13 @@ class Work:
         """More may be sent."""
 
     def resize(self, rows: int, columns: int) -> None:
-        """The terminal of whoever asked has this size."""
+        """The terminal of the caller has this size."""
 
     def leave(self) -> None:
-        """Whoever asked has left: end it, soon."""
+        """The caller has left: end the work soon."""
 
     def cut(self) -> None:
-        """The task has ended: leave nothing of it, at once."""
+        """The task has ended: end the work at once, and leave nothing behind."""
         self.leave()
         self.done(1, TASK_ENDED)
 

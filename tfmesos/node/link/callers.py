@@ -1,8 +1,8 @@
 """Connections to a runner that its launcher dials, until one of them proves the secret.
 
-Any process of the pod may connect. Few of them are held at a time, and not for long, so that none
-of them keeps the launcher away. Listening goes on while the launcher is connected: it may have
-noticed before us that the connection is broken.
+Any process of the pod may connect. Only a few connections are kept, and briefly, so that none of
+them keeps the launcher away. Listening continues while the launcher is connected: it may notice
+before us that the connection is broken.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ READ_SIZE = 64 * 1024  # bytes
 
 
 class Beside:
-    """What is sent beside the counted messages, and is lost with a connection. Here: nothing."""
+    """What is sent besides the counted messages, and is lost with a connection. Here: nothing."""
 
     def next(self) -> bytes | None:
         """The next frame to send."""
@@ -92,7 +92,7 @@ class Link:
         self.beside = Beside()
 
     def open(self, connection: socket.socket | TlsSocket | None) -> None:
-        """Go on where the stub has proved the secret; the launcher's welcome comes next.
+        """Continue where the stub has proved the secret; the launcher's welcome comes next.
 
         Without a stub, and so without a connection, dial.
         """
@@ -121,7 +121,7 @@ class Link:
         self._callers = Callers(self._loop, self._settings, self._new_handshake, self._take)
 
     def _take(self, connection: socket.socket | TlsSocket, proof: wire.Message) -> None:
-        """Go on with the launcher at this connection; it counts the one before as lost."""
+        """Continue with the launcher at this connection; it counts the previous one as lost."""
         self._hang_up()
         self._socket = connection
         self._handshake = self._new_handshake()
@@ -165,7 +165,7 @@ class Link:
         self._loop.watch(self._socket.fileno(), events, self._read)
 
     def ask(self, request: Callable[[], wire.Message] | None) -> None:
-        """Send what *request* gives: now, and whenever the connection has been made again."""
+        """Send what *request* returns: now, and after each reconnection."""
         self._request = request
         if request is not None and self.connected:
             self._writing += wire.encode(request())
@@ -175,7 +175,7 @@ class Link:
         self._news = wire.encode(news)
 
     def _fill(self) -> bool:
-        """Counted messages and what goes beside them in turns: neither waits for the other."""
+        """Alternate between counted messages and others, so that neither waits for the other."""
         while self.connected and len(self._writing) < READ_SIZE:
             counted, beside = self._outbox.next(), self.beside.next()
             if counted is None:
@@ -354,7 +354,7 @@ class Link:
         self._timer = self._loop.after(self._settings.heartbeat, self._send_heartbeat)
 
     def keep_alive(self) -> None:
-        """For whoever does not get back to the loop for long: nobody is to be taken for dead."""
+        """For code that keeps the loop waiting for long: neither side must look dead."""
         now = time.monotonic()
         if self._socket is None or now - self._kept_alive_at < self._settings.heartbeat:
             return

@@ -24,8 +24,8 @@ class Outbox:
     """Numbered frames: each is kept until the launcher has it, and sent again if need be.
 
     At most *limit* bytes of output are held, sent or not. Beyond that lines are dropped, and
-    counted, until half of it is free again, so that a slow launcher reads of few long gaps
-    and not of many short ones. Nothing is dropped if who fills it waits as long as it is full.
+    counted, until half of it is free again, so that a slow launcher gets a few long gaps instead of
+    many short ones. Nothing is dropped if the writer waits while it is full.
     """
 
     def __init__(self, limit: int = 8 * 1024 * 1024, drops: bool = True) -> None:
@@ -47,18 +47,18 @@ class Outbox:
 
     @property
     def is_full(self) -> bool:
-        """Will output soon be dropped, and none has been yet?"""
+        """Will output soon be dropped, although none has been yet?"""
         is_much = self._held > self._limit * 3 // 4
         return is_much and not self._dropped and not self._is_spilling
 
     @property
     def _is_spilling(self) -> bool:
-        """Does the spill take what there is no room for? It does until it is empty again."""
+        """Does new output go to the spill? It does until the spill is empty again."""
         spill = self.spill
         return spill is not None and spill.has_room and (self.spills or len(spill) > 0)
 
     def add_text(self, stream: str, text: str) -> None:
-        """Queue lines, each with its end; those there is no room for are counted instead."""
+        """Queue lines, each with its newline; those without room are only counted."""
         if not text:
             return
         if self._has_room(len(text) + OVERHEAD):
@@ -77,7 +77,7 @@ class Outbox:
 
     @property
     def waiting(self) -> int:
-        """How many frames the launcher does not have yet."""
+        """How many frames the launcher has not received yet."""
         return len(self._frames)
 
     def next(self) -> bytes | None:
@@ -98,7 +98,7 @@ class Outbox:
         return self.spill.read(frame)
 
     def acknowledge(self, received: int) -> None:
-        """Forget the first *received* frames: the launcher has them."""
+        """Forget the first *received* frames, which the launcher has received."""
         if received > self.acked + self._sent:
             raise FrameError("the launcher acknowledged a frame that was never sent")
         while self.acked < received:
@@ -121,7 +121,7 @@ class Outbox:
         self._sent = 0
 
     def undelivered(self) -> list[bytes]:
-        """The frames that come after the ``acked`` ones, all that there is to tell in them."""
+        """The frames after the ``acked`` ones, with everything that is left to report."""
         self._pack()
         self._pack_dropped()
         return [self._read(frame) for frame, _ in self._frames]

@@ -7,9 +7,9 @@ FAST_PACE = 256 * 1024  # bytes a second
 
 
 class Pace:
-    """Does the launcher take output fast enough to be waited for?
+    """Does the launcher take output fast enough to wait for it?
 
-    Only then: a slow terminal at its other end must not slow down a training.
+    Otherwise a slow terminal at its other end would slow down the training.
     """
 
     def __init__(self) -> None:
@@ -18,7 +18,10 @@ class Pace:
         self._is_fast = True
 
     def is_fast(self, taken: int, now: float) -> bool:
-        """*taken* bytes of all output have arrived by *now*. Asked while there is too much."""
+        """*taken* bytes of all output have arrived by *now*.
+
+        Called while there is too much output.
+        """
         passed = now - self._asked
         if passed >= PACE_WINDOW:
             is_new = passed >= 4 * PACE_WINDOW  # it was not asked for long: it kept up

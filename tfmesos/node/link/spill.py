@@ -1,6 +1,6 @@
-"""Output that waits for the next launcher, in a file that nobody sees and that nobody must remove.
+"""Output that waits for the next launcher, in a file that nobody has to remove.
 
-It lies in the sandbox, without a name: it is gone with the runner.
+The file is in the sandbox, without a name, so it disappears with the runner.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ SPILL_LIMIT = 1024 * 1024 * 1024  # bytes
 
 
 class Spill:
-    """Frames that memory has no room for. It has none either once the disk refuses."""
+    """Frames without room in memory. Once the disk is full, the spill has no room either."""
 
     def __init__(self, limit: int = SPILL_LIMIT) -> None:
         self._limit = limit
@@ -29,7 +29,7 @@ class Spill:
         return not self._is_refused and self._end < self._limit
 
     def add(self, frame: bytes) -> tuple[int, int] | None:
-        """Where it is from now on; None if the disk does not take it."""
+        """Its position from now on; None if the disk has no room for it."""
         try:
             self._write(frame)
         except OSError:
@@ -61,7 +61,7 @@ class Spill:
 
 
 def _open() -> int:
-    """A file of ours without a name, in the sandbox. Raises OSError."""
+    """An unnamed file in the sandbox. Raises OSError."""
     directory = os.environ.get("MESOS_SANDBOX") or "."
     path = os.path.join(directory, f".tfmesos-spill-{os.getpid()}")
     opened = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 class TlsSocket:
-    """A connection inside TLS that has to be waited for as any other.
+    """A connection inside TLS that the loop can wait for like any other.
 
-    *connection* may be inside TLS already. All that is not here is as it has it.
+    *connection* may use TLS already. Other attributes are those of the connection.
     """
 
     def __init__(self, connection: socket.socket) -> None:
@@ -49,7 +49,7 @@ class TlsSocket:
             raise BlockingIOError from None
 
     def recv(self, size: int) -> bytes:
-        """All that is decrypted: nobody is woken for what TLS holds already."""
+        """Returns everything decrypted: nothing wakes the loop for data that TLS already holds."""
         try:
             data = self._tls.recv(size)
         except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
@@ -60,7 +60,7 @@ class TlsSocket:
 
 
 def _context() -> ssl.SSLContext:
-    """The hash of the certificate alone says what to trust, as in ``stub``."""
+    """Only the hash of the certificate decides what to trust, as in ``stub``."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE

@@ -26,8 +26,8 @@ READ_PAUSE = 0.01  # seconds between two reads from all others: they may write l
 class Child:
     """A process whose output goes to *read*, piece by piece, until ``ended``.
 
-    It has ended when it exited and its output is complete, or was held open by others for
-    too long; nothing of its session is left then. *read* gets b"" at the end of a stream.
+    It has ended once it has exited and its output is complete, or others have held the output open
+    for too long; then nothing of its session is left. *read* gets b"" at the end of a stream.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Child:
             process.kill_session(self.pid)
 
     def pause(self, seconds: float | None = None) -> None:
-        """Read nothing until ``resume``, or so long: a command that fills its pipe waits."""
+        """Read nothing until ``resume``, or for a while: a command that fills its pipe waits."""
         if not self.is_paused and not self.ended:
             self.is_paused = True
             self._pause = None if seconds is None else self._loop.after(seconds, self.resume)

@@ -1,7 +1,7 @@
 """What nvidia-smi reports about the GPUs that a task sees.
 
-It runs as long as the command and writes every few seconds: to start it each time would take
-longer than to measure.
+It runs as long as the command and writes every few seconds: starting it each time would take longer
+than measuring.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MOST = 64  # GPUs; no node has more
 
 
 def parse(line: str) -> tuple[tuple[str, str], Gpu] | None:
-    """Index and UUID of a GPU; its use in percent, bytes in use and bytes in all, where known."""
+    """Index and UUID of a GPU; its use in percent, bytes in use and total bytes, where known."""
     cells = [cell.strip() for cell in line.split(",")]
     if len(cells) != 5 or _number(cells[0]) is None:
         return None
@@ -89,7 +89,7 @@ class Gpus:
             os.close(end)
 
     def take(self) -> list[Gpu]:
-        """The latest of each, as long as nvidia-smi goes on telling."""
+        """The latest values of each GPU, as long as nvidia-smi keeps reporting."""
         if time.monotonic() > self._told_at + FORGOTTEN_AFTER:
             return []
         return [self._latest[index] for index in sorted(self._latest, key=int)][:MOST]

@@ -29,12 +29,12 @@ watch(0, sys.argv[2], float(sys.argv[3]))
 class Guard:
     """The runner's: it kills the commands of a runner that was killed by SIGKILL.
 
-    It reads from a pipe which sessions begin and end, and which directories hold secrets. The
-    runner's death closes the pipe.
+    It reads from a pipe which sessions begin and end, and which directories to remove. The runner's
+    death closes the pipe.
     """
 
     def __init__(self, task: str, adopts: bool = False) -> None:
-        """OSError if it cannot be started. *adopts*: may this process have all orphans?"""
+        """OSError if it cannot be started. *adopts*: may this process adopt all orphans?"""
         self._task = task
         self._adopts = adopts and orphans.adopt()
         self._sessions: set[int] = set()
@@ -58,7 +58,7 @@ class Guard:
         self._write(-leader)
 
     def remove_later(self, directory: str) -> None:
-        """Have *directory* removed if we are killed; it need not be there yet."""
+        """Remove *directory* if we are killed; it need not exist yet."""
         self._write(directory)
 
     def reap_orphans(self) -> None:
@@ -74,7 +74,7 @@ class Guard:
             process.kill_session(leader)
 
     def kill_orphans(self) -> None:
-        """Leave nothing alive of what left its session."""
+        """Kill everything that has left its session."""
         if self._adopts:
             orphans.kill(self._known)
         else:
@@ -106,7 +106,7 @@ def program(python: str, home: str, task: str, grace: float) -> list[str]:
 
 
 def _become_guard(pipe: int, task: str) -> NoReturn:
-    """In the fork."""
+    """Runs in the fork."""
     try:
         os.setsid()
         signal.set_wakeup_fd(-1)

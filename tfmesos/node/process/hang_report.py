@@ -1,4 +1,4 @@
-"""What a task that hangs is doing: which peers it can reach, and where its Python code is.
+"""What a task that hangs is doing: which peers it can reach, and which lines its Python code is at.
 
 The stack traces are printed by Python's faulthandler, which PYTHONFAULTHANDLER=1 has installed in
 the processes of the task; the signal that it answers also ends them.
@@ -41,7 +41,7 @@ def peers(start: Message, settings: Settings) -> dict[str, str]:
 
 
 class HangReport:
-    """Tries the peers (name -> address), has the traces printed, then calls *done*."""
+    """Tries the peers (name -> address), makes Python print the traces, then calls *done*."""
 
     def __init__(
         self,

@@ -20,7 +20,7 @@ class LineSplitter:
 
     @property
     def progress(self) -> str:
-        """How the line looks that is being rewritten; empty if none is."""
+        """The present state of the line that is being rewritten; empty if there is none."""
         return self._rest.rstrip("\r") if self._is_rewritten else ""
 
     def feed(self, data: bytes) -> str:

@@ -1,8 +1,8 @@
 """Processes that the commands of a task left running.
 
-The runner adopts it: Linux makes processes whose parent has ended children of the nearest ancestor
-that asks for them, whatever session or environment they have. To see them costs one look at our
-own children, where ``process`` has to look at every process of the machine.
+The runner adopts them: Linux makes processes whose parent has ended children of the nearest
+ancestor that asks for them, whatever their session or environment. Finding them takes one look at
+our own children, while ``process`` has to look at every process of the machine.
 """
 
 from __future__ import annotations
@@ -20,19 +20,20 @@ _PR_SET_CHILD_SUBREAPER = 36  # a number of Linux
 
 
 def adopt() -> bool:
-    """Have them from now on. False where the system does not give them, or does not list them."""
+    """Adopt orphans from now on. False if the system does not support it, or cannot list them."""
     return prctl(_PR_SET_CHILD_SUBREAPER, 1) and _children() is not None
 
 
 def reap(known: Collection[int]) -> list[int]:
-    """Those that live; others of our children are *known* and are not for us to wait for."""
+    """The orphans that are alive; children that are *known* are not ours to reap."""
     return [pid for pid in _children() or () if pid not in known and not _has_ended(pid)]
 
 
 def kill(known: Collection[int], session: int = 0) -> bool:
-    """Leave none of them alive, or none of one *session*. False as of ``process.kill_session``.
+    """Kill all of them, or those of one *session*.
 
-    A child of one that is killed becomes ours before we can see the end of its parent.
+    False as for ``process.kill_session``. A child of a killed process becomes ours before we can
+    see the end of its parent.
     """
 
     def find_and_kill() -> list[int]:
@@ -45,7 +46,7 @@ def kill(known: Collection[int], session: int = 0) -> bool:
 
 
 def _children() -> list[int] | None:
-    """All of this process, which has one thread."""
+    """All children of this process, which has one thread."""
     pid = os.getpid()
     try:
         with open(f"/proc/{pid}/task/{pid}/children", "rb", buffering=0) as file:

@@ -25,7 +25,7 @@ COPY_TIMEOUT = 1.0  # seconds for what is left of them at the end
 
 
 class Output:
-    """Takes what the command writes, as it comes. Only the sandbox can make it wait."""
+    """Takes the output of the command as it comes. Only writing to the sandbox can block."""
 
     def __init__(self, outbox: Outbox) -> None:
         self._outbox = outbox
@@ -67,7 +67,7 @@ class Output:
     def begin_with(
         self, start: Message, loop: Loop, tell: Callable[[Message], None], prefix: str
     ) -> None:
-        """Do what the launcher wants; *prefix* is for the copies of the lines."""
+        """Apply the launcher's settings; *prefix* is for the copies of the lines."""
         self.forward = bool(start.get("forward", True))
         if start.get("progress_every"):
             from .progress_bar_sender import ProgressBarSender  # often nobody looks
@@ -80,19 +80,19 @@ class Output:
                 self.say(f"no copy to {start['copy_to']}: {error}")
 
     def say(self, text: str) -> None:
-        """A line of our own among those of the command."""
+        """Add our own line to those of the command."""
         line = "tfmesos: " + text
         write(FILES["stderr"], line.encode("utf-8", "backslashreplace") + b"\n")
         self._outbox.add_text("stderr", line + "\n")
 
 
 def complain(text: str) -> None:
-    """For what cannot be sent to the launcher."""
+    """Report something that cannot be sent to the launcher."""
     write(2, f"tfmesos runner: {text}\n".encode("utf-8", "backslashreplace"))
 
 
 def write(fd: int, data: bytes) -> None:
-    """To the sandbox, if that takes it."""
+    """Write to the sandbox, if it has room."""
     try:
         while data:
             data = data[os.write(fd, data) :]
@@ -101,9 +101,9 @@ def write(fd: int, data: bytes) -> None:
 
 
 class Copy:
-    """Sends lines to a TCP address as long as that keeps up, and drops them when it does not.
+    """Sends lines to a TCP address as long as it keeps up, and drops them if it does not.
 
-    Each of them begins with *prefix*, as TFMesos had it: many tasks may have one reader.
+    Each line begins with *prefix*, as in TFMesos: many tasks may have one reader.
     """
 
     def __init__(self, loop: Loop, address: str, prefix: str) -> None:

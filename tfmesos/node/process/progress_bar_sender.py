@@ -16,7 +16,7 @@ LONGEST = 300  # characters that are sent
 
 class ProgressBarSender:
     def __init__(self, loop: Loop, tell: Callable[[Message], None], every: float) -> None:
-        """At most once in *every* seconds."""
+        """Sends at most once in *every* seconds."""
         self._loop = loop
         self._tell = tell
         self._every = every
@@ -24,7 +24,7 @@ class ProgressBarSender:
         self._timer: Timer | None = None  # runs while nothing may be sent
 
     def update(self, state: str) -> None:
-        """Empty if there is no such line any more."""
+        """The new state; empty if there is no such line any more."""
         self._state = state[:LONGEST]
         if self._timer is None:
             self._tell_news()

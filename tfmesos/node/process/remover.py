@@ -17,7 +17,7 @@ _MARKS = ("MESOS_SANDBOX", process.MARK)
 
 
 class Remover:
-    """Watches over *path* until ``close``; OSError if it cannot. Not for who has threads."""
+    """Watches over *path* until ``close``; OSError if it cannot. Not for processes with threads."""
 
     def __init__(self, path: str) -> None:
         watched, self._pipe = os.pipe()
@@ -32,7 +32,7 @@ class Remover:
         os.close(watched)
 
     def close(self) -> None:
-        """Whatever is there may stay."""
+        """Stop watching; what is there may stay."""
         process.send(self._pid, signal.SIGKILL)
         try:
             os.waitpid(self._pid, 0)

@@ -1,6 +1,6 @@
 """Start a command in a session of its own, by fork and exec.
 
-subprocess would do it too, but takes longer to import than the command to start.
+subprocess could do this, too, but takes longer to import than the command takes to start.
 """
 
 from __future__ import annotations
@@ -56,11 +56,10 @@ def spawn(
 ) -> Spawned:
     """Start *argv* as the leader of a new session, with *streams* as its standard streams.
 
-    They are the terminal of its session if it is to be *at a terminal*.
-
-    *guard* knows of it before the command begins. If we are killed before, it never begins; if we
-    are killed later, it ends with us, where Linux sees to that.
-    OSError or ValueError if it cannot be started. The caller owns and reaps it.
+    They are the terminal of its session if it is *at a terminal*. *guard* knows about it before the
+    command begins. If we are killed before, it never begins; if we are killed later, it ends with
+    us, as far as Linux supports that. OSError or ValueError if it cannot be started. The caller
+    owns and reaps it.
     """
     if any("\0" in word for word in argv):
         raise ValueError("embedded null byte")
@@ -128,7 +127,7 @@ def _enter(directory: str) -> None:
 
 
 def _execute(argv: list[str], env: Mapping[str, str]) -> NoReturn:
-    """os.execvpe, which would import ``warnings`` first."""
+    """Like os.execvpe, which would import ``warnings`` first."""
     if os.path.dirname(argv[0]):
         os.execve(argv[0], argv, env)
     problems = []

@@ -1,4 +1,4 @@
-"""How much CPU, memory and GPU the processes of a task use, as Linux and nvidia-smi tell."""
+"""How much CPU, memory and GPU the processes of a task use, as reported by Linux and nvidia-smi."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ LOOKS = 128  # processes whose environment is read at a time, at most: it takes 
 
 
 class TaskProcesses:
-    """Those in the session of the command, and those that bear the mark of the task.
+    """Processes in the session of the command, and those with the mark of the task.
 
-    Whose a process is, is found out once; it stays so, whatever session it makes for itself.
+    This is determined once for each process, whatever session it creates later.
     """
 
     def __init__(self, session: int, task: str) -> None:
@@ -54,7 +54,7 @@ def stat_of(pid: int) -> tuple[int, int]:
 
 
 class Usage:
-    """Measures what runs just now; between ``began`` and ``ended`` there is something."""
+    """Measures what is running; between ``began`` and ``ended`` there is something."""
 
     def __init__(self, loop: Loop, task: str) -> None:
         self._loop = loop
@@ -96,7 +96,7 @@ class Usage:
         return {"cpu": round(100 * cpu, 1), "memory": memory, "gpus": self._of_gpus()}
 
     def _of_gpus(self) -> list[Gpu]:
-        """Watched from the first measurement on: the start of a task need not wait for it."""
+        """Starts with the first measurement, so that the start of a task does not wait for it."""
         start = self._start_gpus
         self._start_gpus = lambda: None
         self._gpus = start() or self._gpus

@@ -1,7 +1,7 @@
 """Files of a task's directory that are collected over the link when its command has ended.
 
-They are sent as numbered messages, so that a connection that breaks loses none and repeats none;
-the launcher has all of them when the end is reported. No link is followed.
+They are sent as numbered messages, so a broken connection neither loses nor repeats any; the
+launcher has all of them when the end is reported. No link is followed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MOST_FILES = 10000
 
 
 class Bring:
-    """*is_cut* tells when there is nobody, or no time, to send anything more."""
+    """*is_cut* says when it is impossible, or too late, to send anything else."""
 
     def __init__(
         self,
@@ -51,7 +51,10 @@ class Bring:
         self._room = settings.bring_limit
 
     def send(self, directory: str, globs: Sequence[str]) -> None:
-        """What matches in *directory*. Whoever might still write to it is ended first."""
+        """Send what matches in *directory*.
+
+        Processes that might still write to it are ended first.
+        """
         process.kill_marked(process.MARK, self._task)
         names = found(directory, globs)
         if not names:
@@ -64,7 +67,7 @@ class Bring:
             self._send_file(directory, name, problem)
 
     def _send_file(self, directory: str, name: str, problem: str) -> None:
-        """The problem with it takes the place of its hash."""
+        """A problem with the file takes the place of its hash."""
         shown = name.encode("utf-8", "backslashreplace").decode("utf-8")
         self._outbox.add({"type": "file", "name": shown})
         digest = ""
@@ -151,5 +154,5 @@ def _is_dir(entry: Any) -> bool:
 
 
 def _fits(name: str, glob: str) -> bool:
-    """As in a shell: what begins with a dot has to be asked for by it."""
+    """As in a shell, a leading dot must be matched explicitly."""
     return fnmatchcase(name, glob) and (not name.startswith(".") or glob.startswith("."))

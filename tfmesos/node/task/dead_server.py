@@ -1,8 +1,8 @@
 """Answers at the address of a TensorFlow server after the server has ended.
 
 TensorFlow's client waits forever, and ignores signals, for a server that does not listen; it
-accepts an error as an answer. So every call gets an error of gRPC, in the few frames of HTTP/2
-that this takes.
+accepts an error as an answer. So every call gets a gRPC error, in the few HTTP/2 frames that this
+takes.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ BEGINNING = b"\x88" + header(b"content-type", b"application/grpc")  # \x88: ``:s
 
 
 class Conversation:
-    """With one client: ``feed`` takes what it sent and returns the answer."""
+    """A conversation with one client: ``feed`` takes what it sent and returns the answer."""
 
     def __init__(self, text: str) -> None:
         message = header(b"grpc-message", text.encode("ascii", "replace")[:126])

@@ -35,7 +35,7 @@ class Files:
         self._failure: Ending | None = None
 
     def fetch(self, is_stopped: Callable[[], bool]) -> Ending | None:
-        """Have all that is sent to this task; why not, if that fails."""
+        """Receive everything that is sent to this task; returns why not, if that fails."""
         if SHIP in self._settings.packs:
             place = os.path.join(self._settings.env[TASK_DIR], SHIP)
             self._settings.env = {**self._settings.env, SHIP_DIR: place}
@@ -61,7 +61,7 @@ class Files:
         return self._failure
 
     def receive(self, piece: Message) -> None:
-        """More may be on its way behind the last one that we took."""
+        """More may be on its way after the last one that we received."""
         if self._unpacking is None or self._failure:
             return
         try:
@@ -70,7 +70,7 @@ class Files:
             self._failure = _failure(error)
 
     def remove(self) -> None:
-        """What was unpacked, but not what the command made of it."""
+        """Remove what was unpacked, but not what the command made of it."""
         while self._unpacked:
             self._unpacked.pop().remove()
 

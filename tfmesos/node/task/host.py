@@ -6,13 +6,13 @@ import os
 
 
 def node() -> dict[str, str]:
-    """What the engine calls it, where the engine learns that from us."""
+    """The engine's name of the node, if the engine learns it from us."""
     name = os.environ.get("SLURMD_NODENAME")
     return {"node": name} if name else {}
 
 
 def oom_kills() -> int:
-    """How often the kernel killed for memory in our container; 0 where it does not tell."""
+    """How often the kernel killed processes in our container to free memory; 0 if unknown."""
     for name in ("memory.events", "memory/memory.oom_control"):  # cgroups v2 and v1
         try:
             with open("/sys/fs/cgroup/" + name) as file:

@@ -1,7 +1,6 @@
-"""A Kerberos ticket from a keytab among the secrets of a task: what to run, and when again.
-
-The ticket lies beside the keytab and goes with it. Nothing here runs anything: ``ticket`` does so
-for a runner, the launcher for the task of ``--local-chief``.
+"""A Kerberos ticket from a keytab among the secrets of a task: what to run, and when to renew. The
+ticket is beside the keytab and is removed with it. This module runs nothing: ``ticket`` does so for
+a runner, the launcher for the task of ``--local-chief``.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ def environment(before: Mapping[str, str], of_secrets: Mapping[str, str]) -> dic
 
 
 def failure(principal: str, ending: Ending, written: str) -> Ending:
-    """Of the task: the exit code, and why it has no ticket, in kinit's words if there are any."""
+    """Exit code of the task, and why it has no ticket, in kinit's words if there are any."""
     code, reason = ending
     lines = [line.strip() for line in written.splitlines() if line.strip()]
     words = lines[-1] if lines else f"kinit {reason}"
@@ -49,7 +48,7 @@ def could_not_start(principal: str, error: Exception) -> Ending:
 
 
 def adopt(directory: str, principal: str, now: float) -> tuple[Ending, float]:
-    """Let the task have the ticket that kinit got; in how many seconds to get the next one."""
+    """Give the task the ticket that kinit got; returns in how many seconds to get the next one."""
     cache = os.path.join(directory, CACHE)
     try:
         os.rename(cache + ".new", cache)
@@ -60,7 +59,7 @@ def adopt(directory: str, principal: str, now: float) -> tuple[Ending, float]:
 
 
 def pause(end: int, now: float) -> float:
-    """Half of the time that is left of a ticket."""
+    """Half of the remaining lifetime of a ticket."""
     if not end:
         return RENEW_EVERY
     return min(max((end - now) / 2, SHORTEST_PAUSE), LONGEST_PAUSE)
@@ -92,7 +91,7 @@ class _Reader:
         return self._data[start : self._at]
 
     def skip_block(self, before: int = 0) -> None:
-        """Bytes with their number, and as many as *before* in front of that."""
+        """Skip bytes that follow their number, which has *before* bytes in front of it."""
         self.bytes(before)
         self.bytes(self.number(4))
 
@@ -102,13 +101,13 @@ class _Reader:
             self.skip_block()
 
     def skip_list(self) -> None:
-        """Addresses, or data of an authorization."""
+        """Skip addresses, or authorization data."""
         for _ in range(self.number(4)):
             self.skip_block(2)
 
 
 def _ends(cache: _Reader) -> Iterator[int]:
-    """Of each entry: the client, the server, the key, four times and the ticket itself."""
+    """The end times. Each entry has the client, the server, the key, four times and the ticket."""
     cache.bytes(cache.number(2))  # a header
     cache.skip_principal()
     while True:

@@ -28,7 +28,7 @@ def check(
     env: Mapping[str, str],
     is_stopping: Callable[[], bool],
 ) -> Ending | None:
-    """None if the node is fit, or if somebody stops us; else what is wrong, with its last line."""
+    """None if the node is fit, or if we are stopped; else what is wrong, with its last line."""
     splitters = {"stdout": LineSplitter(), "stderr": LineSplitter()}
     tail = Tail()
 

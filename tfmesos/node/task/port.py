@@ -34,9 +34,9 @@ class Port:
     """The port of a task, and our hold on it."""
 
     def __init__(self, family: int, wanted: int = 0, is_wish: bool = False) -> None:
-        """Any free one, or the one that is *wanted*: OSError if that is taken.
+        """Any free port, or the *wanted* one: OSError if that is taken.
 
-        If it is but a wish, another one is taken then, and ``remark`` says so.
+        If it is only a preference, another port is used then, and ``remark`` says so.
         """
         self._held: list[socket.socket] = []
         self.remark = ""
@@ -65,7 +65,7 @@ class Port:
         self.close()
 
     def release(self) -> None:
-        """Let a program have it that binds it without SO_REUSEADDR; other runners still do not."""
+        """Release it to a program that binds it without SO_REUSEADDR; other runners keep off."""
         self.socket.close()
 
     def close(self) -> None:
@@ -74,13 +74,13 @@ class Port:
 
 
 def refusal(number: int, error: OSError) -> Ending:
-    """The end of a task that could not have this port. One that is taken is free some time."""
+    """The end of a task that could not get this port. A taken port may become free."""
     code = NOT_PERMITTED if error.errno == errno.EACCES else PORT_TAKEN
     return code, f"could not get port {number}: {why_refused(number, error)}"
 
 
 def why_refused(number: int, error: OSError) -> str:
-    """What the system says, and who has the port, if that can be known."""
+    """What the system says, and who has the port, if known."""
     from .port_holder import holder  # most ports are free
 
     who = holder(number) if error.errno == errno.EADDRINUSE else ""

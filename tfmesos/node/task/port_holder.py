@@ -14,7 +14,7 @@ WORDS = 3  # of a command line that are shown; secrets come later in it, if at a
 
 
 def holder(port: int) -> str:
-    """``pid 4711 (python -m http.server)``, or nothing if that cannot be known."""
+    """``pid 4711 (python -m http.server)``, or nothing if unknown."""
     inodes = {*listening_sockets(port), *_held_by_runners(port)}
     if not inodes:
         return ""
@@ -33,7 +33,7 @@ def listening_sockets(port: int) -> Iterator[str]:
 
 
 def _held_by_runners(port: int) -> Iterator[str]:
-    """The same of what a runner holds besides (see Port)."""
+    """The same for sockets that a runner holds besides (see Port)."""
     for line in _lines("/proc/net/unix"):
         if line.endswith(f" @tfmesos-port-{port}"):
             yield line.split()[6]

@@ -1,4 +1,4 @@
-"""When the command of a task is ready: at once, or a TensorBoard when it listens at its port."""
+"""When the command of a task is ready: at once, but TensorBoard once it listens on its port."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def when_listening(
 ) -> None:
     """Call *tell* once somebody listens at *port*, unless it *is over* before.
 
-    Nobody connects to see it, so it need not be known at which of our addresses that is.
+    Nothing connects to find out, so the address does not matter.
     """
     from .port_holder import listening_sockets  # most tasks are not waited for
 

@@ -32,7 +32,7 @@ class RunnerSecrets(Secrets):
         self._ticket: Ticket | None = None
 
     def bring(self, is_stopped: Callable[[], bool]) -> Ending | None:
-        """Have all that the settings name; why not, if that fails."""
+        """Get all secrets that the settings name; returns why not, if that fails."""
         self._told = self._settings.secrets
         workspace = self._settings.env[TASK_DIR]
         problem = self.keep(workspace, lambda place: self._get_guard().remove_later(place))

@@ -1,8 +1,8 @@
-"""The secrets of a task: in files that only its user can read, and that go when it ends.
+"""The secrets of a task: in files that only its user can read, and that are removed when it ends.
 
-They lie in memory (tmpfs) where the node has some to write to, else in the sandbox. A lock tells
-whether the runner lives that keeps them: whoever finds some without one removes them, for the
-runner and its guard may be killed together.
+They are in memory (tmpfs) if the node has a writable one, else in the sandbox. A lock shows whether
+their runner is alive: secrets without a lock are removed by whoever finds them, because the runner
+and its guard may be killed together.
 """
 
 from __future__ import annotations
@@ -33,7 +33,10 @@ class Secrets:
         self._private: held_directory.Private | None = None
 
     def keep(self, sandbox: str, warn_guard: Callable[[str], None]) -> Ending | None:
-        """Write the files; why that failed, if it did. *warn_guard* learns each place before."""
+        """Write the files; returns why that failed, if it did.
+
+        *warn_guard* learns each path before.
+        """
         problem = ""
         for place in _places(sandbox) if self._told else ():
             try:
@@ -62,7 +65,7 @@ class Secrets:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Of all that the task starts."""
+        """The variables of everything that the task starts."""
         if not self.directory:
             return {}
         paths = self._told["paths"].items()
@@ -71,12 +74,12 @@ class Secrets:
 
     @property
     def of_command(self) -> dict[str, str]:
-        """Of the command alone."""
+        """The variables of the command alone."""
         return dict(self._told["env"]) if self._told else {}
 
     @property
     def principal(self) -> str:
-        """Of Kerberos, if the task is to have a ticket."""
+        """The Kerberos principal, if the task needs a ticket."""
         return str(self._told.get("principal") or "")
 
     def remove(self) -> None:
@@ -86,7 +89,7 @@ class Secrets:
 
 
 def _places(sandbox: str) -> Iterator[str]:
-    """Where secrets may lie, the best first."""
+    """Where secrets may be, the best place first."""
     if _is_memory(MEMORY) and os.access(MEMORY, os.W_OK | os.X_OK):
         yield MEMORY
     yield sandbox

@@ -1,7 +1,7 @@
 """The runner's side of a TensorFlow server, which runs in a process of its own.
 
-So a crash inside TensorFlow is one more ending to report, and the import of TensorFlow can go
-on while the runner waits for the others.
+So a crash inside TensorFlow is just another end to report, and TensorFlow can be imported while the
+runner waits for the others.
 """
 
 from __future__ import annotations

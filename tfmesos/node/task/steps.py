@@ -1,6 +1,6 @@
 """What a task with a command runs: its initializer, the command and its finalizer.
 
-The runner runs them on a node, the launcher those of ``--local-chief``. Nothing here does I/O.
+The runner runs them on a node, the launcher for ``--local-chief``. Nothing here does I/O.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Steps:
     def next(self, stop_grace: float | None) -> str:
         """The name of the step to run now, empty after the last one.
 
-        *stop_grace* is how many seconds a task has that is to stop; None for all others.
+        *stop_grace* is how many seconds a task that must stop has; None for all others.
         """
         while self._waiting:
             name = self._waiting.pop(0)
@@ -56,13 +56,13 @@ class Steps:
         return own_modules.with_text(command.argv(self._start[name], self._values))
 
     def filled(self, text: str) -> str:
-        """With its placeholders, as a command has them."""
+        """*text* with its placeholders filled in, as in a command."""
         return command.substitute(text, self._values)
 
     def environment(
         self, before: Mapping[str, str], mark: Mapping[str, str | None]
     ) -> dict[str, str]:
-        """Of every step: what the launcher sends on top of *before*, and the task's *mark*."""
+        """The environment of steps: the launcher's on top of *before*, and the task's *mark*."""
         given = command.environment(
             *self._task,
             starts=self._start.get("starts") or {},

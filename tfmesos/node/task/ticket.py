@@ -46,13 +46,13 @@ class Ticket:
         self._first: Ending | None = None  # how the first kinit ended
 
     def get(self, is_stopped: Callable[[], bool]) -> Ending | None:
-        """Have a ticket; why there is none, if that fails."""
+        """Get a ticket; returns why there is none, if that fails."""
         self._ask()
         self._loop.run_until(lambda: self._first or is_stopped())
         return self._first if self._first and self._first[0] else None
 
     def stop(self) -> None:
-        """Renew it no more."""
+        """Stop renewing it."""
         if self._timer is not None:
             self._timer.cancel()
         if self._process is not None:
@@ -86,7 +86,7 @@ class Ticket:
         self._ended(kerberos.failure(self._principal, ending, written) if code else ending)
 
     def _reap(self, kinit: Spawned) -> tuple[Ending, str]:
-        """How it ended, and what it wrote: less than a pipe holds."""
+        """The end of kinit, and its output, which is shorter than a pipe holds."""
         self._guard.ended(kinit.pid)
         ending = process.ending(kinit.wait())
         os.set_blocking(self._written, False)

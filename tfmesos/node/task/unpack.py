@@ -162,7 +162,7 @@ class _Content:
         self.missing = self.size if deflated is None else int(deflated)
         self.paths = [(_inside(directory, path), int(mode) & 0o777) for path, mode in paths]
         if not self.paths or self.size < 0 or self.missing < 0:
-            raise ValueError("a content without a file")
+            raise ValueError("content without a file")
         self._inflate = None if deflated is None else zlib.decompressobj()
         self._hash = sha256()
         self._written = 0

@@ -17,7 +17,7 @@ LAUNCHER_GONE = 69  # EX_UNAVAILABLE
 
 
 class ChannelEnd:
-    """``code`` and ``problem`` once ``is_over``. Nothing it is given may raise but OSError."""
+    """Has ``code`` and ``problem`` once ``is_over``. Its callbacks may raise only OSError."""
 
     def __init__(
         self,
@@ -27,7 +27,7 @@ class ChannelEnd:
         has_room: Callable[[], object] = lambda: None,
         ended: Callable[[], object] = lambda: None,
     ) -> None:
-        """*take* gets the number of a stream and data of it; *ended* is called at their end."""
+        """*take* gets the number of a stream and its data; *ended* is called at the end of both."""
         self._loop = loop
         self._connection = connection
         self._take = take
@@ -97,7 +97,7 @@ class ChannelEnd:
         self._connection.close()
 
     def close(self) -> None:
-        """Leave: what was begun ends."""
+        """Leave: whatever was begun ends."""
         if not self.is_over:
             self._finish()
 

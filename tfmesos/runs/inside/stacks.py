@@ -1,4 +1,4 @@
-"""What the tasks of a run are doing, asked for over channels and put together by place."""
+"""What the tasks of a run are doing, requested over channels and grouped by place."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Frame = tuple[str, str, int, bool]  # function, file, line, and whether it is th
 
 
 class _Asked:
-    """One task that was asked what it does."""
+    """A task that was asked for its stacks."""
 
     def __init__(self, loop: Loop, run: RunDirectory, task: str, native: bool) -> None:
         self.task = task
@@ -77,7 +77,7 @@ class _Asked:
 
 
 def read_answers(task: str, lines: bytes, problem: str = "") -> list[Json]:
-    """What a runner has sent; it may have been anything."""
+    """Reads what a runner has sent, which may be anything."""
     try:
         found = [_answer(json_reader.read(line)) for line in lines.split(b"\n")[:-1]]
     except (ValueError, LookupError, TypeError, AttributeError):
@@ -88,7 +88,7 @@ def read_answers(task: str, lines: bytes, problem: str = "") -> list[Json]:
 
 
 def _answer(said: Any) -> Json:
-    """Of one process."""
+    """The answer for one process."""
     about: Json = {"pid": int(said["pid"]), "command": str(said["command"])}
     if "threads" not in said:
         return {**about, **{name: str(said[name]) for name in ("problem", "state", "waits")}}
@@ -113,7 +113,7 @@ def find_tool() -> str:
 
 
 def ask_stacks(run: RunDirectory, tasks: Sequence[str], *, native: bool = False) -> list[Json]:
-    """Of each Python process of *tasks*, or why not of a task. Raises NoAnswer."""
+    """The stacks of each Python process of *tasks*, or why a task has none. Raises NoAnswer."""
     with Loop() as loop:
         return [
             answer
@@ -146,14 +146,14 @@ def grouped(answers: Iterable[Json], jobs: Mapping[str, int]) -> list[str]:
 
 
 def _key(answer: Json) -> Any:
-    """Equal for those that are shown together."""
+    """A key that is equal for processes that are shown together."""
     if "threads" not in answer:
         return answer.get("problem"), answer.get("state"), answer.get("waits")
     return tuple(main_frames(answer))
 
 
 def main_frames(answer: Json) -> list[Frame]:
-    """Of the main thread, the innermost first."""
+    """The frames of the main thread, the innermost first."""
     threads = answer.get("threads") or [{"frames": []}]
     main = next((one for one in threads if one.get("is_main")), threads[0])
     return [(str(one[0]), str(one[1]), int(one[2]), bool(one[3])) for one in main["frames"]]

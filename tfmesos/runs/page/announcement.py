@@ -1,6 +1,6 @@
-"""The file in which a page that is served tells other commands of its owner how to link to it.
+"""The file in which a running page tells other commands of its owner how to link to it.
 
-It is locked as long as the page is served, so one that was left by a crash is no page.
+It is locked as long as the page is served, so a file left by a crash is not a page.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ _FOREIGN = ("cross-site", "same-site")  # what a browser calls the pages of othe
 
 
 class Served(Record):
-    """A page that is served: enough to make a link to it."""
+    """A running page: enough to make a link to it."""
 
     port: int
     path: str  # begins and ends with a slash
@@ -34,7 +34,7 @@ class Served(Record):
         return cls(port, f"/{secrets.token_urlsafe(12)}/", secrets.token_hex(32), pid)
 
     def link(self, run_id: str | None = None) -> str:
-        """A new one, to the list of runs or to one of them."""
+        """A new link, to the list of runs or to one of them."""
         number = secrets.token_urlsafe(16)
         query = {"token": f"{number}.{self.proof(number)}", **({"run": run_id} if run_id else {})}
         return f"http://{HOSTS[0]}:{self.port}{self.path}enter?{urlencode(query)}"
@@ -51,9 +51,9 @@ class Access:
         self._used: set[str] = set()  # tokens that were exchanged
 
     def answer(self, request: Request) -> Answer | None:
-        """To who may not ask, and to who comes with a link; None for who may ask for all.
+        """The answer to a request without the cookie, or with a link; None if the cookie is there.
 
-        It says nothing of what there is.
+        It does not reveal what exists.
         """
         if not self._is_called_by_name(request):
             return text(403, "This page is not served under that name.\n")
@@ -66,7 +66,7 @@ class Access:
         return None
 
     def _is_called_by_name(self, request: Request) -> bool:
-        """Else a page of somebody else has made its own name point to this machine."""
+        """Otherwise somebody else's page has made its own name point to this machine."""
         ours = {f"{name}:{self._served.port}" for name in HOSTS}
         return request.headers.get("host") in ours
 
@@ -98,14 +98,14 @@ class Access:
         return f"{self._cookie_name}={self._cookie}; Path={path}; HttpOnly; SameSite=Strict"
 
     def _has_cookie(self, request: Request) -> bool:
-        """Another page of this host may have set one of the same name; only the values count."""
+        """Another page of this host may have set a cookie of this name; only values count."""
         given = request.headers.get("cookie", "").split(";")
         values = [one.strip().removeprefix(f"{self._cookie_name}=") for one in given]
         return any(hmac.compare_digest(v.encode(), self._cookie.encode()) for v in values)
 
 
 def _is_of_this_page(request: Request) -> bool:
-    """Browsers tell who asks: whenever something is to be done, and mostly else."""
+    """Browsers say which page sends a request: always for a POST, mostly otherwise."""
     if request.headers.get("sec-fetch-site") in _FOREIGN:
         return False
     is_read = request.method in ("GET", "HEAD")
@@ -113,7 +113,7 @@ def _is_of_this_page(request: Request) -> bool:
 
 
 def _passing_on(run_id: str | None) -> str:
-    """A redirect would not do: the browser has come from elsewhere, and would send no cookie."""
+    """A redirect would not work: the browser has come from elsewhere, and would send no cookie."""
     target = "./" + (f"?{urlencode({'run': run_id})}" if run_id else "")
     return (
         '<!doctype html><html lang=en><title>tfrun</title><link rel="icon" href="icon.svg">'

@@ -27,7 +27,7 @@ END = "end"  # nothing more comes: the reader need not ask again
 
 
 def event(name: str, data: Any) -> bytes:
-    """JSON has no line ends, whatever is in it."""
+    """An event with JSON, which contains no newline."""
     return f"event: {name}\ndata: {json.dumps(data)}\n\n".encode()
 
 
@@ -45,12 +45,12 @@ async def list_events(runs: RunList, lock: asyncio.Lock) -> Stream:
 
 
 async def gone(why: str) -> Stream:
-    """There is nothing to send."""
+    """There is no such run."""
     yield event("gone", why) + event(END, {})
 
 
 async def run_events(run: RunDirectory, task: str | None, find: str) -> Stream:
-    """A run, its measurements, and the output of *task* or of all, with *find* in its lines."""
+    """A run, its measurements, and the output of *task* or of all, filtered by *find*."""
     look = _Look(run, OutputView(run, task, find))
     try:
         async for _ in _looks(LOOK_EVERY):
@@ -87,7 +87,7 @@ class _Look:
         return event("usage", points) if points else b""
 
     def at_output(self) -> bytes:
-        """The first time also if there is none."""
+        """Sent the first time even if there is none."""
         news = self.tail.look()
         if news is None and self._has_output:
             return b""
@@ -105,7 +105,7 @@ async def _looks(
 
 
 async def kept_alive(stream: Stream, clock: Callable[[], float] = time.monotonic) -> Stream:
-    """With a comment now and then; an empty piece would end the answer."""
+    """Sends a comment now and then; an empty piece would end the answer."""
     said = clock()
     try:
         async for piece in stream:

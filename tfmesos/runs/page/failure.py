@@ -16,7 +16,7 @@ _ANY_NAME = re.compile(r"[A-Za-z_][\w.]*(: |$)")
 
 
 def report_parts(lines: Sequence[str]) -> Json:
-    """What *lines* say: headline, exception, hint, notes, and the last output of the task."""
+    """The parts of *lines*: headline, exception, hint, notes, and the last output of the task."""
     output = [line.removeprefix(_OUTPUT) for line in lines[1:] if line.startswith(_OUTPUT)]
     rest = [line.removeprefix(_NOTE) for line in lines[1:] if not line.startswith(_OUTPUT)]
     hints = [line.removeprefix(_HINT) for line in rest if line.startswith(_HINT)]

@@ -1,7 +1,7 @@
 """Starts the browser of the user with a link, which nobody else gets to see.
 
-Everybody on the machine can read the arguments of a process, so the browser is given a file that
-only its owner can read, and that sends it on.
+Everybody on the machine can read the arguments of a process, so the browser gets a file that only
+its owner can read, and that redirects to the link.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ ASK_EVERY = 0.2  # seconds
 
 
 def has_browser(environ: Mapping[str, str]) -> bool:
-    """Is there a screen for one, or has the user named one?"""
+    """Is there a screen for a browser, or has the user named one?"""
     named = any(environ.get(name) for name in ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY"))
     return named or sys.platform == "darwin"
 
 
 async def open_in_browser(link: str) -> bool:
-    """Whether a browser has come with *link*."""
+    """Opens *link*; returns whether a browser has used it."""
     with Private(tempfile.gettempdir(), "tfmesos-link-") as private:
         started = _start(_written(Path(private, "open.html"), link).as_uri())
         try:
@@ -51,7 +51,7 @@ def _written(file: Path, link: str) -> Path:
 
 
 def _start(address: str) -> asyncio.Future[bool]:
-    """In a thread that nobody waits for: some browsers return when their window is closed."""
+    """Runs in a thread that nobody waits for: some browsers return when their window is closed."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[bool] = loop.create_future()
 

@@ -1,4 +1,4 @@
-"""The output of a run for the page: the end of it, and what comes."""
+"""The output of a run for the page: its end, and what is added."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SEARCHED = 64 * 1024 * 1024  # bytes from the end of the logs in which a text is
 
 
 class OutputView:
-    """Of one *task*, or of all if there is none; only lines with *find*, if that is given."""
+    """The output of *task*, or of all tasks if it is empty; only lines with *find*, if given."""
 
     def __init__(self, run: RunDirectory, task: str | None, find: str) -> None:
         self.is_left = False  # nobody wants the rest
@@ -37,7 +37,7 @@ class OutputView:
         return wanted
 
     def look(self) -> Json | None:
-        """The last lines that have come, and how many more there were before them."""
+        """The latest lines, and how many more there were before them."""
         kept: deque[Shown] = deque(maxlen=MOST_LINES)
         number = 0
         for shown in self._output.read():

@@ -1,4 +1,4 @@
-"""The list of all runs. What is over is read once."""
+"""The list of all runs. Runs that are over are read once."""
 
 from __future__ import annotations
 

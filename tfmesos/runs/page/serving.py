@@ -1,4 +1,4 @@
-"""Serves the page until its user has had enough of it."""
+"""Serves the page until its user ends it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class WrongPort(TFMesosError):
 
 
 class Page:
-    """The page of the runs in *root*, which this process serves, or another one already.
+    """The page of the runs in *root*, which this process serves unless another one already does.
 
     *say* is for people, *show* for the link itself.
     """
@@ -72,7 +72,7 @@ class Page:
         raise CannotServe("another process serves the page, but its address is unknown")
 
     def _link_to(self, served: Served, run_id: str | None, port: int | None) -> int:
-        """What another process serves."""
+        """A link to the page that another process serves."""
         if port not in (None, 0, served.port):
             raise WrongPort(
                 f"--port {port}: process {served.pid} already serves the page on {served.port}"
@@ -112,7 +112,7 @@ class Page:
 
 @asynccontextmanager
 async def serving(listener: socket.socket, store: Store) -> AsyncIterator[Served]:
-    """The page on *listener*, which it owns."""
+    """Serve the page on *listener*, which it owns."""
     served = Served.new(listener.getsockname()[1], os.getpid())
     site = Site(served.path, Access(served), store, lambda stream: acceptor.admit(stream))
     server = Server(site.answer)
@@ -136,7 +136,7 @@ def listening(port: int) -> socket.socket:
 
 
 def _end_by_signals(ended: asyncio.Future[int]) -> None:
-    """Ctrl-C is how one leaves a page: no failure."""
+    """Ctrl-C is the normal way to end a page, not a failure."""
     codes = {signal.SIGINT: 0, signal.SIGTERM: 143, signal.SIGHUP: 129}
     for number, code in codes.items():
         if signal.getsignal(number) != signal.SIG_IGN:

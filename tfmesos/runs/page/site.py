@@ -1,4 +1,4 @@
-"""What the page answers, and how a browser is to treat it."""
+"""The answers of the page, and how a browser must treat them."""
 
 from __future__ import annotations
 
@@ -118,13 +118,13 @@ class Site:
 
     def _file(self, request: Request, name: str) -> Answer:
         if request.method not in ("GET", "HEAD"):
-            return text(405, "This can only be read.\n")
+            return text(405, "This page is read-only.\n")
         if name not in self._files:
             return text(404, "There is no such page.\n")
         return Answer(200, self._files[name], {"Content-Type": _KINDS[Path(name).suffix]})
 
     async def _events(self, request: Request) -> Answer:
-        """Of one run, or of the list of all."""
+        """The events of one run, or of the list of all."""
         if self._streams >= MOST_STREAMS:
             return text(503, "Too many pages are open.\n")
         find = request.query.get("find", "")[:LONGEST_SEARCH]
@@ -161,7 +161,10 @@ class Site:
         return Answer(200, _lines(LogReader(run.log_file(task))), headers)
 
     def _named(self, query: Json) -> tuple[RunDirectory, str | None]:
-        """The run and the task of a request. What it says is compared, and becomes no path."""
+        """The run and the task of a request.
+
+        Its words are only compared, and never become a path.
+        """
         wanted, task = query.get("run"), query.get("task") or None
         run = next((run for run in self._store.all() if run.id == wanted), None)
         if run is None:
@@ -171,8 +174,10 @@ class Site:
         return run, task
 
     async def _order(self, request: Request) -> Answer:
-        """Stop a run, start a task again: the launcher is asked, as by the commands. A lost run has
-        none, so the command itself does it."""
+        """Stop a run, or restart a task: asks the launcher, as the commands do.
+
+        A lost run has none, so the command itself is run.
+        """
         try:
             order = json_reader.read(await request.body(LONGEST_ORDER))
             do, more = _ORDERS[order["do"]]

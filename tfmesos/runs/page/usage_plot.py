@@ -1,4 +1,4 @@
-"""What the tasks of a run used, as points of plots: few enough to be drawn."""
+"""The usage of the tasks of a run, as points of plots: few enough to draw."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Point = tuple[float, float, float, float | None]  # time, cpu, memory, the busie
 
 
 class Usage:
-    """Read on from where the last look ended; from the beginning if the file was replaced."""
+    """Continues where the last read ended; from the beginning if the file was replaced."""
 
     def __init__(self, run: RunDirectory) -> None:
         self._file = GrowingFile(run.measurements_file)
@@ -33,7 +33,7 @@ class Usage:
 
 
 def _thinned(points: list[Point], most: int) -> list[Point]:
-    """The last one stays."""
+    """Thins out the points; the last one stays."""
     step = -(-len(points) // most)
     return points[::-1][::step][::-1]
 

@@ -37,7 +37,7 @@ def row(run: RunDirectory, phase: str, now: float) -> Json:
 
 
 def whole(progress: LiveStatus, now: float) -> Json:
-    """All of a run but its output."""
+    """Everything about a run except its output."""
     run, status = progress.run, progress.look()
     bars = progress.bars()
     tasks = [
@@ -58,7 +58,7 @@ def whole(progress: LiveStatus, now: float) -> Json:
 
 
 def _marks(status: RunStatus) -> list[Json]:
-    """When each generation began but the first, and each rolling update; and why."""
+    """When each generation except the first, and each rolling update, began, and why."""
     marks: list[Json] = [
         {"name": f"Generation {one.number}", "at": one.at, "words": f"{one.words}; {one.why}"}
         for one in status.generations[1:]
@@ -84,7 +84,7 @@ def _outcome(run: RunDirectory, status: RunStatus) -> Json:
 
 
 def _task(task: TaskStatus) -> Json:
-    """With what others wrote made plain: a name of a node, a reason."""
+    """A task, with text from others, such as node names and reasons, made plain."""
     found = {name: getattr(task, name) for name in TaskStatus.__slots__}
     return {key: plain(it) if isinstance(it, str) else it for key, it in found.items()}
 

@@ -1,4 +1,4 @@
-"""How another launcher goes on with a run: who holds it, its keys, and its past as it is recorded.
+"""How another launcher continues a run: who holds it, its keys, and its recorded past.
 
-It may use all that ``runs`` may; ``runs`` and ``cli`` use it.
+It may import what ``runs`` may; ``runs`` and ``cli`` import it.
 """

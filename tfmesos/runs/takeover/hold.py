@@ -1,4 +1,4 @@
-"""Who holds a run: one process at a time, by a lock that the kernel takes from the dead."""
+"""Who holds a run: one process at a time, by a lock that the kernel releases when it dies."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Beat(Record):
 
 
 def last_beat(run: RunDirectory) -> Beat:
-    """When its launcher gave its last sign of life; at least when it wrote something."""
+    """When its launcher gave its last sign of life, or wrote something."""
     try:
         at, wall, size = run.lock_file.read_text("ascii").split()
         beat = Beat(float(at), float(wall), int(size))

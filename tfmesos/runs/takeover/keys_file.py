@@ -1,6 +1,6 @@
-"""The keys of a run in a file of its directory, for its owner alone, as long as the run lives.
+"""The keys of a run in a file of its directory, for its owner alone, as long as the run is alive.
 
-Whoever has this file can go on with the run, and speak to its tasks as their launcher.
+Whoever has this file can continue the run, and speak to its tasks as their launcher.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..run_files import RunDirectory
 
 
 class Kept:
-    """What the file says: the settings of the run without its secrets, and its keys."""
+    """The content of the file: the settings of the run without its secrets, and its keys."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class Kept:
 def keep(
     run: RunDirectory, config: LaunchConfig, epoch: int = 1, found: Kept | None = None
 ) -> Keys:
-    """The keys of *run*, new or *found*: they are in its directory from now on."""
+    """The keys of *run*, new or *found*, which are in its directory from now on."""
     known = {
         "epoch": epoch,
         "config": to_json(without_secrets(config)),
@@ -58,7 +58,7 @@ def without_secrets(config: LaunchConfig) -> LaunchConfig:
 
 
 def read(run: RunDirectory) -> Kept | None:
-    """None if there is no such file, or it cannot be understood."""
+    """None if there is no such file, or it is not valid."""
     try:
         found = json.loads(run.keys_file.read_bytes())
         config = from_json(found["config"])
@@ -73,7 +73,7 @@ def read(run: RunDirectory) -> Kept | None:
 
 
 def has_left(run: RunDirectory) -> bool:
-    """Has its last launcher left the run to the next one, in good order?"""
+    """Has the last launcher left the run to the next one in an orderly way?"""
     found = read(run)
     return found is not None and found.epoch in Keys(found.values).gone
 
@@ -86,7 +86,7 @@ def leave(run: RunDirectory, keys: Keys) -> None:
 
 
 def _write(run: RunDirectory, content: Json) -> None:
-    """All of it or nothing. It waits for the disk: without its keys a run is lost."""
+    """Write all of it or nothing, and wait for the disk: without its keys a run is lost."""
     new = run.keys_file.with_name(f".{run.keys_file.name}.new")
     with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         json.dump(content, file)

@@ -1,4 +1,4 @@
-"""Runs whose launcher is gone: which of them another one can go on with, and until when."""
+"""Runs whose launcher is gone: which of them another launcher can continue, and until when."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ END_WITHIN = 10.0  # seconds for a launcher that is killed
 
 
 def adoptable_until(run: RunDirectory) -> float | None:
-    """When the tasks of a lost run give up; None if nobody can go on with it."""
+    """When the tasks of a lost run give up; None if no launcher can continue it."""
     survive = run.about.get("survive")
     if run.outcome is not None or not is_gone(run):
         return None
@@ -29,18 +29,18 @@ def adoptable_until(run: RunDirectory) -> float | None:
 
 
 def is_final(run: RunDirectory) -> bool:
-    """Is it over, and can nobody go on with it?"""
+    """Is it over, so that no launcher can continue it?"""
     return run.is_over and adoptable_until(run) is None
 
 
 def is_gone(run: RunDirectory) -> bool:
-    """Is its launcher, wherever that was? On another machine only its silence can tell."""
+    """Is its launcher gone, wherever it was? On another machine only silence can show it."""
     alive = run.launcher.is_alive
     return has_left(run) or not is_fresh(run) if alive is None else not alive
 
 
 def lost_words(run: RunDirectory) -> str:
-    """Of a run whose launcher died: nobody wrote down how it ended."""
+    """The words for a run whose launcher died before recording its end."""
     when = datetime.fromtimestamp(run.last_written).strftime("%Y-%m-%d %H:%M:%S")
     died = f"its launcher (pid {run.launcher.pid}) died; it was last heard of at {when}"
     if (until := adoptable_until(run)) is None:
@@ -49,7 +49,7 @@ def lost_words(run: RunDirectory) -> str:
 
 
 def check_lost(run: RunDirectory) -> None:
-    """Raises CannotTakeOver unless another launcher may go on with *run*."""
+    """Raises CannotTakeOver unless another launcher may continue *run*."""
     if why := _why_not(run):
         raise CannotTakeOver(f"run {run.id} {why}")
 
@@ -67,7 +67,7 @@ def _why_not(run: RunDirectory) -> str:
     if run.incomplete_file.exists():
         return f"cannot be taken over: {run.missing}"
     if not _has_begun(run):
-        return "had not begun when its launcher died: start it again"
+        return "had not started when its launcher died: start it again"
     if not run.keys_file.exists():
         return "cannot be taken over: its keys are gone"
     until = last_beat(run).wall + float(run.about["survive"])
@@ -89,7 +89,7 @@ def clock_time(wall: float) -> str:
 
 
 def end_stopped(run: RunDirectory) -> None:
-    """A launcher that is stopped (SIGSTOP, Ctrl-Z) could wake up later: it is ended first."""
+    """End a stopped launcher (SIGSTOP, Ctrl-Z) first, because it could wake up later."""
     launcher = run.launcher
     if not launcher.is_alive or not launcher.is_stopped:
         return

@@ -1,4 +1,4 @@
-"""The past of a run, from its record. A record that is cut in a line counts up to there."""
+"""The past of a run, from its record. A record that ends within a line counts up to that line."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .taken_messages import Taken
 
 
 def past_of(run: RunDirectory, before: list[Taken]) -> Past:
-    """Raises CannotTakeOver if the record does not say all that is needed."""
+    """Raises CannotTakeOver if the record does not contain everything that is needed."""
     written_by = run.about.get("versions", {}).get("tfmesos")
     if written_by != __version__:
-        problem = f"it was begun by tfmesos {written_by}, and this is {__version__}"
+        problem = f"it was started by tfmesos {written_by}, but this is {__version__}"
         raise CannotTakeOver(f"run {run.id} cannot be taken over: {problem}")
     beat = last_beat(run)
     first, *entries = _entries(run, beat.recorded)
@@ -35,7 +35,7 @@ def past_of(run: RunDirectory, before: list[Taken]) -> Past:
 
 
 def _entries(run: RunDirectory, least: int) -> list[Json]:
-    """It had *least* so many bytes."""
+    """The entries of a record that had at least *least* bytes."""
     try:
         text = run.events_file.read_bytes()
     except OSError as error:

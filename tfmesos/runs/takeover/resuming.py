@@ -65,7 +65,7 @@ class Resumed(Recording):
 
 
 def _about(run: RunDirectory) -> Any:
-    """As it was written down, but for the launcher."""
+    """The recorded settings of the run, with this launcher."""
     found = json.loads(run.about_file.read_bytes())
     launchers = int(found.get("launchers", 1)) + 1
     return {**found, "launcher": to_json(this_process()), "launchers": launchers}

@@ -1,8 +1,8 @@
-"""Which messages of each runner are written down, and up to where in the log of its task.
+"""Which messages of each runner are recorded, and up to which position in the log of its task.
 
 A line is added after every batch of output, when the output itself is in its log; what the logs
-have beyond the last line comes again. Only the last line of an attempt counts: the file is
-written again when it has grown.
+contain beyond the last line will come again. Only the last line of an attempt counts: the file is
+rewritten when it has grown.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ REWRITE_AT = 1024 * 1024  # bytes
 
 
 class Taken(Record):
-    """Of the attempt *task_id* so many messages are written down, the last of them perhaps."""
+    """How many messages of the attempt *task_id* are recorded, and whether that is all."""
 
     task_id: str
     number: int
@@ -60,7 +60,7 @@ def _line(taken: Taken) -> bytes:
 
 
 def read(path: Path) -> list[Taken]:
-    """The last of each attempt, in the order of the file. Raises ValueError."""
+    """The last line of each attempt, in the order of the file. Raises ValueError."""
     found: dict[str, Taken] = {}
     try:
         lines = path.read_bytes().split(b"\n")[:-1]  # what follows the last newline is cut

@@ -41,8 +41,8 @@ _OF_CLUSTER = {"nodes", "namespaces", *REVIEWS}
 class Client:
     """Use it in an ``async with``. A *kind* is the plural, such as ``pods``.
 
-    Everything raises ApiError. A question that was broken off (``code`` 0) may have been answered
-    all the same: a second ``create`` may find what the first one made.
+    Everything raises ApiError. A request that was interrupted (``code`` 0) may have been carried
+    out nevertheless: a second ``create`` may find what the first one made.
     """
 
     def __init__(self, access: Access, warned: Callable[[str], None] = lambda words: None) -> None:
@@ -82,7 +82,7 @@ class Client:
         return await self._ask("PATCH", self._question("patch", kind, name), body=body)
 
     async def delete(self, kind: str, name: str, grace: int | None = None) -> bool:
-        """Whether it was there. *grace* seconds are given to its processes."""
+        """Returns whether it existed; its processes get *grace* seconds."""
         options: Json = {"propagationPolicy": "Background"}
         if grace is not None:
             options["gracePeriodSeconds"] = grace
@@ -116,7 +116,7 @@ class Client:
             raise Unreachable(f"{self.server}: {text}") from None
 
     async def _list(self, question: Question, selector: str, fields: str) -> tuple[Objects, str]:
-        """A server that has no last page is no reason to use up all memory."""
+        """A server that never sends a last page must not use up all memory."""
         items: Objects = []
         query = {"labelSelector": selector, "fieldSelector": fields, "limit": str(PAGE)}
         room = MOST_BYTES

@@ -71,7 +71,7 @@ class ApiConnection:
         query: Mapping[str, str] = NOTHING,
         body: Json | None = None,
     ) -> AsyncIterator[Response]:
-        """A good answer; all others are raised."""
+        """The answer if it is good; otherwise an error is raised."""
         url, data = self._url(question, query), b"" if body is None else json.dumps(body).encode()
         attempts = _Attempts(self._credentials)
         while True:
@@ -148,7 +148,7 @@ class ApiConnection:
             raise Unreachable(text, f"the Kubernetes API server {text}") from error
 
     async def _current_session(self) -> Session:
-        """With the client certificate of now: a plugin may give another one."""
+        """With the current client certificate: a plugin may provide another one."""
         tls = await self._credentials.tls()
         if self._session is None or tls is not self._tls:
             self._retire()
@@ -158,7 +158,7 @@ class ApiConnection:
         return self._session
 
     def _retire(self) -> None:
-        """What is asked already, a watch above all, goes on with the certificate of before."""
+        """Requests that are under way, above all a watch, keep using the previous certificate."""
         self._retired = [it for it in self._retired if not it.is_closed]
         if self._session is not None:
             self._session.retire()

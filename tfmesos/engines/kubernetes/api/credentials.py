@@ -22,7 +22,7 @@ READ_AGAIN = 60.0  # seconds after which the file of a token is read again: it r
 
 
 class Credentials:
-    """Of one client. Plugins and files are asked when the first question is."""
+    """The credentials of one client. Plugins and files are read at the first request."""
 
     def __init__(self, access: Access) -> None:
         self._access = access
@@ -65,7 +65,7 @@ class Credentials:
         return self._context
 
     async def renew(self) -> bool:
-        """Forget what the server does not know any more; False if there is nothing else."""
+        """Drop what the server no longer accepts; False if there is nothing else."""
         if self._login.plugin is None and not self._login.token_file:
             return False
         self._given = None
@@ -149,5 +149,5 @@ def _load_from_file(context: ssl.SSLContext, pem: str) -> None:
 
 
 def _no_password() -> str:
-    """Else OpenSSL asks on the terminal."""
+    """Keeps OpenSSL from asking on the terminal."""
     return ""

@@ -86,14 +86,14 @@ def is_retryable(error: Exception) -> bool:
 
 
 class Unreachable(ApiError):
-    """There was no answer, or no whole one: the connection failed or broke, or time was over."""
+    """There was no complete answer: the connection failed or broke, or it took too long."""
 
     def __init__(self, message: str, words: str = "") -> None:
         super().__init__(0, "Unreachable", message, words=words)
 
 
 class Untrusted(ApiError):
-    """There was no connection, and trying again would not help: the certificates do not fit."""
+    """There was no connection, and a retry would not help: the certificates do not match."""
 
     is_retryable = False
 
@@ -102,7 +102,7 @@ class Untrusted(ApiError):
 
 
 class NotKubernetes(ApiError):
-    """What answers does not follow the protocol of an API server."""
+    """The other end does not follow the protocol of an API server."""
 
     is_retryable = False
 
@@ -130,7 +130,7 @@ def refusal(status: int, body: Any, question: Question) -> ApiError:
 
 
 def status_error(status: Json, question: Question) -> ApiError:
-    """The error for a Status of the API; it may hold anything."""
+    """The error for a Status of the API, which may contain anything."""
     code = status.get("code")
     code = code if isinstance(code, int) and not isinstance(code, bool) else 0
     reason = _text(status.get("reason"))

@@ -113,7 +113,7 @@ async def _ended(
     stderr: asyncio.StreamReader,
     name: str,
 ) -> tuple[bytes, bytes]:
-    """What it wrote until it ended; then all that it has started ends, too."""
+    """What the plugin wrote until it ended; then everything it has started is ended, too."""
     output, complaint = bytearray(), bytearray()
     reads = asyncio.gather(_keep(stdout, output), _keep(stderr, complaint))
     try:
@@ -129,13 +129,13 @@ async def _ended(
 
 
 async def _keep(stream: asyncio.StreamReader, kept: bytearray) -> None:
-    """All of it, but no more than is sensible; the rest is read and dropped."""
+    """Keeps a sensible amount of it; the rest is read and dropped."""
     while piece := await stream.read(64 * 1024):
         kept += piece[: MAX_OUTPUT - len(kept)]
 
 
 async def _kill(process: asyncio.subprocess.Process) -> None:
-    """Its whole group: it may have ended without its children."""
+    """Kills the whole group: the plugin may have ended without its children."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:

@@ -50,12 +50,12 @@ def access(
 def is_inside(
     environ: Mapping[str, str] = os.environ, service_account: str = SERVICE_ACCOUNT
 ) -> bool:
-    """Are we in a pod of the cluster that we use? Then our address ends with the pod."""
+    """Do we run in a pod of the cluster that we use? Then our address ends with the pod."""
     return os.path.exists(f"{service_account}/token") and read_kubeconfig(environ) is None
 
 
 def _chosen(wanted: str, config: Kubeconfig) -> tuple[str, str]:
-    """Context and namespace: an exact name wins, for those of cloud providers have slashes."""
+    """Context and namespace: an exact name wins, because names of cloud providers have slashes."""
     names = config.names("contexts")
     if wanted and wanted in names:
         return wanted, ""
@@ -135,7 +135,7 @@ def _login(user: Entry) -> Login:
 
 
 def _groups(user: Entry) -> tuple[str, ...]:
-    """Those of the user that we act as."""
+    """The groups of the user that we act as."""
     found = user.values.get("as-groups") or []
     if not isinstance(found, list) or not all(isinstance(group, str) for group in found):
         raise wrong(f"needs strings as as-groups in {user.place}")

@@ -52,7 +52,7 @@ class Entry:
         return os.path.join(self._folder, path) if path else ""
 
     def content(self, name: str) -> str:
-        """The PEM that stands in NAME-data, or in the file that NAME leads to; "" for neither."""
+        """The PEM text in NAME-data, or in the file that NAME names; "" if there is neither."""
         if data := self.text(f"{name}-data"):
             try:
                 return base64.b64decode(data, validate=True).decode()

@@ -32,7 +32,7 @@ _MAGIC = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # of RFC 6455
 
 
 class Handshake:
-    """What asks for the websocket, and the check that it is meant."""
+    """The request for the websocket, and the check of its answer."""
 
     def __init__(self) -> None:
         key = base64.b64encode(os.urandom(16)).decode()
@@ -62,7 +62,7 @@ class Channels:
         self.replies = b""  # to be sent to the server
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """The bytes of the pod in what has arrived. Raises NotKubernetes."""
+        """The bytes from the pod in the data that has arrived. Raises NotKubernetes."""
         self._websocket.receive_data(data)
         for event in self._websocket.events():
             if piece := self._take(event):
@@ -114,7 +114,7 @@ class Channels:
 
 
 class PortForwards:
-    """All that are open; ``close`` closes them. Bytes wait in bounded buffers, both ways."""
+    """All open port-forwards; ``close`` closes them. Bytes wait in bounded buffers, both ways."""
 
     def __init__(self) -> None:
         self._pumps: set[asyncio.Task[None]] = set()
@@ -124,8 +124,8 @@ class PortForwards:
     ) -> socket.socket:
         """A local socket that stands for *what*; *answer* is that to the *handshake*.
 
-        Raises ConnectionRefusedError if nobody listens there, and Unreachable. Of a server that
-        does not *speak first* nobody knows: then the socket ends at once.
+        Raises ConnectionRefusedError if nobody listens there, and Unreachable. If the server does
+        not *speak first*, this cannot be known: then the socket ends at once.
         """
         try:
             handshake.check(answer)
@@ -159,7 +159,7 @@ class _Pump:
         self._first = list(self._channels.feed(answer.rest))
 
     async def settle(self) -> None:
-        """Wait for a sign that somebody is there; silence for a while is one."""
+        """Wait for a sign that somebody is there; a while of silence counts as one."""
         try:
             async with asyncio.timeout(SETTLE):
                 while not self._first:
@@ -223,7 +223,7 @@ class _Pump:
         self._channels.replies = b""
 
     async def _hang_up(self) -> None:
-        """Tell the server, and let what was written last leave."""
+        """Tell the server, and let the last bytes leave."""
         if not self._channels.is_over:
             self._stream.write(self._channels.close())
         self._stream.transport.close()

@@ -1,7 +1,7 @@
 """Which proxy leads to the API server: that of the kubeconfig, or that of the environment.
 
-The rules are those of kubectl: ``proxy-url`` wins. Else ``HTTPS_PROXY`` counts for https servers,
-unless the host is in ``NO_PROXY`` or is this machine.
+The rules are those of kubectl: ``proxy-url`` wins. Otherwise ``HTTPS_PROXY`` applies to https
+servers, unless the host is in ``NO_PROXY`` or is this machine.
 """
 
 from __future__ import annotations

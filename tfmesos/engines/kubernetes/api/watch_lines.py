@@ -1,4 +1,4 @@
-"""The stream of a watch: one event of JSON on each line. Lines, depth and numbers are bounded."""
+"""The stream of a watch: one JSON event on each line. Lines, depth and numbers are bounded."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TYPES = ("ADDED", "MODIFIED", "DELETED", "BOOKMARK")
 
 
 class Lines:
-    """Cuts what arrives into lines."""
+    """Cuts the data that arrives into lines."""
 
     def __init__(self, server: str) -> None:
         self._server = server
@@ -39,7 +39,7 @@ class Lines:
 
 
 def event_of(line: bytes, question: Question) -> tuple[str, Json]:
-    """Type and object of an event; what the server says is an error is raised."""
+    """Type and object of an event; an error that the server reports is raised."""
     try:
         event = json_reader.read(line)
     except ValueError as error:

@@ -26,7 +26,7 @@ def needed(dials: bool) -> list[Right]:
 
 
 def lacking(review: Mapping[str, Any], rights: Iterable[Right]) -> list[Right]:
-    """Those that no rule of a SelfSubjectRulesReview grants; some servers do not know all rules."""
+    """Rights that no rule of a SelfSubjectRulesReview grants; some servers do not list all."""
     status = review.get("status") or {}
     rules = [rule for rule in status.get("resourceRules") or () if isinstance(rule, dict)]
     return [right for right in rights if not any(_grants(rule, *right) for rule in rules)]

@@ -75,7 +75,7 @@ def _on(rules: list[Json]) -> Json:
 
 
 def _off(nodes: Iterable[str]) -> Json:
-    """Rather not on these: where there are no others they will do."""
+    """Avoid these if there are others."""
     rule = {"key": "metadata.name", "operator": "NotIn"}
     terms = [
         {"weight": 100, "preference": {"matchFields": [{**rule, "values": [node]}]}}
@@ -98,7 +98,7 @@ def _node_rule(constraint: Constraint) -> Json | None:
 
 
 def _values(pattern: str) -> list[str] | None:
-    """The words that *pattern* stands for, none if it stands for all; None for a real pattern."""
+    """The words that *pattern* lists, none if it matches everything; None for any other pattern."""
     if pattern in _ANY:
         return []
     plain = pattern.replace("\\.", "\0")

@@ -1,7 +1,7 @@
-"""Pods that a queue lets in together, in the words of Kueue: a plain pod group.
+"""Pods that a queue admits together: a plain pod group of Kueue.
 
-Each time that a run makes pods, they are a group of their own. So Kueue need not replace pods that
-failed: a group is done when all of its pods have ended, and then Kueue lets go of them.
+Each time a run creates pods, they form a new group. So Kueue need not replace pods that failed: a
+group is done when all of its pods have ended, and then Kueue lets go of them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class PodGroup(Record):
 
 
 def reason(workload: Json) -> str:
-    """Why the queue does not let the group in; empty if it does, or does not say."""
+    """Why the queue does not admit the group; empty if it does, or does not say."""
     status = workload.get("status")
     conditions = status.get("conditions") if isinstance(status, dict) else None
     found = {

@@ -1,8 +1,8 @@
-"""What the container of a task asks for, and the most that it may use.
+"""What the container of a task requests, and its limits.
 
-Memory: what it asks for. CPU: as much as the node has to spare. A limit of CPU does not make a task
-slower on the average only: TensorFlow has a thread for each core of the node, and they use the
-quota of a tenth of a second up in a part of it and then stand still, all at once.
+Memory: what it asks for. CPU: as much as the node has to spare. A CPU limit does more than slow a
+task down on average: TensorFlow has a thread for each core of the node; together they use up the
+quota of a 100 ms period early, and then all of them stand still.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _CPU_LIMIT = re.compile(
 
 
 def resources(config: LaunchConfig, job: Job) -> Json:
-    """A TensorBoard asks for little, and is idle mostly."""
+    """TensorBoard asks for little, and is mostly idle."""
     needs = _amounts(config, job, job.needs.cpus, job.mem)
     is_board = job.task_type == TENSORBOARD
     limits = _amounts(config, job, None, max(job.mem, _BOARD_MEM) if is_board else job.mem)
@@ -60,12 +60,12 @@ def size(mebibytes: float) -> str:
 
 
 def demands_cpu_limit(refusal: str) -> bool:
-    """Does the namespace take pods only if they limit their CPU?"""
+    """Does the namespace accept only pods that limit their CPU?"""
     return bool(_CPU_LIMIT.search(refusal))
 
 
 def with_cpu_limit(pod: Json) -> Json:
-    """*pod* with the limit that such a namespace demands: what our container asks for."""
+    """*pod* with the limit that such a namespace requires: the request of our container."""
     spec = pod["spec"]
     containers = [_limited(one) for one in spec["containers"]]
     return {**pod, "spec": {**spec, "containers": containers}}

@@ -1,9 +1,9 @@
 """What the container of a task may do.
 
-Where it is known not to run as root, no more than Pod Security calls "restricted": such a process
-loses nothing by that. Root may need its capabilities, for files of others for instance, so a
-container that may be root is left as the cluster would have it. A template that says something
-about a field has the last word on it; null leaves the field out.
+If it is known not to run as root, only what the Pod Security Standard "restricted" allows: such a
+process loses nothing by that. Root may need its capabilities, for files of others for instance, so
+a container that may be root is left as the cluster would have it. A template overrides each field
+that it sets; null leaves the field out.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _RESTRICTED: Json = {
 
 
 def security_context(user: str | None, of_pod: Any, of_container: Any) -> Json:
-    """That of the container; *user* is ``UID[:GID]``, the others are what the template says."""
+    """The one of the container; *user* is ``UID[:GID]``, the others are those of the template."""
     said = {**_mapping(of_pod), **_mapping(of_container)}
     ours = _ids(user)
     if not _is_plain_user({**said, **ours}):
@@ -41,7 +41,7 @@ def _ids(user: str | None) -> Json:
 
 
 def _is_plain_user(context: Mapping[str, Any]) -> bool:
-    """Is it sure not to be root?"""
+    """Is this user certainly not root?"""
     if context.get("privileged") is True:
         return False
     uid = context.get("runAsUser")

@@ -30,7 +30,7 @@ def filled(template: Any, values: Mapping[str, str]) -> Any:
 
 
 def laid_over(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> Json:
-    """What both say; where they differ, *ours*."""
+    """Both merged; *ours* wins where they differ."""
     merged = dict(theirs)
     for name, value in ours.items():
         merged[name] = _merged(name, merged[name], value) if name in merged else value
@@ -81,7 +81,7 @@ def of_job(config: LaunchConfig, job: Job) -> Json:
 
 
 def with_our_container(spec: Mapping[str, Any]) -> Json:
-    """The spec of a template, in which the container of the task has the name that ours have."""
+    """The spec of a template, with our name for the container of the task."""
     containers = spec.get("containers")
     if not isinstance(containers, list) or any(
         isinstance(one, Mapping) and one.get("name") == CONTAINER for one in containers

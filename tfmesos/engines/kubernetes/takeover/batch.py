@@ -1,4 +1,4 @@
-"""Pods that share a Secret, and all that their objects are made from."""
+"""Pods that share a Secret, and everything that their objects are made from."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The lease of a run on Kubernetes: only one launcher holds it at a time, on any machine.
 
-Its holder is named in the object that owns the run, and renews it. A run directory can be copied,
-and then its lock does not tell whether its launcher lives; this does. All here is pure.
+Its holder is named in the object that owns the run, and renews it. The lock of a run directory that
+was copied does not tell whether the launcher is alive; the lease does. Everything here is pure.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Holder(Record):
 
 
 def holder_of(owner: Json) -> Holder | None:
-    """None if nobody has ever said so."""
+    """None if no launcher is named."""
     annotations = (owner.get("metadata") or {}).get("annotations") or {}
     epoch, _, rest = str(annotations.get(objects.HOLDER) or "").partition(" ")
     token, _, name = rest.partition(" ")
@@ -36,14 +36,14 @@ def holder_of(owner: Json) -> Holder | None:
 
 
 def renewed_at(owner: Json) -> datetime | None:
-    """When its holder gave its last sign of life, by the clock of the server."""
+    """When its holder last renewed it, by the clock of the server."""
     metadata = owner.get("metadata") or {}
     renewed = (metadata.get("annotations") or {}).get(objects.RENEWED)
     return time_of(renewed) or time_of(metadata.get("creationTimestamp"))
 
 
 def is_fresh(owner: Json, gone: Collection[int], now: datetime) -> bool:
-    """Can its holder be alive? Those of the launchers *gone* are known to have ended."""
+    """Can its holder be alive? The launchers in *gone* are known to have ended."""
     holder, renewed = holder_of(owner), renewed_at(owner)
     if holder is None or holder.epoch in gone or renewed is None:
         return False
@@ -60,7 +60,7 @@ def successor(owner: Json, us: Holder) -> Holder | None:
 
 
 def time_of(text: object) -> datetime | None:
-    """As Kubernetes writes it."""
+    """A time in the format of Kubernetes."""
     try:
         return datetime.strptime(str(text), objects.TIME)
     except ValueError:

@@ -83,7 +83,7 @@ class Ownership:
         self._began = time
 
     async def _made_before(self, name: str) -> Json | None:
-        """The owner that we have made, if the answer to that was lost."""
+        """The owner that we created, if the answer was lost."""
         found, _ = await self._client.list("configmaps", f"{objects.RUN}={name}")
         ours = [one for one in found if (one.get("data") or {}).get("attempt") == self._mark]
         return ours[0] if ours else None
@@ -101,7 +101,7 @@ class Ownership:
     # A take-over:
 
     async def find_again(self) -> None:
-        """Hold what a launcher before this one has made. EngineError if that is not possible."""
+        """Hold what an earlier launcher created. EngineError if that is not possible."""
         if self.owner is None:
             return  # nobody knows whether there is one: make it
         is_said = False
@@ -123,7 +123,7 @@ class Ownership:
             await asyncio.sleep(LOOK_EVERY)
 
     async def _look(self, owner: Owner) -> Json | None:
-        """None if a launcher before this one was to delete it, and has."""
+        """None if an earlier launcher has deleted it, as it was about to."""
         found = await self._find(owner)
         if found is None:
             if self._keys.get(LEAVING) == owner.uid:
@@ -146,7 +146,7 @@ class Ownership:
         return found if is_it else None
 
     async def _claim(self, owner: Owner, found: Json) -> Json:
-        """It is ours unless somebody else has changed it since we looked."""
+        """Claim it, unless somebody else has changed it since we looked."""
         version = str(found["metadata"].get("resourceVersion") or "")
         try:
             return await self._patch(owner, objects.claim(self._now(), str(self._us), version))
@@ -161,7 +161,7 @@ class Ownership:
         return made
 
     def _seen(self, owner: Json) -> None:
-        """So it was when we held it."""
+        """This is what it was like when we held it."""
         self._seen_at = asyncio.get_running_loop().time()
         self._version = str((owner.get("metadata") or {}).get("resourceVersion") or "")
 
@@ -191,7 +191,7 @@ class Ownership:
         self._keys.keep(LEAVING, owner.uid)
 
     async def is_held(self, owner: Owner) -> bool:
-        """Is the run still ours? Another launcher may have taken it while we were stopped."""
+        """Do we still hold the run? Another launcher may have taken it while we were stopped."""
         silent_for = asyncio.get_running_loop().time() - self._seen_at
         return silent_for < lease.FRESH.total_seconds() or await self._is_ours(owner)
 

@@ -14,7 +14,7 @@ Bodies = tuple[Sequence[Json], Sequence[Json]]  # Secrets, and pods
 
 
 class PastPods:
-    """A pod was made if the server has told of it, or its runner has."""
+    """A pod was created if the server or its runner has reported it."""
 
     def __init__(self) -> None:
         self.is_connected = False  # did a launcher find the server?
@@ -23,7 +23,7 @@ class PastPods:
         self._leaving: dict[str, float | None] = {}  # to be deleted, with what grace
 
     def made(self, pods: Iterable[NewPod], bodies: Callable[[Sequence[NewPod]], Bodies]) -> None:
-        """These were to be made; *bodies* makes their objects, and the Secrets they need."""
+        """These were to be created; *bodies* makes their objects, and the Secrets they need."""
         for pod in pods:
             self._unseen[pod.name] = pod, bodies
             self._names[pod.task_id] = pod.name
@@ -53,7 +53,7 @@ class PastPods:
             self._names.pop(found[0].task_id, None)
 
     def to_make(self) -> list[tuple[Sequence[NewPod], Bodies]]:
-        """Those that were to be made together, with their objects."""
+        """The pods that were to be created together, with their objects."""
         together: dict[Callable[[Sequence[NewPod]], Bodies], list[NewPod]] = {}
         for pod, bodies in self._unseen.values():
             together.setdefault(bodies, []).append(pod)

@@ -30,7 +30,7 @@ class Unreachable(Exception):
 
 
 class NotMesos(Unreachable):
-    """What answers there does not look like a master."""
+    """Whatever answers there does not look like a master."""
 
 
 class NoSuchHost(Unreachable):
@@ -38,7 +38,7 @@ class NoSuchHost(Unreachable):
 
 
 def all_in_one(troubles: Sequence[Unreachable]) -> Unreachable:
-    """What several addresses said, as one trouble."""
+    """The problems of several addresses, as one."""
     kind: type[Unreachable] = Unreachable
     if any(isinstance(it, NotMesos) for it in troubles):
         kind = NotMesos
@@ -80,7 +80,7 @@ async def words_of(response: Response) -> str:
 
 
 async def receive(response: Response, silence: float) -> bytes:
-    """What the stream brings next; b"" at its clean end."""
+    """The next bytes of the stream; b"" at its clean end."""
     try:
         async with awake_timeout(silence):
             return await response.read()
@@ -91,7 +91,7 @@ async def receive(response: Response, silence: float) -> bytes:
 
 
 def redirected(response: Response) -> str:
-    """Where to go on. ``Location`` has no scheme when Mesos sends it: then it stays the same."""
+    """Where to continue. The ``Location`` of Mesos has no scheme: then the scheme stays."""
     here, location = response.url, response.headers.get("location", "")
     try:
         there = urljoin(here, location)
@@ -114,7 +114,7 @@ async def trouble_with(
     way_to: Callable[[str], str],
     tls: ssl.SSLContext | None,
 ) -> Unreachable:
-    """What went wrong with a request, with the way out if it is TLS that we disagree about."""
+    """What went wrong with a request, with the way out if the two sides disagree about TLS."""
     trouble = _in_words(base_of(url), error, limit, way_to)
     if not url.startswith("https:") or not _is_cut_off(error):
         return trouble
@@ -144,7 +144,7 @@ def _in_words(
 
 
 def _is_cut_off(error: Exception) -> bool:
-    """Whether the other side ended the connection: without a word, or with an alert of TLS."""
+    """Whether the other side ended the connection: silently, or with a TLS alert."""
     if _is_of_tls(error):
         return "ALERT" in str(error) or "EOF" in str(error)
     is_reset = isinstance(error, OSError) and error.errno in (errno.ECONNRESET, errno.EPIPE)
@@ -152,7 +152,7 @@ def _is_cut_off(error: Exception) -> bool:
 
 
 def _is_of_tls(error: Exception) -> bool:
-    """By its text: a run on this machine does without ssl."""
+    """Recognized by its text: a run on this machine does not import ssl."""
     return "[SSL" in str(error)
 
 
@@ -187,7 +187,7 @@ def field_of(event: dict[str, Any], kind: type[T], *path: str) -> T:
 
 
 def heartbeat_of(event: dict[str, Any]) -> float:
-    """Seconds between two heartbeats, as SUBSCRIBED tells; a master may leave it out."""
+    """Seconds between two heartbeats, as SUBSCRIBED says; a master may leave it out."""
     try:
         return number(event["subscribed"].get("heartbeat_interval_seconds", 15.0))
     except (TypeError, ValueError) as error:

@@ -37,7 +37,7 @@ def authorization(
 
 
 def tls_context(access: Access) -> ssl.SSLContext | None:
-    """None if nothing was given: then the certificates of this machine are trusted."""
+    """None if nothing was given: then the certificates that this machine trusts apply."""
     if not access.ca_file and not access.cert_file:
         return None
     import ssl  # not cheap, and most masters speak plain HTTP
@@ -100,7 +100,7 @@ def _handshake(
 
 
 def _refuse_irregular(field: str, path: str | None) -> None:
-    """OpenSSL opens files itself; it would wait for the writer of a FIFO, deaf to signals."""
+    """OpenSSL opens files itself; it would wait for the writer of a FIFO and ignore signals."""
     if path:
         try:
             opened(path).close()

@@ -41,5 +41,5 @@ def task(task_id: str, agent_id: str | None) -> Json:
 
 
 def _encoded(message: Json) -> bytes:
-    """In ASCII, for that cannot fail: an error would hold the whole call, with its secrets."""
+    """In ASCII, which cannot fail: an error would contain the whole call, with its secrets."""
     return json.dumps(message, default=Secret.reveal).encode("ascii")

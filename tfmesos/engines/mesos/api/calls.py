@@ -30,9 +30,9 @@ Refused = Callable[[str, str, tuple[str, ...]], None]
 class Calls:
     """Sends calls beside a stream of events, never on the stream's own connection.
 
-    A call that gets lost closes the stream: what became of it is unknown, so nothing may go on
-    as if it were well. So does one that is refused because the subscription is void. Every other
-    refusal is reported.
+    A lost call closes the stream: nobody knows whether it arrived, so nothing may continue as if it
+    had. So does a call that is refused because the subscription is void. Every other refusal is
+    reported.
     """
 
     def __init__(
@@ -76,9 +76,9 @@ class Calls:
         self._stream.close()  # wakes its reader
 
     async def get(self, path: str) -> Any:
-        """The JSON at *path* of this master, None if it does not give it to us.
+        """The JSON at *path* of this master; None if we do not get it.
 
-        Beside the calls: it may take long, and nothing depends on it.
+        Independent of the calls: it may take long, and nothing depends on it.
         """
         try:
             async with (
@@ -94,7 +94,7 @@ class Calls:
         return None
 
     async def all_answered(self) -> None:
-        """Wait until every call so far was answered, or got lost: they go in order."""
+        """Wait until every call so far was answered or lost: they are sent in order."""
         if self._last is not None:
             await asyncio.shield(self._last)
 

@@ -1,7 +1,7 @@
-"""The Mesos v1 scheduler API: subscribe, pass the events on, make calls, come back after a loss.
+"""The Mesos v1 scheduler API: subscribe, pass events on, make calls, reconnect after a loss.
 
-Nothing here decides about tasks. ``MesosClient.run`` owns every connection: when it has
-ended, however it did, nothing is open any more.
+Nothing here decides about tasks. ``MesosClient.run`` owns every connection: once it has ended, for
+whatever reason, nothing is open any more.
 
 Two decisions about safety. A redirect is followed with the credentials, as Mesos requires of its
 clients, but never from https to http. Bodies are not logged: they hold the secrets of tasks.
@@ -100,7 +100,7 @@ class MesosClient:
     async def run(self) -> None:
         """Subscribe, emit events and subscribe again after each loss, until torn down.
 
-        Raises MasterError when no master can be had in time or the master refuses us.
+        Raises MasterError if no master is found in time or the master refuses us.
         """
         self._running = True
         try:
@@ -112,7 +112,7 @@ class MesosClient:
 
     @property
     def _is_known(self) -> bool:
-        """Do we say who we are?"""
+        """Do we authenticate?"""
         return self._credential is not None or self._token is not None
 
     @property
@@ -122,8 +122,8 @@ class MesosClient:
     async def call(self, type: str, about: Sequence[str] = (), /, **body: Any) -> bool:
         """Make a call *about* tasks, after those made before it; False if it was not accepted.
 
-        Never raises for the network's sake: while disconnected nothing is sent, and a call
-        that gets lost ends the subscription, so that DISCONNECTED reports it.
+        Never raises because of the network: while disconnected nothing is sent, and a call that
+        gets lost ends the subscription, so that DISCONNECTED reports it.
         """
         if self._calls is None:
             log.debug("%s not sent: not subscribed", type)
@@ -154,7 +154,7 @@ class MesosClient:
         return await self.call("REVIVE")
 
     async def agents(self) -> Any:
-        """What the master says about its agents, as JSON; None if it does not, or not to us."""
+        """What the master says about its agents, as JSON; None if it does not tell us."""
         return None if self._calls is None else await self._calls.get(_AGENTS)
 
     async def frameworks(self) -> Any:
@@ -180,8 +180,8 @@ class MesosClient:
     async def teardown(self, within: float = 5.0) -> bool:
         """Have the master remove the framework and kill its tasks; ``run`` returns then.
 
-        If the master is away, it gets the call as soon as it is back. False if it did not confirm
-        *within* that many seconds, or if there is nothing to tear down.
+        If the master is unreachable, it gets the call as soon as it is back. False if it did not
+        confirm *within* that many seconds, or if there is nothing to tear down.
         """
         if not self._running or self.framework_id is None:
             return False
@@ -267,7 +267,7 @@ class MesosClient:
             response.close()
 
     async def _stay(self, session: Session, response: Response) -> None:
-        """Read the events and send the calls of one subscription, to its end."""
+        """Read the events and send the calls of one subscription, until it ends."""
         calls = Calls(session, response, self._timing.answer, self._refused)
         subscription = Subscription(response, calls, self._timing.answer, self._take)
         try:

@@ -1,4 +1,4 @@
-"""The JSON of Mesos, and values of it: of the kind they must be, or TypeError or ValueError."""
+"""JSON values from Mesos: each has the required type, or TypeError or ValueError is raised."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST = 2**53  # up to here a number of JSON is exact everywhere
 
 
 def read_json(data: bytes) -> Any:
-    """What *data* says. Text that no encoding can hold is refused: some of it is sent back."""
+    """The value of *data*. Text that cannot be encoded is refused: some of it is sent back."""
     value = json_reader.read(data)
     if b"\\ud" in data.lower() and not _can_be_sent(value):
         raise ValueError("a string with half of a surrogate pair")
@@ -35,7 +35,7 @@ def text(value: Any) -> str:
 
 
 def number(value: Any) -> float:
-    """A number that can be an amount: neither negative nor beyond all bounds."""
+    """A number that can be an amount: neither negative nor too large."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{value!r} in place of a number")
     if not 0 <= value <= _MOST:

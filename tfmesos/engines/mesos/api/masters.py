@@ -1,4 +1,4 @@
-"""Which master leads: what ``--master`` may say, and the addresses to try for it."""
+"""Which master leads: what ``--master`` may contain, and which addresses to try."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class Masters(Protocol):
     """Where to look for the leading master."""
 
     async def candidates(self) -> list[str]:
-        """The base URLs to try now, best first; MasterError if they cannot be found out."""
+        """The base URLs to try now, best first; MasterError if they cannot be determined."""
 
     def way_to(self, scheme: str) -> str:
-        """What the user has to do for http or https."""
+        """What the user has to write for http or https."""
 
 
 class MasterList(Record):
@@ -50,7 +50,7 @@ class MasterList(Record):
 def parse(master: str, *, tls: bool = False) -> Masters:
     """Read what the user gave as the master; SpecError if it is malformed.
 
-    *tls* is for masters of which it does not say http or https.
+    *tls* applies to masters without http or https.
     """
     usual = "https" if tls else "http"
     scheme, separator, rest = master.strip().partition("://")

@@ -1,6 +1,6 @@
 """RecordIO, the framing of the Mesos event stream: ``LENGTH\\n`` and then LENGTH bytes.
 
-A record has nothing to do with the chunks it travels in: feed whatever arrived.
+Records do not depend on the chunks they travel in: feed whatever has arrived.
 """
 
 from __future__ import annotations

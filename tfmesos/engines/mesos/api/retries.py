@@ -36,7 +36,7 @@ class Attempts:
         self._attempts = self._strange = 0
 
     def renewed(self, lived: float) -> Attempts:
-        """For after a loss. Subscriptions that are lost at once keep the delays growing."""
+        """For use after a loss. Subscriptions that are lost at once keep the delays growing."""
         delays = self._delays if lived < self._timing.longest_delay else 0
         return Attempts(self._timing, self._timing.reconnect_for, delays)
 

@@ -1,7 +1,7 @@
 """Read what a task left in its sandbox, through the agent's files API.
 
-For tasks that ended before their runner could report: a bad image, no Python on the node; or
-before all of their output was taken.
+For tasks that ended before their runner could report: a bad image, no Python on the node; or before
+all of their output was received.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def browse_url(agent: str, framework_id: str, task_id: str) -> str:
 def addresses(agent_url: str, hostname: str, master_url: str) -> list[str]:
     """The URLs to try for an agent, best first.
 
-    A master says http for its agents even where all of them speak TLS. Then the name comes
-    first, which is what certificates are made for.
+    A master reports http for its agents even if all of them speak TLS. Then the host name comes
+    first, because certificates are issued for names.
     """
     if not master_url.startswith("https:"):
         return [agent_url]
@@ -65,7 +65,7 @@ async def tail(
     credential: tuple[str, Secret] | None,
     tls: ssl.SSLContext | None = None,
 ) -> tuple[str, ...]:
-    """The last lines of standard error; none if the agent does not tell in time."""
+    """The last lines of standard error; none if the agent does not answer in time."""
     path = f"{_directory(framework_id, task_id)}/stderr"
     try:
         async with (
@@ -99,7 +99,7 @@ def _of_the_task(lines: list[str]) -> list[str]:
 async def whole_file(
     agents: Sequence[str], framework_id: str, task_id: str, name: str, tls: ssl.SSLContext | None
 ) -> str:
-    """A file of ASCII; empty if it is not there, too long, or the agent does not tell in time."""
+    """An ASCII file; empty if it is missing or too long, or the agent does not answer in time."""
     path = f"{_directory(framework_id, task_id)}/{name}"
     async with Session({}, tls, TAIL_TIMEOUT) as session:
         for agent in agents:

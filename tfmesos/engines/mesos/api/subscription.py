@@ -1,4 +1,4 @@
-"""One subscription: its events are read and its calls are sent, to its end."""
+"""One subscription: its events are read and its calls are sent until it ends."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Subscription:
         self._is_confirmed = True
 
     async def run(self, is_end_wanted: Callable[[], bool]) -> None:
-        """Return when the stream ends and that is wanted.
+        """Return when the stream ends as intended.
 
         Raises Lost, MasterError if the master refuses us, Unreachable if it never confirmed.
         """

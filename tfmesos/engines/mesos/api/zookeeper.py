@@ -93,7 +93,7 @@ class ZooKeeperMasters(Record):
 def by_precedence(znodes: Mapping[str, bytes], scheme: str = "http") -> list[str]:
     """The URLs of the masters behind *znodes* (name -> content), the leader first.
 
-    The lowest sequence number leads. The others are worth a try, too: they redirect.
+    The lowest sequence number leads. The others are worth trying, too: they redirect.
     """
     found = {int(match[1]): name for name in znodes if (match := _LEADER.fullmatch(name))}
     if not found:
@@ -103,7 +103,7 @@ def by_precedence(znodes: Mapping[str, bytes], scheme: str = "http") -> list[str
 
 
 def _urls_of(name: str, content: bytes, scheme: str) -> list[str]:
-    """By its IP address; with TLS first by its name, which is what certificates are made for."""
+    """By IP address; with TLS by name first, because certificates are issued for names."""
     try:
         address = read_json(content)["address"]
         told = [address[kind] for kind in ("hostname", "ip") if address.get(kind)]
@@ -118,7 +118,7 @@ def _urls_of(name: str, content: bytes, scheme: str) -> list[str]:
 
 
 def _check_known(hosts: Iterable[str]) -> None:
-    """UnknownHost if none of HOST:PORT has an address; kazoo would only time out."""
+    """UnknownHost if no HOST:PORT can be resolved; kazoo would only time out."""
     for host in hosts:
         try:
             socket.getaddrinfo(host.rpartition(":")[0].strip("[]"), None)
