@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import socket
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from tests.mesos.genuine.conftest import unavailable
 from tests.terminal import PROMPT, TFRUN, is_available, terminal
 
 BEGUN = "begun"
+INSIDE = "inside>"  # the prompt of a shell in a task
 LASTING = ("sh", "-c", f"echo {BEGUN}; exec sleep 1000")
 
 
@@ -72,8 +74,11 @@ answer_for_ever()
 """
 
 
-def check_inside(*flags, tmp_path, python="python3") -> None:
-    """On any engine: exec, cp, forward and stacks reach the tasks of a run with these *flags*."""
+def check_inside(*flags, tmp_path, python="python3", has_editor=False) -> None:
+    """On any engine: exec, cp, forward and stacks reach the tasks of a run with these *flags*.
+
+    *has_editor*: do they see the programs of this machine?
+    """
     with lasting_run(*flags, command=(python, "-c", SERVING)):
         done = inside(
             "exec", "worker:0", "--", "sh", "-c", "cat; echo $TF_CONFIG >&2; exit 9", stdin=b"x"
@@ -85,7 +90,7 @@ def check_inside(*flags, tmp_path, python="python3") -> None:
         assert inside("cp", "worker:0:copied", "-").stdout == data
         there = inside("exec", "worker:0", python, "-c", WHERE)
         assert there.stdout == inside("cp", "worker:0:where", "-").stdout != b"", there.stderr
-        check_terminal(python)
+        check_terminal(python, has_editor)
         port = int(inside("cp", "worker:0:port", "-").stdout)
         with running_tfrun("forward", f"worker:0:{port}") as forward:
             while "forwarded to" not in (line := forward.stderr.readline()):
@@ -99,7 +104,7 @@ def check_inside(*flags, tmp_path, python="python3") -> None:
         assert found or is_forbidden, (stacks.stdout, stacks.stderr)
 
 
-def check_terminal(python) -> None:
+def check_terminal(python, has_editor) -> None:
     """exec -t has a terminal of the right size, and ends with the code of its command."""
     if not is_available():
         unavailable("tmux or bash is missing: apt-get install tmux bash")
@@ -111,6 +116,30 @@ def check_terminal(python) -> None:
         tty.until(lambda screen: screen.endswith(PROMPT))
         tty.type("echo left=$?")
         tty.until(lambda screen: "left=7" in screen)
+        if has_editor:
+            tty.type(f"{TFRUN} exec -t worker:0 env PS1='{INSIDE}' sh")
+            tty.until(lambda screen: screen.endswith(INSIDE))
+            check_full_screen(tty)
+
+
+def check_full_screen(tty) -> None:
+    """In a shell inside a task, vim writes a file and top shows what runs."""
+    missing = [name for name in ("vim", "top") if not shutil.which(name)]
+    if missing:
+        unavailable(f"{missing} are not installed")
+    tty.type("clear; vim -n -u NONE text")
+    tty.until(lambda screen: "~" in screen)
+    tty.press("i")
+    tty.type("written inside")
+    tty.press("Escape")
+    tty.type(":wq")
+    tty.until(lambda screen: screen.endswith(INSIDE))
+    tty.type("clear; cat text")
+    tty.until(lambda screen: screen.startswith("written inside"))
+    tty.type("clear; top")
+    tty.until(lambda screen: "load average" in screen)
+    tty.press("q")
+    tty.until(lambda screen: screen.endswith(INSIDE))
 
 
 def check_failure(*flags, tmp_path) -> None:
@@ -126,3 +155,14 @@ def check_failure(*flags, tmp_path) -> None:
         assert run.wait(HANG) == 7
     done = tfrun("-w", 1, *flags, "--env", "WHY=no-GPU", "--check", "! echo $WHY", "--", "true")
     assert done.returncode == 220 and "exited with 1: 'no-GPU'" in done.stderr, done.stderr
+
+
+def check_unfit_node(*flags, name, tmp_path) -> None:
+    """On any cluster whose nodes have this variable as their *name*: the first one is left out."""
+    bad = tmp_path / "bad"
+    check = f'[ -e {bad} ] || echo ${name} > {bad}; [ ${name} != "$(cat {bad})" ]'
+    check = ("--check", f"{check} || ! echo no GPU here")
+    done = tfrun("-w", 1, *flags, *check, "--", f"echo at ${name}")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("exited with 1: 'no GPU here'") == 1, done.stderr
+    assert done.stdout.split()[-1] not in ("", bad.read_text().strip())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import time
 from pathlib import Path
@@ -15,7 +14,7 @@ from tests.commands import running_tfrun, tfrun
 from tests.mesos.genuine.conftest import unavailable
 from tests.runners import gone
 from tests.terminal import PROMPT, TFRUN, is_available, terminal
-from tests.whole.entering import inside, lasting_run
+from tests.whole.entering import INSIDE, check_full_screen, inside, lasting_run
 
 BYTES = {"text": False, "bufsize": -1}
 
@@ -147,17 +146,14 @@ def test_whoever_is_killed_while_commands_and_copies_are_under_way_nothing_is_le
 def tmux():
     if not is_available():
         unavailable("tmux or bash is not installed")
-    missing = [name for name in ("vim", "top") if not shutil.which(name)]
-    if missing:
-        unavailable(f"{missing} are not installed")
 
 
 def test_a_shell_has_a_real_terminal_with_size_signals_jobs_and_full_screen(tmux, tmp_path):
     with lasting_run(cwd=tmp_path), terminal(columns=90, rows=20) as tty:
-        tty.type(f"{TFRUN} exec -t worker:0 env PS1='inside>' bash --norc")
-        tty.until(lambda screen: screen.endswith("inside>"))
+        tty.type(f"{TFRUN} exec -t worker:0 env PS1='{INSIDE}' bash --norc")
+        tty.until(lambda screen: screen.endswith(INSIDE))
         tty.type("stty size")
-        tty.until(lambda screen: "20 90" in screen and screen.endswith("inside>"))
+        tty.until(lambda screen: "20 90" in screen and screen.endswith(INSIDE))
         tty.resize(70, 15)
         tty.type("clear; until stty size | grep -x '15 70'; do sleep 0.1; done")
         tty.until(lambda screen: screen.startswith("15 70"))
@@ -166,25 +162,14 @@ def test_a_shell_has_a_real_terminal_with_size_signals_jobs_and_full_screen(tmux
         tty.press("C-z")
         tty.until(lambda screen: "Stopped" in screen)
         tty.type("clear")
-        tty.until(lambda screen: screen == "inside>")
+        tty.until(lambda screen: screen == INSIDE)
         tty.type("fg")
         tty.until(lambda screen: "sleep 1000" in screen)
         tty.press("C-c")
-        tty.until(lambda screen: screen.endswith("inside>"))
+        tty.until(lambda screen: screen.endswith(INSIDE))
         tty.type("echo code=$?")
         tty.until(lambda screen: "code=130" in screen)
-        tty.type("vim -n -u NONE text")
-        tty.until(lambda screen: "~" in screen)
-        tty.press("i")
-        tty.type("written inside")
-        tty.press("Escape")
-        tty.type(":wq")
-        tty.until(lambda screen: screen.endswith("inside>"))
-        assert "written inside" in (tmp_path / "text").read_text()
-        tty.type("clear; top")
-        tty.until(lambda screen: "load average" in screen)
-        tty.press("q")
-        tty.until(lambda screen: screen.endswith("inside>"))
+        check_full_screen(tty)
         tty.type("exit 5")
         tty.until(lambda screen: screen.endswith(PROMPT))
         tty.type("echo left=$?; stty -a | grep -o ' icanon'")
@@ -194,8 +179,8 @@ def test_a_shell_has_a_real_terminal_with_size_signals_jobs_and_full_screen(tmux
 def test_a_terminal_whose_caller_was_stopped_is_as_it_was_when_the_caller_goes_on(tmux, a_run):
     caller = f"CALLER={os.getpid()} bash"  # and not that of a test beside this one
     with terminal(columns=90, rows=20) as tty:
-        tty.type(f"{TFRUN} exec -t worker:0 env PS1='inside>' {caller} --norc")
-        tty.until(lambda screen: screen.endswith("inside>"))
+        tty.type(f"{TFRUN} exec -t worker:0 env PS1='{INSIDE}' {caller} --norc")
+        tty.until(lambda screen: screen.endswith(INSIDE))
         for name in ("TSTP", "STOP"):
             tty.type(f"clear; kill -{name} $(pgrep -f '[{caller[0]}]{caller[1:]}')")
             tty.until(lambda screen: "Stopped" in screen and screen.endswith(PROMPT))
@@ -209,7 +194,7 @@ def test_a_terminal_whose_caller_was_stopped_is_as_it_was_when_the_caller_goes_o
             tty.type("clear; stty size; sh -c 'echo go$((1+1)); exec sleep 1000'")
             tty.until(lambda screen, size=f"15 {columns}": size in screen and "go2" in screen)
             tty.press("C-c")  # goes inside only if the terminal is raw
-            tty.until(lambda screen: screen.endswith("inside>"))
+            tty.until(lambda screen: screen.endswith(INSIDE))
         tty.type("exit 5")
         tty.until(lambda screen: screen.endswith(PROMPT))
         tty.type("echo left=$?")

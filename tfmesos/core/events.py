@@ -157,6 +157,7 @@ class TaskExited(Event):
     reason: str  # "exited with 3", "was killed by SIGKILL", "failed: its initializer exited with 1"
     tail: tuple[str, ...] = ()  # the last lines of its output
     was_stopped: bool = False  # by us, before it ended
+    node: str = ""  # what its engine calls it, if the runner knows
 
 
 class TaskHeld(Event):

@@ -312,7 +312,7 @@ class Runner:
         text = reason.encode("utf-8", "backslashreplace").decode("utf-8")
         is_ours = self._was_stopped = self._stopping and not self._evicted
         report = {"type": "exit", "code": code, "reason": text, "tail": tail, "stopped": is_ours}
-        self._outbox.add(report)
+        self._outbox.add({**report, **host.node()})
         if not self._settings.same_machine:
             self._give_up_without_progress(-1, timeout)
         self._loop.run_until(lambda: self._dismissed or self._gave_up or self._link.failure)

@@ -258,6 +258,27 @@ def test_a_task_that_must_leave_the_only_node_of_its_job_has_a_new_job(case):
     assert [step.avoid for step in submit.steps] == [("n1",)]
 
 
+@pytest.mark.parametrize("squeue", ["has not answered", "knows both nodes"])
+def test_the_node_that_a_runner_names_when_it_ends_early_is_the_one_that_is_left_alone(squeue):
+    case = Case()
+    case.submitted()
+    if squeue == "knows both nodes":
+        case.seen(a_job(nodes=("n1", "n2")))
+    unfit = tell.TaskExited("worker:0-1", 220, "was not started", node="n2")
+    (placed,) = of_type(case(unfit), tell.TasksPlaced)
+    assert placed.places == (tell.Placed("worker:0-1", "n2", "n2"),)
+
+
+def test_nodes_are_avoided_only_as_long_as_others_will_do():
+    case = Case(Job("worker", 1))
+    avoiding = Place(wanted(*case.jobs), {"n1": 99.0})
+    (first,) = of_type(case(avoiding), do.Submit)
+    assert [step.avoid for step in first.steps] == [("n1",)]
+    (again,) = of_type(case(happened.NotSubmitted("1", "no such nodes")), do.Submit)
+    assert [step.avoid for step in again.steps] == [()]
+    assert case(happened.NotSubmitted("2", "no such nodes")) == [tell.Impossible("no such nodes")]
+
+
 def test_a_job_in_which_nobody_is_left_is_released_when_another_is_needed():
     case = Case(Job("worker", 1))
     case.submitted()

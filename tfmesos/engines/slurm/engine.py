@@ -247,6 +247,8 @@ class SlurmEngine:
             if fewer := self._shrink(one, reason, now):
                 return fewer
             self._allocations.remove(one)
+            if one.steps[0].avoid:  # a node is avoided only as long as others will do
+                return self._submit([self._wanted[name] for name in one.sitting], (), now)
         return [tell.Impossible(reason)]
 
     def _drop_unwanted(self, wanted: set[str]) -> list[Output]:
@@ -420,8 +422,8 @@ class SlurmEngine:
                 told = reports.registered(one, sitting, node)
                 self._looks.later(now)
                 return [*told]
-            case tell.TaskExited(reason=reason) if not reason.startswith(EVICTED):
-                return [*reports.exited(one, sitting)]
+            case tell.TaskExited(reason=reason, node=node) if not reason.startswith(EVICTED):
+                return [*reports.exited(one, sitting, node)]
             case tell.RunnerBack():
                 sitting.is_heard = True
             case _:  # it was ended by its node, or is out of touch: Slurm may know why

@@ -106,4 +106,4 @@ class RunnerReports:
             link.dismiss()
         tail = tuple(lines(message, "tail"))
         was_stopped = message.get("stopped") is True
-        self._emit(TaskExited(link.task_id, code, reason, tail, was_stopped))
+        self._emit(TaskExited(link.task_id, code, reason, tail, was_stopped, node(message)))
