@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import getpass
 import re
 from datetime import datetime, timedelta
 
@@ -12,6 +13,7 @@ from tests.builders import workers
 from tests.clock import put_forward
 from tfmesos.engines.api import Context
 from tfmesos.engines.kubernetes.api.error import ApiError
+from tfmesos.engines.kubernetes.objects import label_value
 from tfmesos.engines.kubernetes.takeover import ownership
 from tfmesos.engines.kubernetes.takeover.ownership import Ownership, is_stale
 from tfmesos.inputs.merging import make_config
@@ -120,6 +122,68 @@ def test_a_name_that_somebody_has_gets_an_end_of_its_own_and_no_other_fault_does
 
     with pytest.raises(ApiError, match="no room"):
         asyncio.run(made(Full()))
+
+
+class Crowded(Api):
+    """Other runs have left something there."""
+
+    def __init__(self, *found):
+        super().__init__()
+        self.found = found
+        self.deleted = []
+
+    async def list(self, kind, selector):
+        self.asked.append((kind, selector))
+        return self.found, "1"
+
+    async def delete(self, kind, name):
+        self.deleted.append((kind, name))
+        raise ApiError(403, "Forbidden", "not yours")  # which is no reason not to go on
+
+
+def named(name, found):
+    return {"metadata": {**found["metadata"], "name": name}}
+
+
+def cleared(api):
+    async def main():
+        ours = Ownership(api, context(), "links")
+        await ours._remove_stale(await ours.create())
+
+    asyncio.run(main())
+    return api.deleted
+
+
+def test_what_nobody_renews_is_deleted_but_not_the_owner_of_the_run_itself():
+    fresh = named("fresh", owner(created=86400, renewed=20))
+    api = Crowded(named("run", owner(renewed=601)), fresh, {}, named("stale", owner(renewed=601)))
+    assert cleared(api) == [("configmaps", "stale")]
+    user = label_value(getpass.getuser())
+    selector = f"app.kubernetes.io/managed-by=tfrun,tfmesos/user={user}"
+    assert api.asked == [("configmaps", selector)]
+
+
+class Timeless(Crowded):
+    """Does not say when it made an object."""
+
+    async def create(self, kind, body):
+        return {"metadata": {"uid": "u"}}
+
+
+def test_without_the_clock_of_the_server_nothing_is_deleted():
+    assert cleared(Timeless(named("stale", owner(renewed=601)))) == []
+
+
+def test_without_the_clock_of_the_server_a_run_looks_old_and_not_new():
+    async def main():
+        api = Timeless()
+        api.fails = False  # the first change gets through
+        ours = Ownership(api, context(), "links")
+        await ours._renew(await ours.create())
+        return await api.renewed.get()
+
+    *_, time = asyncio.run(main())
+    assert time.startswith("1970-01-01T00:")
 
 
 def read(text):
