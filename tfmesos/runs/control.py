@@ -22,6 +22,7 @@ from ..json_types import Json
 from ..record import NOTHING
 from ..shared import json_reader
 from .run_files import RunDirectory
+from .takeover.lost_runs import lost_words
 
 LONGEST_PATH = 107  # bytes that Linux has for the path of a socket
 LONGEST_LINE = 64 * 1024
@@ -145,8 +146,6 @@ def converse(
 ) -> tuple[socket.socket, Json]:
     """As ``ask``; returns also the socket, at which a conversation may follow."""
     if run.is_over:
-        from .takeover.lost_runs import lost_words  # the launcher of a run has no need of it
-
         state = f"is lost: {lost_words(run)}" if run.is_lost else "is over"
         raise NoAnswer(f"run {run.id} {state}")
     if not run.launcher.is_of_this_machine:
