@@ -163,6 +163,10 @@ def test_a_function_of_the_flags_takes_the_place_of_the_command_in_the_file(job_
     assert (ps.cmd, worker.cmd[-1], worker.num) == (None, "train:main", 2)
 
 
+def test_a_function_of_a_call_from_python_takes_the_place_of_the_command_in_the_file(job_yaml):
+    assert config_of_call(job_yaml, {"entry": "train:main"}).jobs[1].cmd[-1] == "train:main"
+
+
 def test_a_command_takes_the_place_of_the_function_in_the_file(tmp_path):
     path = tmp_path / "entry.yaml"
     path.write_text(

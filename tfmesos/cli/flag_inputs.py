@@ -1,4 +1,4 @@
-"""The flags and the job file of a command line, as inputs of a run."""
+"""A command line as inputs of a run: its job file, and what its flags change."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import SpecError
 from ..inputs.profile import Profile, profile_of
-from ..inputs.resolve import Inputs
-from ..jobfiles.native import changed, without_commands
+from ..inputs.resolve import NO_DOCUMENT, Inputs
 from ..jobfiles.translation import Document
 from .arguments import FLAGS, settings_of
 from .job_flags import destination, job_changes
@@ -22,12 +21,7 @@ if TYPE_CHECKING:
 def inputs_of(args: argparse.Namespace) -> Inputs:
     profile = profile_of(vars(args), os.environ)
     file = job_file_of(args, profile)
-    is_by_flag = partial(_is_by_flag, args)
-    try:
-        document = _changed(file.document if file else {"jobs": {}}, args)
-    except SpecError as error:
-        raise Inputs(file, profile, {}, is_by_flag).located(error) from None
-    return Inputs(file, profile, document, is_by_flag)
+    return Inputs(file, profile, partial(_changes, args), partial(_is_by_flag, args))
 
 
 def job_file_of(args: argparse.Namespace, profile: Profile) -> JobFile | None:
@@ -38,18 +32,15 @@ def job_file_of(args: argparse.Namespace, profile: Profile) -> JobFile | None:
     return JobFile(args.job_file, said_beside(vars(args), profile))
 
 
-def _changed(document: Document, args: argparse.Namespace) -> Document:
-    """What the flags change of it."""
+def _changes(args: argparse.Namespace, document: Document) -> Document:
+    """What the flags change of *document*, which is that of the job file."""
     changes: Document = {**settings_of(args), "jobs": job_changes(args, document["jobs"])}
     if args.cmd:
         changes["cmd"] = args.cmd[0] if len(args.cmd) == 1 else args.cmd
-        document = without_commands(document)
-    elif document == {"jobs": {}} and not args.entry:
+    elif document == NO_DOCUMENT and not args.entry:
         problem = "is missing: give it at the end, tfrun -w 2 -- python train.py"
         raise SpecError(None, "cmd", problem)
-    elif args.entry:
-        document = {field: value for field, value in document.items() if field != "cmd"}
-    return changed(document, changes)
+    return changes
 
 
 def _is_by_flag(args: argparse.Namespace, error: SpecError) -> bool:

@@ -7,12 +7,13 @@ defaults.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import SpecError
-from ..jobfiles.native import changed, jobs_and_settings
+from ..jobfiles.native import changed, jobs_and_settings, without_commands
 from ..jobfiles.translation import Document, JobFileError
+from ..record import NOTHING
 from .merging import make_config
 from .profile import Profile, profile_of
 
@@ -25,27 +26,36 @@ if TYPE_CHECKING:
     Asked = Jobs | str | os.PathLike[str]
 
 
+NO_DOCUMENT: Document = {"jobs": {}}  # that of no job file
+
 # Nobody can go on with a run in place of the program that uses it.
-_OF_A_PROGRAM = {"survive": 0}
+_OF_A_PROGRAM: Document = {"survive": 0}
 
 
 class Inputs:
-    """A document, which may be that of a job file, and what is given besides."""
+    """A document, which may be that of a job file, with what the call changes."""
 
     def __init__(
         self,
         file: JobFile | None,
         profile: Profile,
-        document: Document,
+        get_changes: Callable[[Document], Document],
         is_about_call: Callable[[SpecError], bool],
+        usual: Mapping[str, Any] = NOTHING,
     ) -> None:
-        """*document* is the content of *file* with the changes of the call. *is_about_call* says
-        whether the call is to blame for an error, and neither the file nor the profile.
+        """*get_changes* returns what the call changes of the document that it gets.
+        *is_about_call* says whether the call is to blame for an error, and neither the file nor
+        the profile. *usual* holds unless the file or the call says otherwise.
         """
         self._file = file
         self._profile = profile
-        self.document = profile.under(document)
         self._is_about_call = is_about_call
+        document = file.document if file else NO_DOCUMENT
+        try:
+            changes = get_changes(document)
+            self.document = profile.under(_with({**usual, **document}, changes))
+        except SpecError as error:
+            raise self.located(error) from None
 
     def config(self, *, resumes: bool = False) -> LaunchConfig:
         """SpecError if something is wrong, with the line of the job file if that is to blame."""
@@ -86,8 +96,23 @@ def config_of_call(jobs: Asked, settings: Settings) -> LaunchConfig:
     from .job_file import JobFile, said_beside  # most calls have none
 
     file = JobFile(os.fspath(jobs), said_beside(settings, profile))
-    document = changed({**_OF_A_PROGRAM, **file.document}, dict(settings))
-    return Inputs(file, profile, document, lambda error: error.field in settings).config()
+    inputs = Inputs(
+        file,
+        profile,
+        lambda document: dict(settings),
+        lambda error: error.field in settings,
+        usual=_OF_A_PROGRAM,
+    )
+    return inputs.config()
+
+
+def _with(document: Document, changes: Document) -> Document:
+    """A command of the call takes the place of all others, its function that of the usual one."""
+    if changes.get("cmd") is not None:
+        document = without_commands(document)
+    elif changes.get("entry"):
+        document = {field: value for field, value in document.items() if field != "cmd"}
+    return changed(document, changes)
 
 
 def _of_setting(error: SpecError) -> SpecError:
