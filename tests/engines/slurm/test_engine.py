@@ -351,36 +351,6 @@ def test_the_limit_of_an_allocation_that_is_not_ours_ends_the_run():
     assert not notice.may_go_on
 
 
-# Fewer tasks than were asked for
-
-
-def a_range(least=1, most=4):
-    tasks = Job("worker", most).tasks
-    optional = [i >= least for i in range(most)]
-    return tuple(
-        Wanted(f"worker:{i}-1", task, is_optional=optional[i]) for i, task in enumerate(tasks)
-    )
-
-
-def test_a_job_that_waits_beyond_the_hold_is_asked_for_with_fewer_tasks(case):
-    case(Place(a_range(), hold=10.0))
-    case(happened.Submitted("1", "7"))
-    case.now = 10.0
-    outputs = case(Ticked())
-    assert of_type(outputs, do.CancelJob)[0].job_id == "7"
-    (left,) = of_type(outputs, tell.TasksLeftOut)
-    assert left.task_ids == ("worker:2-1", "worker:3-1")
-    (submit,) = of_type(outputs, do.Submit)
-    assert [len(step.seats) for step in submit.steps] == [2]
-
-
-def test_a_job_that_is_too_large_is_asked_for_with_fewer_tasks_at_once(case):
-    case(Place(a_range(least=1, most=2), hold=10.0))
-    outputs = case(happened.NotSubmitted("1", "too many"))
-    assert of_type(outputs, tell.TasksLeftOut)[0].task_ids == ("worker:1-1",)
-    assert case(happened.NotSubmitted("2", "too many")) == [tell.Impossible("too many")]
-
-
 def test_a_job_is_over_when_its_last_task_has_ended(case):
     case.running()
     assert not case.engine.is_over("7")

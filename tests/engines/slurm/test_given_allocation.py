@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tfmesos.config.job import Job
 from tfmesos.core import events as tell
-from tfmesos.core.actions import Place, PreviousPlace
+from tfmesos.core.actions import LookForRoom, Place, PreviousPlace, Wanted
 from tfmesos.engines.slurm import actions as do
 from tfmesos.engines.slurm import events as happened
 from tfmesos.engines.slurm.engine import SlurmEngine
@@ -35,6 +35,16 @@ def test_what_does_not_fit_into_the_allocation_is_refused_with_numbers():
     assert isinstance(told, tell.Impossible)
     for part in ("6 CPUs", "job 9", "has 4"):
         assert part in told.reason
+
+
+def test_of_a_range_as_many_become_steps_as_there_is_room_for():
+    case = Case(allocation="9")
+    tasks = Job("worker", "2:8").tasks
+    asked = tuple(Wanted(f"{one.name}-1", one, is_optional=one.is_optional) for one in tasks)
+    left, _, start = case(Place(asked))
+    assert left.task_ids == tuple(f"worker:{n}-1" for n in range(4, 8)) and "has 4" in left.reason
+    assert len(start.step.seats) == 4
+    assert case(LookForRoom(tasks)) == []
 
 
 def within_two_components(*jobs):

@@ -143,9 +143,13 @@ class Slurm:
         self.run("scontrol", "update", f"NodeName={node}", "State=DOWN", "Reason=dead")
 
     def revive_node(self, node: str) -> None:
+        self.give_back_node(node)
+        self.wait_for_nodes()
+
+    def give_back_node(self, node: str) -> None:
+        """To whoever waits for it: soon it may be full."""
         self.start_slurmd(node)
         self.run("scontrol", "update", f"NodeName={node}", "State=RESUME")
-        self.wait_for_nodes()
 
     def wait_for_nodes(self, *nodes: str) -> None:
         """Until these, or all, can be given to jobs."""

@@ -77,7 +77,15 @@ class LookAtNodes(Record):
     nodes: tuple[str, ...]
 
 
-SlurmAction = Submit | LetGo | StartStep | CancelJob | ReleaseJob | CancelStep | Look | LookAtNodes
+class TryMore(Record):
+    """Ask Slurm whether it would start a job for one more of the optional tasks at once."""
+
+    tasks: tuple[Task, ...]
+
+
+SlurmAction = (
+    Submit | LetGo | StartStep | CancelJob | ReleaseJob | CancelStep | Look | LookAtNodes | TryMore
+)
 
 
 def step_name(step: Step) -> str:

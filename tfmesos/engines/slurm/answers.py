@@ -28,6 +28,7 @@ _TOO_MUCH = re.compile(
     r"can ?not be satisfied|Requested nodes are busy|Job size|[Ll]imit"
 )
 _GPUS = re.compile(r"\bgpu(?::[^:,()]+)?:(\d+)")
+_STARTS = re.compile(r"to start at (\d+) ")
 _HEAD = re.compile(r"^(?:\S*/)?(sbatch|srun|squeue|sinfo|scontrol|scancel): (error: |fatal: )?")
 
 
@@ -99,6 +100,12 @@ def comments_of_jobs(text: str) -> dict[str, str]:
     """Likewise, from output in JOB_FORMAT."""
     rows = (line.split("|", 6) for line in text.splitlines() if line.count("|") >= 6)
     return {row[0].partition("+")[0]: row[5] for row in rows}
+
+
+def starts_in(text: str, wall: float) -> float | None:
+    """When ``sbatch --test-only`` expects a job to start; None if it does not say so."""
+    found = _STARTS.search(text)
+    return float(found[1]) - wall if found else None
 
 
 def ended_steps(comment: str) -> tuple[tuple[str, int, str], ...]:

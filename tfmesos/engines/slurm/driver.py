@@ -10,17 +10,16 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from ...config.job import Job
+from ...config.job import Job, Task
 from ...config.launch_config import LaunchConfig
 from ...config.secret import Secret
 from ...core.outcome import Ending
-from ...errors import EngineError, Refused, ResourcesError
+from ...errors import EngineError, Refused
 from ..api import Context, Emit, Expect
 from . import actions as do
 from . import answers, request
 from . import events as happened
-from .actions import Seat, SlurmAction, Step, step_name
-from .allocation import steps_of
+from .actions import SlurmAction, Step, step_name
 from .answers import KnownNode
 from .commands import TIMEOUT, Answer, Commands
 from .engine import SlurmEngine
@@ -28,6 +27,7 @@ from .holder import Holding, mark_in
 from .node_choice import obstacle
 from .past_work import PastWork, Told, steps_in
 from .script import GO, script, table
+from .trial import Trial
 
 log = logging.getLogger(__name__)
 
@@ -74,6 +74,7 @@ class SlurmDriver:
         self._say = context.say
         self._around = around
         self._commands = around.commands
+        self._trial = Trial(around.commands, context.run_id, around.nodes)
         self._holding = Holding(around.commands, context.keys.epoch, context.give_away)
         self._engine = engine
         self._emit = emit
@@ -96,17 +97,11 @@ class SlurmDriver:
         await asyncio.Event().wait()
 
     async def look(self, config: LaunchConfig) -> None:
-        """Slurm itself says whether it could ever start such a job."""
+        """Raises SpecError or ResourcesError if Slurm could never start such a job."""
         if config.images:
             await self._around.check_images()
-        if config.slurm.allocation:
-            return
-        steps = steps_of(Seat(task.name, task) for task in config.tasks)
-        words = request.submission(config, self._run_id, "0", steps, self._around.nodes)
-        tested = await self._commands.run("sbatch", "--test-only", *words, given="#!/bin/sh\n")
-        if tested.code and not answers.is_away(tested.err):
-            problem = answers.complaint(tested.err)
-            raise ResourcesError(f"the run cannot be placed: Slurm refuses the job: {problem}")
+        if not config.slurm.allocation:
+            await self._trial.refuse_too_large(config)
 
     def change(self, config: LaunchConfig) -> None:
         """The next generation begins: what is launched from now on is launched so."""
@@ -124,6 +119,8 @@ class SlurmDriver:
                 self._do(self._look(job_ids, pending))
             case do.LookAtNodes(nodes):
                 self._do(self._look_at_nodes(nodes))
+            case do.TryMore(tasks):
+                self._do(self._try_more(tasks))
             case do.CancelJob(job_id, reason):
                 log.debug("cancelling job %s: %s", job_id, reason)
                 self._do(self._cancel(job_id))
@@ -340,6 +337,10 @@ class SlurmDriver:
         words = ("--noheader", "--Node", f"--nodes={','.join(nodes)}", "--format=%N %T")
         answer = await self._commands.run("sinfo", *words)
         self._emit(happened.NodesSeen(answers.drained(answer.out)))
+
+    async def _try_more(self, tasks: Sequence[Task]) -> None:
+        optional = next(task for task in tasks if task.is_optional)
+        self._emit(happened.RoomTried(await self._trial.has_room(optional, self._config)))
 
     async def _places_of(self, job_ids: Sequence[str]) -> Mapping[str, int]:
         """Their places in the queue. The whole queue is listed, so this is not done every time."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from math import inf
 
 from ...core import events as tell
-from ...core.actions import Anticipate, Kill, Place, Request, Say, StopPlacing, Wanted
+from ...core.actions import Anticipate, Kill, LookForRoom, Place, Request, Say, StopPlacing, Wanted
 from ...core.events import Event, Ticked
 from ...errors import EVICTED
 from ...shared.exit_status import KILLED
@@ -119,6 +119,11 @@ class SlurmEngine:
                 return self._stop_placing()
             case Kill(task_id):
                 return self._kill(task_id)
+            case LookForRoom(tasks):
+                return [] if self._given else [do.TryMore(tasks)]
+            case happened.RoomTried(has_room):
+                seated = sum(len(one.sitting) for one in self._allocations)
+                return [tell.RoomSeen(seated + has_room)]
             case happened.Submitted(key, job_id):
                 return self._was_submitted(key, job_id, now)
             case happened.NotSubmitted(key, reason):
@@ -156,21 +161,15 @@ class SlurmEngine:
         if not fresh:
             return [*todo, *self._release_empty()]
         if self._given:
-            return [*todo, *self._place_inside(fresh)]
+            (given,) = self._allocations
+            told, steps = self._given.place(given, fresh)
+            return [*todo, *told, *(out for step in steps for out in self._start(given, step))]
         rest = []
         for wanted in fresh:
             step = self._seat_in_running(wanted, avoid)
             todo += step
             rest += [] if step else [wanted]
         return [*todo, *self._submit(rest, avoid, now), *self._release_empty()]
-
-    def _place_inside(self, fresh: Sequence[Wanted]) -> list[Output]:
-        """Places the tasks in the allocation that we run in."""
-        (given,) = self._allocations
-        steps = self._given.steps_for(given, fresh)
-        if steps is None:
-            return [tell.Impossible(self._given.shortage(given, fresh))]
-        return [told for step in steps for told in self._start(given, step)]
 
     def _seat_in_running(self, wanted: Wanted, avoid: Sequence[str]) -> list[Output]:
         """Gives a task its own step in a running job with room for it; nothing if there is none."""
@@ -223,12 +222,12 @@ class SlurmEngine:
         return todo
 
     def _shrink(self, one: Allocation, reason: str, now: float) -> list[Output]:
-        """Leaves out half of the optional tasks; nothing if there are none."""
+        """Leaves out a quarter of the optional tasks; nothing if there are none."""
         asked = [self._wanted[task_id] for task_id in one.sitting if task_id in self._wanted]
         optional = [wanted for wanted in asked if wanted.is_optional]
         if not optional:
             return []
-        left = optional[len(optional) // 2 :]
+        left = optional[-max(1, len(optional) // 4) :]
         kept = [wanted for wanted in asked if wanted not in left]
         avoid = one.steps[0].avoid
         for wanted in left:

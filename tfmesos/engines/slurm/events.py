@@ -73,6 +73,12 @@ class NodesSeen(SlurmEvent):
     drained: tuple[str, ...]
 
 
+class RoomTried(SlurmEvent):
+    """Would Slurm start a job for one more task at once?"""
+
+    has_room: bool
+
+
 class JobsUnseen(SlurmEvent):
     """The controller did not answer."""
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ...core.actions import Wanted
+from ...core.events import Event, Impossible, TasksLeftOut
 from ...text import count
+from ..elastic import most, rest
 from .actions import Seat, Step
 from .allocation import Allocation, Phase, cpus_of, seat_for, steps_of
 from .events import Component
@@ -25,6 +27,18 @@ class GivenAllocation:
         given = Allocation("given", (), self._job_id, Phase.RUNNING, is_given=True)
         given.nodes.update((group, one.nodes) for group, one in enumerate(components))
         return given
+
+    def place(
+        self, given: Allocation, fresh: Sequence[Wanted]
+    ) -> tuple[Sequence[Event], Sequence[Step]]:
+        """The steps of all tasks, or of as many as there is room for."""
+        if steps := self.steps_for(given, fresh):
+            return [], steps
+        shortage = self.shortage(given, fresh)
+        kept = most(fresh, lambda some: self.steps_for(given, some) is not None)
+        if kept is None:
+            return [Impossible(shortage)], []
+        return [TasksLeftOut(rest(fresh, kept), shortage)], self.steps_for(given, kept) or []
 
     def steps_for(self, given: Allocation, fresh: Sequence[Wanted]) -> list[Step] | None:
         """A task that was there before gets a step on its node; None if not all fit."""
