@@ -10,10 +10,10 @@ from ...command_line import CommandLine
 
 # Each is a module of this folder with HELP, ARGUMENTS and run().
 NAMES = (
-    *("list", "status", "logs", "attach", "wait", "stop", "restart", "replace", "rm", "prune"),
-    *("ui", "open", "update", "checkpoint", "completion", "exec", "forward", "stacks", "cp"),
-    "continue",
-    "adopt",
+    *("list", "status", "logs", "attach", "wait", "stop"),
+    *("restart", "replace", "update", "checkpoint", "adopt"),
+    *("exec", "stacks", "cp", "forward", "continue"),
+    *("ui", "open", "rm", "prune", "completion"),
 )
 OTHER_NAMES = {
     "ps": "list",

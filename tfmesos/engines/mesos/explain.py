@@ -65,7 +65,7 @@ def _shortage(
     port = f", port {first.job.wanted_port}" if first.job.insists_on_port else ""
     yield f"{first.name} needs {first.job.needs}{port}"
     if largest is None:
-        yield "no offer was big enough so far" + _when_free(first.job.needs, agents)
+        yield "no offer has been big enough so far" + _when_free(first.job.needs, agents)
         return
     size, hostname = largest
     if placement:

@@ -315,7 +315,7 @@ class SlurmEngine:
         is_right = self._spare.fits(place)
         one = self._spare.take()
         if one is None or not is_right:
-            return _cancelled(one, "other tasks are placed")
+            return _cancelled(one, "other tasks are being placed")
         self._await(one, now)
         self._looks.later(now)
         return [tell.Waiting(0, "the job is queued already"), *_let_go(one)]

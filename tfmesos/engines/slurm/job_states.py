@@ -30,7 +30,7 @@ PASSING = {
     "Priority": "jobs with a higher priority come first",
     "JobHeldUser": "it is held: scontrol release {job} releases it",
     "JobHeldAdmin": "an operator holds it",
-    "BeginTime": "its start time has not come yet",
+    "BeginTime": "it is not due to start yet",
     "Dependency": "another job has to end first",
     "Licenses": "it is waiting for a license",
     "Reservation": "it is waiting for its reservation",
