@@ -26,7 +26,7 @@ def test_a_run_grows_and_shrinks_and_keeps_its_id_and_record(detached):
     assert grown.returncode == 0, grown.stderr
     for word in ("worker: 2 -> 3", "worker.env: WORD", "worker.command", "generation 1 runs"):
         assert word in grown.stderr
-    wait_for_output(detached, "[worker:2] 1 of 3 hello")
+    wait_for_output(detached, *(f"[worker:{n}] 1 of 3 hello" for n in range(3)))
     shrunk = tfrun("update", detached, "-w", 1)
     assert shrunk.returncode == 0, shrunk.stderr
     wait_for_output(detached, "[worker:0] 2 of 1 hello")
