@@ -33,7 +33,8 @@ def assert_no_step_is_lost(*words, program, **options):
     steps = written(run_id)
     assert [(number, size) for number, _, size in resumed] == [("0", "2"), ("1", "4"), ("2", "1")]
     assert [0, *steps[:2]] == [int(step) for _, step, _ in resumed]
-    assert 300 <= steps[0] < shown <= steps[1] < steps[2] == shown + 500
+    # The four may have got as far as that before they were told: the machine is busy.
+    assert 300 <= steps[0] < shown <= steps[1] <= steps[2] == max(shown + 500, steps[1])
     assert float(re.search(r"test accuracy: (\S+)", output)[1]) >= 0.9
 
 

@@ -116,3 +116,17 @@ def test_the_components_of_the_allocation_around_us_are_those_that_run():
 def test_a_node_is_drained_while_its_tasks_run_and_when_they_have_ended():
     listed = "n1 draining\nn1 draining\nn2 drained*\nn3 mixed\nn4 idle\n\n"
     assert answers.drained(listed) == ("n1", "n2")
+
+
+@pytest.mark.parametrize(
+    "text, user",
+    [
+        ("CANCELLED by 0\nCANCELLED by 0\n", "root"),
+        ("CANCELLED by 4000000\n", "user 4000000"),
+        ("CANCELLED\n", ""),
+        ("RUNNING\n", ""),
+        ("", ""),
+    ],
+)
+def test_accounting_knows_who_cancelled_a_job(text, user):
+    assert answers.canceller(text) == user

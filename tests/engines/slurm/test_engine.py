@@ -6,15 +6,13 @@ import pytest
 
 from tfmesos.config.job import Job
 from tfmesos.core import events as tell
-from tfmesos.core.actions import Finish, Kill, Place, PreviousPlace, StopPlacing, Wanted
+from tfmesos.core.actions import Kill, Place, PreviousPlace, StopPlacing, Wanted
 from tfmesos.core.events import Ticked
-from tfmesos.core.lifecycle import Lifecycle
 from tfmesos.engines.slurm import actions as do
 from tfmesos.engines.slurm import events as happened
 from tfmesos.engines.slurm.engine import SlurmEngine
 from tfmesos.engines.slurm.looks import LOOK_EVERY
-from tfmesos.errors import EVICTED
-from tfmesos.launcher.deciders import Deciders
+from tfmesos.errors import CANNOT_REACH_LAUNCHER
 
 
 def wanted(*jobs, attempt=1, previous_place=None):
@@ -146,56 +144,6 @@ def test_a_runner_out_of_touch_has_its_job_looked_at(case):
     assert case.engine.deadline is None
 
 
-@pytest.mark.parametrize(
-    "state, reason, words, is_lost",
-    [
-        ("NODE_FAIL", "NodeDown", "a node of its Slurm job failed", True),
-        ("TIMEOUT", "TimeLimit", "time limit", True),
-        ("COMPLETING", "TimeLimit", "time limit", True),
-        ("PREEMPTED", "None", "preempted", True),
-        ("CANCELLED", "None", "cancelled", False),
-        ("OUT_OF_MEMORY", "OutOfMemory", "was killed: out of memory", False),
-        ("DEADLINE", "DeadLine", "deadline", False),
-    ],
-)
-def test_an_end_by_slurm_is_told_of_each_task_with_its_restart_rule(
-    case, state, reason, words, is_lost
-):
-    case.running()
-    case(tell.TaskExited("worker:0-1", 143, f"{EVICTED}: it was killed"))
-    case.tick()
-    ends = of_type(case.seen(a_job(state, reason)), tell.TaskEnded)
-    assert [end.task_id for end in ends] == ["worker:0-1", "worker:1-1"]
-    assert all(words in end.reason and end.is_lost is is_lost for end in ends)
-
-
-@pytest.mark.parametrize("state, is_notice", [("PREEMPTED", True), ("NODE_FAIL", False)])
-def test_a_preemption_is_a_notice_to_all_tasks(case, state, is_notice):
-    case.running()
-    case(tell.TaskExited("worker:0-1", 0, f"{EVICTED}: it ended by itself"))
-    case.tick()
-    drained = of_type(case.seen(a_job(state)), tell.NodeDrained)
-    assert [one.is_notice for one in drained] == [is_notice, is_notice]
-
-
-def test_the_first_task_that_ended_is_reported_with_the_reason_of_slurm():
-    tasks = WORKERS.replace(cmd="train").tasks
-    engine, run = SlurmEngine(), Lifecycle(tasks, "run", 0.0)
-    deciders = Deciders(run, engine)
-    first, second = "run-worker-0-1", "run-worker-1-1"
-    for event in (
-        happened.SlurmFound(),
-        happened.Submitted("1", "7"),
-        *(tell.TaskRegistered(one, "h:1", 1, node="n1") for one in (first, second)),
-        *(tell.TaskReady(one) for one in (first, second)),
-        *(tell.TaskExited(one, 143, f"{EVICTED}: it was killed") for one in (second, first)),
-        happened.JobsSeen((a_job("CANCELLED"),)),
-    ):
-        todo = deciders.handle(event, 1.0)
-    (finish,) = of_type(todo, Finish)
-    assert "worker:1" in str(finish.outcome.error) and "cancelled" in str(finish.outcome.error)
-
-
 def test_a_job_that_completes_without_a_reason_is_looked_at_again(case):
     case.running()
     case(tell.RunnerOutOfTouch("worker:0-1"))
@@ -287,6 +235,18 @@ def test_a_job_in_which_nobody_is_left_is_released_when_another_is_needed():
     again = Wanted("worker:0-2", case.jobs[0].tasks[0])
     outputs = case(Place((again,), {"n1": 99.0}))
     assert of_type(outputs, do.ReleaseJob) == [do.ReleaseJob("7")]
+
+
+def test_a_job_that_may_start_tasks_again_which_reached_no_launcher_is_cancelled_not_released():
+    """Its script does not end before they do."""
+    case = Case(Job("worker", 1))
+    case.submitted()
+    case.seen(a_job(ended_steps=(("worker:0-1", CANNOT_REACH_LAUNCHER, "cannot be reached"),)))
+    assert not case.engine.is_over("7")
+    again = Wanted("worker:0-2", case.jobs[0].tasks[0])
+    outputs = case(Place((again,), {"n1": 99.0}))
+    assert [one.job_id for one in of_type(outputs, do.CancelJob)] == ["7"]
+    assert of_type(outputs, do.ReleaseJob) == []
 
 
 def test_a_killed_task_is_ended_and_its_step_when_nobody_is_left_in_it(case):

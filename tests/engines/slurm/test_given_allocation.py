@@ -65,6 +65,6 @@ def test_each_task_becomes_a_step_of_a_component_that_has_what_it_needs():
 def test_gpus_that_an_allocation_does_not_have_are_refused_with_numbers():
     (told,) = within_two_components(Job("worker", 3, gpus=1))
     assert told.reason == (
-        "the tasks need 3 CPUs and 3 GPUs, Slurm job 9, in which tfmesos runs, has 6 and 2 in 2 "
-        "components"
+        "the tasks need 3 CPUs and 3 GPUs; Slurm job 9, in which tfmesos runs, has 6 CPUs and 2 "
+        "GPUs in 2 components"
     )

@@ -58,3 +58,13 @@ def test_more_than_a_qos_gives_to_a_job_can_never_run(accounts):
 def test_a_range_of_workers_shrinks_to_what_a_qos_gives_to_a_job(accounts):
     done = tfrun(*ON_SLURM, "-w", "1:2", *SMALL, option("--qos=tiny"), "--", "echo up")
     assert (done.returncode, done.stdout) == (0, "[worker:0] up\n"), done.stderr
+
+
+def test_a_job_that_somebody_cancels_ends_the_run_with_the_name_of_the_user(accounts):
+    script = "echo up; exec sleep 600"
+    with running_tfrun(*ON_SLURM, "-w", 1, *SMALL, "--name", "unloved", "--", script) as run:
+        read_until(run.stdout, "[worker:0] up")
+        accounts.run("scancel", "--name=unloved")
+        _, err = finish(run)
+    assert run.returncode == 143, err
+    assert "its Slurm job was cancelled by root" in err, err

@@ -147,6 +147,17 @@ def test_a_job_that_somebody_cancels_ends_the_run_with_these_words(slurm, tasks)
     assert re.search(r"worker:\d was ended by its node: its Slurm job was cancelled", err), err
 
 
+def test_a_waiting_job_that_somebody_cancels_is_not_submitted_again(slurm):
+    with blocked(slurm), running_tfrun(*ON_SLURM, "-w", 2, *SMALL, "--", "true") as run:
+        read_until(run.stderr, "is number 1 in its partition")
+        (job,) = [line.split()[0] for line in slurm.jobs() if line.endswith("PENDING")]
+        slurm.run("scancel", job)
+        _, err = finish(run)
+        assert len(slurm.jobs()) == 1, err
+    assert run.returncode == 143, err
+    assert "was not started: its Slurm job was cancelled" in err.splitlines()[-1], err
+
+
 def test_a_preempted_job_is_followed_by_another(slurm, tasks, tmp_path):
     """The one that preempts it has all nodes for a moment."""
     with run_of_two(tasks, "--restart-policy", "all", "--restarts", 2) as run:

@@ -10,7 +10,7 @@ from math import ceil
 from ...config.job import Job, Task
 from ...core.actions import Wanted
 from ...core.events import Placed, TasksPlaced
-from .actions import Seat, Step, step_name
+from .actions import CancelJob, LetGo, ReleaseJob, Seat, Step, step_name
 
 
 class Phase(IntEnum):
@@ -46,6 +46,8 @@ class Allocation:
     nodes: dict[int, tuple[str, ...]] = field(default_factory=dict)  # by component
     limit_at: float | None = None  # when its time limit ends it
     fewer_at: float | None = None  # when it is asked for with fewer tasks, if it waits
+    is_retrying: bool = False  # may its script start a step again that reached no launcher?
+    is_suspended: bool = False  # has somebody stopped it for a while?
     is_leaving: bool = False  # do its tasks leave it soon, so that nothing more starts in it?
 
     @property
@@ -139,3 +141,26 @@ def steps_of(seats: Iterable[Seat], avoid: Sequence[str] = ()) -> tuple[Step, ..
         for some in [[seat] for seat in alike] if each else [alike]:
             steps.append(Step(tuple(some), group, avoid=tuple(avoid)))
     return tuple(steps)
+
+
+# What is done with jobs
+
+
+def released(one: Allocation) -> CancelJob | ReleaseJob:
+    """A script that is told to end, and can, first waits for steps that it has started again."""
+    if one.is_retrying or one.is_suspended:
+        return CancelJob(one.job_id, "its tasks are placed elsewhere")
+    return ReleaseJob(one.job_id)
+
+
+def cancelled(one: Allocation | None, reason: str) -> list[CancelJob]:
+    """A job that has no number yet is cancelled when it has one."""
+    return [CancelJob(one.job_id, reason)] if one and one.job_id else []
+
+
+def let_go(one: Allocation) -> list[LetGo]:
+    """A job that has no number yet is let go when it has one."""
+    if not one.is_held or not one.job_id:
+        return []
+    one.is_held = False
+    return [LetGo(one.job_id, one.key)]

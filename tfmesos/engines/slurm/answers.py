@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pwd
 import re
 from collections.abc import Mapping
 
@@ -9,7 +10,7 @@ from ...record import Record
 from ...text import shortened
 from .events import Component, Job
 from .hostlist import expand
-from .job_states import RUNNING
+from .job_states import CANCELLED, RUNNING
 
 NODE_FORMAT = "%N|%o|%f"
 JOB_FORMAT = "%i|%T|%N|%S|%e|%k|%r"
@@ -17,6 +18,7 @@ QUEUE_FORMAT = "%i|%Q|%P"
 STEP_FORMAT = "%i|%j"
 MARK = "tfmesos"  # begins the comment of our jobs; what steps ended with follows
 
+_BY = f"{CANCELLED} by "
 _AWAY = re.compile(
     r"Unable to contact slurm controller|Connection refused|[Ss]ocket timed out|Zero Bytes|"
     r"Transport endpoint|Connection timed out|slurm_receive_msg|backup controller|"
@@ -126,6 +128,19 @@ def step_id(text: str, name: str) -> str:
     return next((number for number, called in rows if called == name), "")
 
 
+def canceller(text: str) -> str:
+    """Of what sacct lists, the user who cancelled a job; empty if it names none."""
+    ids = [line.removeprefix(_BY).strip() for line in text.splitlines() if line.startswith(_BY)]
+    return _user(ids[0]) if ids else ""
+
+
+def _user(user_id: str) -> str:
+    try:
+        return pwd.getpwuid(int(user_id)).pw_name
+    except (KeyError, ValueError, OverflowError):
+        return f"user {user_id}"
+
+
 def fields(text: str) -> dict[str, str]:
     """The fields of ``scontrol --oneliner show job``."""
     return dict(word.split("=", 1) for word in text.split() if "=" in word)
@@ -176,6 +191,13 @@ def complaint(error: str) -> str:
 
 def first_line(text: str) -> str:
     return shortened(text.partition("\n")[0])
+
+
+def last_words(error: str) -> str:
+    """Those of a step, rather than of srun."""
+    lines = [line for line in error.splitlines() if line.strip()]
+    own = [line for line in lines if not line.startswith("srun: ")] or lines
+    return own[-1][:300] if own else ""
 
 
 def job_number(out: str) -> str:

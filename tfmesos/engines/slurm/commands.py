@@ -13,6 +13,7 @@ from ...errors import EngineError
 from ...record import Record
 
 COMMANDS = ("sbatch", "squeue", "scontrol", "scancel", "srun", "sinfo")
+_OPTIONAL = ("sacct",)
 TIMEOUT = 30.0  # seconds for one command
 _KEPT = ("PATH", "HOME", "USER", "LOGNAME", "LD_LIBRARY_PATH", "KRB5CCNAME")
 _OF_SLURM = ("SLURM_CONF", "SLURM_JWT", "SLURM_CLUSTERS", "SLURM_WORKING_CLUSTER", "SBATCH_")
@@ -29,12 +30,16 @@ class Commands:
 
     def __init__(self) -> None:
         self._paths = {name: _found(name) for name in COMMANDS}
+        self._paths |= {name: path for name in _OPTIONAL if (path := shutil.which(name))}
         # Nothing else of our environment: sbatch gives the job what it is given.
         self._environment = {
             name: value
             for name, value in os.environ.items()
             if name in _KEPT or name.startswith(_OF_SLURM)
         } | {"SLURM_TIME_FORMAT": "%s", "LC_ALL": "C"}
+
+    def has(self, name: str) -> bool:
+        return name in self._paths
 
     async def run(
         self, name: str, *arguments: str, given: str = "", within: float = TIMEOUT

@@ -24,6 +24,7 @@ from .answers import KnownNode
 from .commands import TIMEOUT, Answer, Commands
 from .engine import SlurmEngine
 from .holder import Holding, mark_in
+from .job_states import CANCELLED
 from .node_choice import obstacle
 from .past_work import PastWork, Told, steps_in
 from .script import GO, script, table
@@ -33,6 +34,7 @@ log = logging.getLogger(__name__)
 
 SUBMIT_WITHIN = 60.0  # seconds for a controller that does not answer to take a job
 RETRY_EVERY = 1.0  # seconds
+ASK_ACCOUNTING = 3  # times, as its database learns of an end a moment after squeue
 PLACES_FOR = 20.0  # seconds for which a place in the queue is taken to be the same
 SETTLE_WITHIN = 2.0  # seconds for a command of a launcher that was killed to end
 
@@ -79,7 +81,7 @@ class SlurmDriver:
         self._engine = engine
         self._emit = emit
         self._expect = expect
-        self._work: set[asyncio.Task[None]] = set()
+        self._work: set[asyncio.Task[Any]] = set()
         self._jobs: dict[str, None] = {}  # ours that may run
         self._steps: dict[str, asyncio.subprocess.Process] = {}  # that we started, by their names
         self._last_words: dict[str, str] = {}  # of steps, by their names
@@ -123,18 +125,18 @@ class SlurmDriver:
                 self._do(self._try_more(tasks))
             case do.CancelJob(job_id, reason):
                 log.debug("cancelling job %s: %s", job_id, reason)
-                self._do(self._cancel(job_id))
+                self._do(self._told_cancel(job_id))
             case do.ReleaseJob(job_id):
-                self._do(self._release(job_id))
+                self._do(self._tell_to_end(job_id))
             case do.CancelStep(job_id, name):
                 self._do(self._cancel_step(job_id, name))
 
-    def _do(self, work: Coroutine[Any, Any, None]) -> None:
+    def _do(self, work: Coroutine[Any, Any, Any]) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._work.add(task)
         task.add_done_callback(self._done)
 
-    def _done(self, task: asyncio.Task[None]) -> None:
+    def _done(self, task: asyncio.Task[Any]) -> None:
         self._work.discard(task)
         if not task.cancelled() and (error := task.exception()):
             trouble = EngineError(f"cannot use Slurm's commands: {error}")
@@ -291,7 +293,7 @@ class SlurmDriver:
             _, err = await process.communicate()
         finally:
             del self._steps[name]
-        text = self._last_words[name] = _last_words(err.decode(errors="replace"))
+        text = self._last_words[name] = answers.last_words(err.decode(errors="replace"))
         self._emit(happened.StepEnded(start.job_id, name, process.returncode or 0, text))
 
     async def _cancel_step(self, job_id: str, name: str) -> None:
@@ -318,11 +320,27 @@ class SlurmDriver:
         if not await self._holding.look(answers.comments_of_jobs(text)):
             return
         places = await self._places_of(job_ids) if pending else {}
-        found = answers.jobs(text, time.time(), places)
+        found = await self._with_cancellers(answers.jobs(text, time.time(), places))
         self._note_last_words(found)
         known = {job.job_id for job in found}
         self._emit(happened.JobsSeen(found, tuple(one for one in job_ids if one not in known)))
         await self._find_ended_steps()
+
+    async def _with_cancellers(self, jobs: Sequence[happened.Job]) -> tuple[happened.Job, ...]:
+        cancelled = {job.job_id for job in jobs if job.state == CANCELLED}
+        users = {job_id: await self._canceller(job_id) for job_id in cancelled}
+        return tuple(job.replace(cancelled_by=users.get(job.job_id, "")) for job in jobs)
+
+    async def _canceller(self, job_id: str) -> str:
+        """The user who cancelled it; empty if there is no accounting, or it cannot say so."""
+        words = ("--noheader", "--parsable2", "--allocations", f"--jobs={job_id}")
+        for _ in range(ASK_ACCOUNTING if self._commands.has("sacct") else 0):
+            told = await self._commands.run("sacct", *words, "--format=State", within=5.0)
+            user = answers.canceller(told.out)
+            if told.code or user:
+                return user
+            await asyncio.sleep(RETRY_EVERY)
+        return ""
 
     def _note_last_words(self, jobs: Sequence[happened.Job]) -> None:
         for job in jobs:
@@ -370,7 +388,7 @@ class SlurmDriver:
         loop = asyncio.get_running_loop()
         end = loop.time() + within
         with suppress(TimeoutError):
-            async with asyncio.timeout(within):
+            async with asyncio.timeout(within / 2):
                 submitting = [task for task in self._work if not task.done()]
                 waited = [task for task in submitting if not self._steps]
                 await asyncio.gather(*waited, return_exceptions=True)
@@ -383,11 +401,12 @@ class SlurmDriver:
             task.cancel()
 
     async def _leave_job(self, job_id: str, end: float) -> None:
-        is_over = self._engine.is_over(job_id)
+        tell = self._tell_to_end if self._engine.is_over(job_id) else self._told_cancel
         clock = asyncio.get_running_loop().time
-        while (left := end - clock()) > 0:
-            tell = self._tell_to_end if is_over else self._told_cancel
-            answer = await tell(job_id, max(left, RETRY_EVERY))
+        is_last = False
+        while not is_last:
+            is_last = clock() > end
+            answer = await tell(job_id, max(end - clock(), RETRY_EVERY))
             if not answer.code or not answers.is_away(answer.err):
                 return
             await asyncio.sleep(RETRY_EVERY / 4)
@@ -412,12 +431,6 @@ class SlurmDriver:
         if working:
             await asyncio.wait(working, timeout=within)
 
-    async def _cancel(self, job_id: str) -> None:
-        await self._told_cancel(job_id)
-
-    async def _release(self, job_id: str) -> None:
-        await self._tell_to_end(job_id)
-
     async def _told_cancel(self, job_id: str, within: float = TIMEOUT) -> Answer:
         if not await self._is_ours(job_id, within):
             return Answer(0, "", "")
@@ -434,11 +447,6 @@ class SlurmDriver:
         """Its script then ends with the exit code of its steps."""
         if not await self._is_ours(job_id, within):
             return Answer(0, "", "")
-        words = ("--batch", "--signal=USR1", job_id)
-        return await self._commands.run("scancel", *words, within=within)
-
-
-def _last_words(error: str) -> str:
-    lines = [line for line in error.splitlines() if line.strip()]
-    own = [line for line in lines if not line.startswith("srun: ")] or lines
-    return own[-1][:300] if own else ""
+        return await self._commands.run(
+            "scancel", "--batch", "--signal=USR1", job_id, within=within
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...core.events import Event, NodeDrained, TaskEnded
 from ...errors import EVICTED
-from .allocation import Allocation, guess, placed
+from .allocation import Allocation, Phase, guess, placed
 from .events import StepEnded
 from .job_states import JobEnd
 
@@ -14,11 +14,16 @@ def with_job(one: Allocation, end: JobEnd) -> list[Event]:
     unplaced = [sitting for sitting in one.sitting.values() if not sitting.is_placed]
     if unplaced:
         told.append(placed(guess(unplaced, ())))
+    if one.phase < Phase.RUNNING:
+        end = end.replace(reason=end.reason.replace(EVICTED, "was not started"))
     if end.reason.startswith(EVICTED):  # each is known before the first is acted on
         told += [
             NodeDrained(task_id, end.reason, end.is_lost, end.is_notice) for task_id in one.sitting
         ]
-    told += [TaskEnded(task_id, end.code, end.reason, end.is_lost) for task_id in one.sitting]
+    told += [
+        TaskEnded(task_id, end.code, end.reason, end.is_lost, is_hopeless=end.is_hopeless)
+        for task_id in one.sitting
+    ]
     return told
 
 

@@ -12,7 +12,7 @@ from math import inf
 from ...core import events as tell
 from ...core.actions import Anticipate, Kill, LookForRoom, Place, Request, Say, StopPlacing, Wanted
 from ...core.events import Event, Ticked
-from ...errors import EVICTED
+from ...errors import CANNOT_REACH_LAUNCHER, EVICTED
 from ...shared.exit_status import KILLED
 from . import actions as do
 from . import ends, reports
@@ -22,8 +22,11 @@ from .allocation import (
     Allocation,
     Phase,
     Sitting,
+    cancelled,
     guess,
+    let_go,
     placed,
+    released,
     seat_for,
     steps_of,
 )
@@ -34,6 +37,7 @@ from .job_states import (
     COMPLETING,
     GONE,
     RUNNING,
+    SUSPENDED,
     WAITING,
     JobEnd,
     end_of,
@@ -99,9 +103,10 @@ class SlurmEngine:
         return any(not sitting.has_registered for sitting in left)
 
     def is_over(self, job_id: str) -> bool:
-        """Has every task of this job ended, as far as we know?"""
+        """Has every task of this job ended, as far as we know, so that its script can end, too?"""
         found = [one for one in self._allocations if one.job_id == job_id]
-        return all(not one.sitting for one in found) and not self._spare.has(job_id=job_id)
+        is_busy = any(one.sitting or one.is_retrying or one.is_suspended for one in found)
+        return not is_busy and not self._spare.has(job_id=job_id)
 
     def handle(self, event: SlurmEvent | Request | Event | Ticked, now: float) -> Sequence[Output]:
         match event:
@@ -174,7 +179,7 @@ class SlurmEngine:
     def _seat_in_running(self, wanted: Wanted, avoid: Sequence[str]) -> list[Output]:
         """Gives a task its own step in a running job with room for it; nothing if there is none."""
         for one in self._allocations:
-            is_usable = one.phase is Phase.RUNNING and not one.is_leaving
+            is_usable = one.phase is Phase.RUNNING and not (one.is_leaving or one.is_suspended)
             group = one.group_for(wanted.task) if is_usable else None
             if group is None or one.room(group) < 1:
                 continue
@@ -262,18 +267,18 @@ class SlurmEngine:
         todo: list[Output] = []
         for one in [one for one in self._allocations if one.phase < Phase.RUNNING]:
             todo += self._drop(one, "the run needs no more places")
-        return [*todo, *_cancelled(self._spare.take(), "the run needs no more places")]
+        return [*todo, *cancelled(self._spare.take(), "the run needs no more places")]
 
     def _drop(self, one: Allocation, reason: str) -> list[Output]:
         self._allocations.remove(one)
-        return _cancelled(one, reason)
+        return [*cancelled(one, reason)]
 
     def _release_empty(self) -> list[Output]:
         empty = [one for one in self._allocations if one.phase is Phase.RUNNING]
         empty = [one for one in empty if not one.sitting and not one.is_given]
         for one in empty:
             self._allocations.remove(one)
-        return [do.ReleaseJob(one.job_id) for one in empty]
+        return [released(one) for one in empty]
 
     def _was_submitted(self, key: str, job_id: str, now: float) -> list[Output]:
         for one in [*self._allocations, *self._spare.jobs]:
@@ -284,7 +289,7 @@ class SlurmEngine:
                     words = f"Slurm job {job_id} is queued for the next generation"
                     return [Say(words, "notice")]
                 self._looks.later(now)
-                return [tell.Waiting(0, f"Slurm job {job_id} was submitted"), *_let_go(one)]
+                return [tell.Waiting(0, f"Slurm job {job_id} was submitted"), *let_go(one)]
         return [do.CancelJob(job_id, "it was no longer needed when it was submitted")]
 
     # The job of the next generation
@@ -297,7 +302,7 @@ class SlurmEngine:
             self._spare.place = place
             nodes = {node for one in self._allocations for node in one.all_nodes}
             return [do.LookAtNodes(tuple(sorted(nodes)))] if nodes else []
-        dropped = _cancelled(self._spare.take(), "the next generation has changed")
+        dropped = cancelled(self._spare.take(), "the next generation has changed")
         one = self._new_job(place.tasks, _avoided(place, now))
         self._spare.keep(one, place)
         return [*dropped, do.Submit(one.key, one.steps, is_held=True)]
@@ -315,10 +320,10 @@ class SlurmEngine:
         is_right = self._spare.fits(place)
         one = self._spare.take()
         if one is None or not is_right:
-            return _cancelled(one, "other tasks are being placed")
+            return [*cancelled(one, "other tasks are being placed")]
         self._await(one, now)
         self._looks.later(now)
-        return [tell.Waiting(0, "the job is queued already"), *_let_go(one)]
+        return [tell.Waiting(0, "the job is queued already"), *let_go(one)]
 
     # Looking
 
@@ -368,7 +373,11 @@ class SlurmEngine:
         for job in jobs:
             unplaced += one.place_all(job.group, job.nodes)
         self._limits.read(one, jobs, now)
-        return [placed(unplaced)] if unplaced else []
+        was_suspended = one.is_suspended
+        one.is_suspended = any(job.state in SUSPENDED for job in jobs)
+        words = f"Slurm job {one.job_id} is suspended"
+        said = [Say(words, "warning")] if one.is_suspended and not was_suspended else []
+        return [*said, *([placed(unplaced)] if unplaced else [])]
 
     def _waits(self, one: Allocation, jobs: Sequence[Job], now: float) -> list[Output]:
         if one.phase is Phase.RUNNING:
@@ -393,6 +402,8 @@ class SlurmEngine:
 
     def _step_ended(self, ended: happened.StepEnded, now: float) -> list[Output]:
         found = [one for one in self._allocations if one.job_id == ended.job_id]
+        for one in found:
+            one.is_retrying |= ended.code == CANNOT_REACH_LAUNCHER
         todo = [told for one in found for told in ends.with_step(one, ended)]
         self._looks.later(now)
         return [*todo]
@@ -433,16 +444,3 @@ class SlurmEngine:
 
 def _avoided(place: Place, now: float) -> tuple[str, ...]:
     return tuple(sorted(node for node, until in place.avoid.items() if until > now))
-
-
-def _cancelled(one: Allocation | None, reason: str) -> list[Output]:
-    """A job that has no number yet is cancelled when it has one."""
-    return [do.CancelJob(one.job_id, reason)] if one and one.job_id else []
-
-
-def _let_go(one: Allocation) -> list[Output]:
-    """A job that has no number yet is let go when it has one."""
-    if not one.is_held or not one.job_id:
-        return []
-    one.is_held = False
-    return [do.LetGo(one.job_id, one.key)]

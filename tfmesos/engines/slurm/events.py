@@ -58,6 +58,7 @@ class Job(Record):
     ends_in: float | None = None  # seconds, by its time limit
     place: int = 0  # among the jobs that wait in its partition; 0: unknown
     ended_steps: tuple[tuple[str, int, str], ...] = ()  # name, code and last words
+    cancelled_by: str = ""  # the user, if accounting knows
 
 
 class JobsSeen(SlurmEvent):

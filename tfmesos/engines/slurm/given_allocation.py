@@ -64,14 +64,14 @@ class GivenAllocation:
         """What all tasks together ask for, and what the allocation has."""
         seats = [*(one.seat for one in given.sitting.values()), *map(seat_for, fresh)]
         needs = [count(sum(map(cpus_of, seats)), "CPU")]
-        has = [str(_sum(one.cpus for one in self._components))]
+        has = [count(_sum(one.cpus for one in self._components), "CPU")]
         if gpus := sum(seat.task.job.gpus for seat in seats):
             needs.append(count(gpus, "GPU"))
-            has.append(str(_sum(one.gpus for one in self._components)))
+            has.append(count(_sum(one.gpus for one in self._components), "GPU"))
         parts = len(self._components)
         where = f" in {parts} components" if parts > 1 else ""
         job = f"Slurm job {self._job_id}, in which tfmesos runs, has {' and '.join(has)}{where}"
-        return f"the tasks need {' and '.join(needs)}, {job}"
+        return f"the tasks need {' and '.join(needs)}; {job}"
 
 
 class _Room:

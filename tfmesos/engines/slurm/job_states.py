@@ -9,8 +9,10 @@ from ...text import duration
 from .events import Job
 
 WAITING = ("PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT")
-RUNNING = ("RUNNING", "SUSPENDED", "STOPPED", "SIGNALING", "STAGE_OUT", "RESIZING")
+SUSPENDED = ("SUSPENDED", "STOPPED")
+RUNNING = ("RUNNING", *SUSPENDED, "SIGNALING", "STAGE_OUT", "RESIZING")
 COMPLETING = "COMPLETING"
+CANCELLED = "CANCELLED"
 
 # Reasons of a waiting job that no waiting will change.
 NEVER = {
@@ -50,6 +52,7 @@ class JobEnd(Record):
     reason: str
     is_lost: bool  # is it worth another attempt, whatever the tasks did?
     code: int = 143
+    is_hopeless: bool = False  # does nobody want another attempt, or would it end the same?
     is_notice: bool = False  # did Slurm ask all tasks to end, and give them time for it?
 
 
@@ -57,9 +60,9 @@ _ENDS = {
     "NODE_FAIL": JobEnd(f"{EVICTED}: a node of its Slurm job failed", True),
     "BOOT_FAIL": JobEnd("was not started: its node did not boot", True, 1),
     "TIMEOUT": JobEnd(f"{EVICTED}: its Slurm job reached its time limit", True),
-    "DEADLINE": JobEnd(f"{EVICTED}: its Slurm job reached its deadline", False),
+    "DEADLINE": JobEnd(f"{EVICTED}: its Slurm job reached its deadline", False, is_hopeless=True),
     "PREEMPTED": JobEnd(f"{EVICTED}: its Slurm job was preempted", True, is_notice=True),
-    "CANCELLED": JobEnd(f"{EVICTED}: its Slurm job was cancelled", False),
+    CANCELLED: JobEnd(f"{EVICTED}: its Slurm job was cancelled", False, is_hopeless=True),
     "OUT_OF_MEMORY": JobEnd(out_of_memory("Slurm ended it"), False, KILLED),
     "REVOKED": JobEnd(f"{EVICTED}: its Slurm job runs on another cluster", True),
 }
@@ -105,4 +108,7 @@ def never(job: Job) -> str:
 def end_of(job: Job) -> JobEnd | None:
     """Why Slurm ended the job; None if its own tasks ended it, or if that is not known yet."""
     name = _BY_REASON.get(job.reason) if job.state in (COMPLETING, "FAILED") else job.state
-    return _ENDS.get(name or "")
+    end = _ENDS.get(name or "")
+    if end and name == CANCELLED and job.cancelled_by:
+        return end.replace(reason=f"{end.reason} by {job.cancelled_by}")
+    return end

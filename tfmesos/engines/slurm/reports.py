@@ -23,6 +23,7 @@ def _found_at(one: Allocation, sitting: Sitting, node: str) -> list[TasksPlaced]
     """The runner says where it is; Slurm reports at most the nodes of its job."""
     is_news = not sitting.is_placed or (node and node != sitting.node)
     one.phase = Phase.RUNNING
+    one.is_retrying = False
     sitting.node = node or sitting.node
     sitting.is_placed = True
     known = one.nodes.get(sitting.group, ())
