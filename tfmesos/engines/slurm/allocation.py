@@ -147,7 +147,7 @@ def steps_of(seats: Iterable[Seat], avoid: Sequence[str] = ()) -> tuple[Step, ..
 
 
 def released(one: Allocation) -> CancelJob | ReleaseJob:
-    """A script that is told to end, and can, first waits for steps that it has started again."""
+    """The script of a suspended job cannot end; one that retries a step waits for that first."""
     if one.is_retrying or one.is_suspended:
         return CancelJob(one.job_id, "its tasks are placed elsewhere")
     return ReleaseJob(one.job_id)

@@ -34,7 +34,6 @@ log = logging.getLogger(__name__)
 
 SUBMIT_WITHIN = 60.0  # seconds for a controller that does not answer to take a job
 RETRY_EVERY = 1.0  # seconds
-ASK_ACCOUNTING = 3  # times, as its database learns of an end a moment after squeue
 PLACES_FOR = 20.0  # seconds for which a place in the queue is taken to be the same
 SETTLE_WITHIN = 2.0  # seconds for a command of a launcher that was killed to end
 
@@ -334,7 +333,7 @@ class SlurmDriver:
     async def _canceller(self, job_id: str) -> str:
         """The user who cancelled it; empty if there is no accounting, or it cannot say so."""
         words = ("--noheader", "--parsable2", "--allocations", f"--jobs={job_id}")
-        for _ in range(ASK_ACCOUNTING if self._commands.has("sacct") else 0):
+        for _ in range(3 if self._commands.has("sacct") else 0):  # it learns of an end later
             told = await self._commands.run("sacct", *words, "--format=State", within=5.0)
             user = answers.canceller(told.out)
             if told.code or user:
@@ -447,6 +446,5 @@ class SlurmDriver:
         """Its script then ends with the exit code of its steps."""
         if not await self._is_ours(job_id, within):
             return Answer(0, "", "")
-        return await self._commands.run(
-            "scancel", "--batch", "--signal=USR1", job_id, within=within
-        )
+        words = ("--batch", "--signal=USR1", job_id)
+        return await self._commands.run("scancel", *words, within=within)
