@@ -109,7 +109,7 @@ class Kubernetes:
         while not link.is_over and (data := await request.stream.read()):
             for payload in link.received(data):
                 runner.data_received(payload)
-        raise ConnectionAbortedError  # nothing else is said here
+        raise ConnectionAbortedError  # nothing else is sent here
 
     def _runner(self, name: str) -> Runner:
         pod = self._objects["pods"][name]

@@ -15,7 +15,7 @@ Contestant = Callable[[int], Measured]  # of a size
 
 
 class Goal(NamedTuple):
-    """What is to be had, what was found, and whether that is it."""
+    """What is wanted, what was found, and whether they agree."""
 
     what: str
     found: float

@@ -27,7 +27,7 @@ def opened(path: str | os.PathLike[str]) -> BinaryIO:
 
 
 def beginning(path: str | os.PathLike[str], most: int) -> bytes:
-    """At most so many bytes of it."""
+    """At most this many bytes of it."""
     with opened(path) as file:
         return file.read(most)
 

@@ -112,7 +112,7 @@ class TFMesosScheduler(OldNames):
     @property
     def _state(self) -> str:
         if self._ended.done():
-            broken = self._ended.exception()  # by a fault of ours
+            broken = self._ended.exception()  # by a bug of ours
             return str(broken or f"ended with exit code {self._ended.result().exit_code}")
         if self._thread is None:
             return "not started"

@@ -27,7 +27,7 @@ def main():
         data = digits.load(args.data)  # before the server: a bad file should say so at once
     server = tf.distribute.Server(cluster, job_name=args.job_name, task_index=args.worker_index)
     if args.job_name == "ps":
-        server.join()  # for ever: tfrun ends it when the workers have finished
+        server.join()  # forever: tfrun ends it when the workers have finished
     else:
         work(args, cluster, server, data)
 

@@ -89,7 +89,7 @@ class Unconfirmed(Record):
     until: float | None  # None: until the other side reports
     is_partition: bool = False  # the task may be well, only out of reach
     is_held_back: bool = False  # it is sure, but may be the consequence of another's end
-    is_of_engine: bool = False  # the engine has reported it; its runner may live all the same
+    is_of_engine: bool = False  # the engine has reported it; its runner may be alive nevertheless
     stops_runner: bool = False  # and was stopped for that reason alone
     is_cut_off: bool = False  # its runner cannot be heard
 
@@ -334,7 +334,7 @@ class Endings:
             return End(member, one.end.code, reason, at, is_lost=True), []
         if one:
             return one.end, []
-        # The engine may be about to say why; if it says nothing the task must go all the same.
+        # The engine may be about to say why; if it says nothing the task must go nevertheless.
         reason = f"lost touch with the launcher ({event.reason})"
         end = End(member, 1, reason, at, is_lost=True)
         self._unconfirmed[member] = Unconfirmed(end, now + SECOND_REPORT)

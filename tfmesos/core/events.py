@@ -116,7 +116,7 @@ class NodeLost(Event):
 
 
 class NodeWanted(Event):
-    """Its operator wants the node of these tasks back, in so many seconds."""
+    """Its operator wants the node of these tasks back, in this many seconds."""
 
     task_ids: tuple[str, ...]
     within: float
@@ -143,7 +143,7 @@ class TaskReady(Event):
 
 
 class TaskFellSilent(Event):
-    """A command has written nothing for so many seconds; 0: it has begun to write again."""
+    """A command has written nothing for this many seconds; 0: it has begun to write again."""
 
     task_id: str
     seconds: float

@@ -308,7 +308,7 @@ class Lifecycle:
         return [*todo, *(self._notice(notice, now) if notice else [])]
 
     def _notice(self, notice: happened.NoticeGiven, now: float) -> list[Action]:
-        """Everybody writes a checkpoint, and the run goes on with all, or ends."""
+        """All tasks write a checkpoint; then the run continues with all of them, or ends."""
         is_running = self.phase is Phase.RUNNING
         if not is_running and not (notice.is_time_limit and self.phase <= Phase.RESTARTING):
             return []

@@ -7,7 +7,7 @@ from ..plain_file import beginning
 
 
 def content_of(field: str, path: str, most: int) -> bytes:
-    """At most so many bytes of the file that the setting *field* names, or UnreadableFile."""
+    """At most this many bytes of the file that the setting *field* names, or UnreadableFile."""
     try:
         return beginning(path, most)
     except (OSError, ValueError) as error:  # a path with a zero byte is a ValueError

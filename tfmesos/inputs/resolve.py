@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 NO_DOCUMENT: Document = {"jobs": {}}  # that of no job file
 
-# Nobody can go on with a run in place of the program that uses it.
+# Nobody can continue a run in place of the program that uses it.
 _OF_A_PROGRAM: Document = {"survive": 0}
 
 

@@ -67,7 +67,7 @@ def to_ours(tree: dict[str, Any], beside: Beside = NOTHING_BESIDE) -> Translatio
     if wants_board:
         document["jobs"] |= _board(board, beside.log_dir or document.get("log_dir"), origins)
     else:
-        _fields(board, _BOARD, ("tensorboard",), {})  # checked all the same
+        _fields(board, _BOARD, ("tensorboard",), {})  # checked nevertheless
     options.close()
     return Translation(document, tuple(remarks), origins)
 

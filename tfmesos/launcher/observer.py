@@ -20,7 +20,7 @@ class Counted(Record):
     is_last: bool = False
 
 
-Confirm = Callable[[Mapping[str, int]], None]  # so many messages of these tasks are written down
+Confirm = Callable[[Mapping[str, int]], None]  # this many messages of these tasks are recorded
 
 
 class Observer:

@@ -53,7 +53,7 @@ class Succession(NamedTuple):
 class Past(Record):
     beginning: Beginning
     steps: tuple[tuple[Any, float], ...]  # each event, and when it came
-    told: tuple[Told, ...]  # what the deciders told each other, as far as it is written down
+    told: tuple[Told, ...]  # what the deciders told each other, as far as it is recorded
     received: Mapping[str, tuple[int, bool]]  # of each runner: messages, and whether that is all
     beat: float  # the last moment on the clock of the run
     away: float  # seconds since then

@@ -115,7 +115,7 @@ class View:
     def _live_or_nothing(self, lifecycle: Lifecycle, shipping: str, now: float) -> Live | None:
         try:
             return self._live(lifecycle, shipping, now)
-        except Exception as error:  # a fault of ours, for which no training should end
+        except Exception as error:  # our own bug, which must not end a training
             log.debug("nothing is shown: %r", error)
             return None
 

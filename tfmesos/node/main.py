@@ -27,7 +27,7 @@ def main(stub: Sequence[str], connection: socket.socket | None = None) -> int:
     try:
         with Loop() as loop:
             return Runner(loop, read_settings(stub, os.environ), connection).run()
-    except OSError as error:  # files, processes or memory are short: no fault of ours
+    except OSError as error:  # files, processes or memory are short, which is not our bug
         sys.excepthook(*sys.exc_info())
         complain(f"the node refused what the runner needs: {error.strerror}")
         return NODE_REFUSED

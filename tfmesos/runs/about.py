@@ -16,7 +16,7 @@ from ..version import __version__
 from .event_json import to_json
 from .launcher_process import this_process
 
-# Not settings of the run but of the screen, or written down under other names.
+# Not settings of the run but of the screen, or recorded under other names.
 _TOLD_ELSEWHERE = frozenset(
     [
         "master",

@@ -28,7 +28,7 @@ def replay(run: RunDirectory) -> Iterator[Step]:
     deciders = Deciders(beginning.lifecycle(), beginning.engine())
     for entry in entries:
         if "left_out" in entry:
-            raise ValueError(f"{entry['left_out']} events were not written down")
+            raise ValueError(f"{entry['left_out']} events were not recorded")
         if "event" in entry:
             event, now = from_json(entry["event"]), float(entry["at"])
             yield now - beginning.at, event, deciders.handle(event, now)

@@ -162,7 +162,7 @@ class LogReader:
             try:
                 file = _piece(self._path, number).open("rb")
             except FileNotFoundError:
-                return  # gone in this moment, or not there yet: the next time will tell
+                return  # just removed, or not there yet: the next call will show
             with file:
                 if number != self._piece:
                     header = file.readline()

@@ -67,7 +67,7 @@ def argv(command: Command, values: Mapping[str, str]) -> list[str]:
 def members(cluster: Mapping[str, Any]) -> dict[str, Any]:
     """What every task that trains knows; TensorFlow refuses jobs of other types.
 
-    An evaluator is no member of the cluster it evaluates: TensorFlow wants it only as `task`.
+    An evaluator is not a member of the cluster it evaluates: TensorFlow wants it only as `task`.
     """
     return {job: addresses for job, addresses in cluster.items() if job in _MEMBERS}
 

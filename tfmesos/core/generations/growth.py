@@ -15,7 +15,7 @@ MOST_DOUBLINGS = 4  # of the time between two looks, while generations do not be
 
 class Growth:
     def __init__(self, members: Tasks, generations: Generations, every: float | None) -> None:
-        """Look *every* so many seconds; None: the run never grows by itself."""
+        """Look every *every* seconds; None: the run never grows by itself."""
         self._members = members
         self._generations = generations
         self._every = every

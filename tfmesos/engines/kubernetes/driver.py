@@ -86,7 +86,7 @@ class KubernetesDriver:
         self._give_up_after = give_up_after
         how = objects.DIAL if links is None else objects.PORT_FORWARD
         self._ownership = ownership or Ownership(client, context, how)
-        self._owner = self._ownership.owner  # that of a launcher before this one
+        self._owner = self._ownership.owner  # that of an earlier launcher
         self._task_of: dict[str, str] = {}  # pod -> task id
         self._pod_of: dict[str, str] = {}  # task id -> its last pod
         self._unwanted: set[str] = set()  # pods that are to go

@@ -27,7 +27,7 @@ _MARK = "TFMESOS_ENGINE"  # in the environment of every docker command of ours
 _ENGINE_TIMEOUT = 20.0  # seconds for the engine to answer when all else has ended
 _PAUSE = 0.1  # seconds between two attempts
 
-# Waits for the word that all is well; if its pipe breaks instead, clears away what is left.
+# Waits for the word that all is well; if its pipe breaks instead, removes what is left.
 # Several times: the engine may still be busy with what a killed command has asked it for.
 _KEEPER = r"""
 docker=$1 mark=$2 label=$3 scratch=$4

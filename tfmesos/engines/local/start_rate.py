@@ -16,7 +16,7 @@ AT_ONCE = 16  # tasks that never wait
 EACH = 4  # processes that may want to run at the same time, for each processor
 LOAD = "/proc/loadavg"
 LOOK_AGAIN = 0.01  # seconds
-LOOKS = 10  # before a task is started all the same: others may keep the machine busy for ever
+LOOKS = 10  # before a task is started nevertheless: others may keep the machine busy forever
 
 
 class StartRate:

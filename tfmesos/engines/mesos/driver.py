@@ -67,7 +67,7 @@ class MesosDriver:
         self._credential = credential
         self._tls = tls
         self._last_updates = LastUpdates()
-        self._kills: dict[str, do.KillTask] = {}  # of a launcher before this one
+        self._kills: dict[str, do.KillTask] = {}  # of an earlier launcher
         self._keys = context.keys
         self._give_away = context.give_away
         self._group: asyncio.TaskGroup

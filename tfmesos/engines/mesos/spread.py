@@ -1,7 +1,7 @@
 """Which nodes the tasks of one job take, so that the job's constraints hold.
 
-It deals in numbers only: a node has room for so many tasks of this job. Every task costs a few
-steps, whatever the number of nodes, so ten thousand of each are no problem.
+It deals in numbers only: a node has room for a number of tasks of this job. Every task costs a few
+steps, whatever the number of nodes, so ten thousand of each pose no problem.
 """
 
 from __future__ import annotations

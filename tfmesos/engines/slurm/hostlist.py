@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 _NONE = ("", "(null)", "None assigned")
-_MOST = 100_000  # names; more is no list of nodes
+_MOST = 100_000  # names; more is not a list of nodes
 
 
 def expand(text: str) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from .answers import MARK, KnownNode
 from .node_choice import options as node_options
 
 _DEFAULT_NAME = "[tensorflow] "  # how a name begins that nobody gave
-_TIME_MARGIN = 60.0  # seconds that a job lives longer than its run, to end in good order
+_TIME_MARGIN = 60.0  # seconds that a job lives longer than its run, to end in an orderly way
 # What the steps of all jobs have in common: one task that ends does not end the others.
 STEP = (
     *("--kill-on-bad-exit=0", "--wait=0", "--mpi=none", "--export=ALL", "--chdir=/"),

@@ -76,7 +76,7 @@ def _words(part: Part, image: str | None) -> tuple[Words | None, bool]:
     if image is None and not args:
         part.fail("cmd", "is missing")
     words = args or []
-    return words, image is not None or words[0].startswith("-")  # which is no program
+    return words, image is not None or words[0].startswith("-")  # which is not a program
 
 
 def _container(part: Part, settings: Document) -> tuple[str | None, dict[str, str]]:

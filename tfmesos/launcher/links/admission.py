@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 CHUNK = 256 * 1024  # bytes
 
 Connected = Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]
-# The link of a task, for its runner at this stream, which has sent so many messages. Raises
+# The link of a task, for its runner at this stream, which has sent this many messages. Raises
 # HandshakeError if it may not speak for the task (any more).
 Welcome = Callable[[str, asyncio.StreamWriter, int], RunnerLink]
 

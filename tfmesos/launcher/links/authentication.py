@@ -115,7 +115,7 @@ class Authentication:
         return self._hashes[known]
 
     async def send_runner(self, writer: asyncio.StreamWriter, python: str, within: float) -> None:
-        """Each piece *within* so many seconds; nothing else is sent before the last."""
+        """Send each piece *within* seconds; nothing else is sent before the last."""
         keep_no_copies(writer)
         frame = memoryview(self._frames[python if python in self._frames else ""])
         try:

@@ -49,7 +49,7 @@ class Supplies(Record):
 
     get_runners: Callable[[], Mapping[str, bytes]] = lambda: NOTHING  # what a stub becomes
     packs: Mapping[str, Pack] = NOTHING  # by the name under which runners ask for them
-    on_sent: Callable[[str, int], object] = lambda task_id, at: None  # so many bytes of a pack
+    on_sent: Callable[[str, int], object] = lambda task_id, at: None  # this many bytes of a pack
 
 
 class Limits(Record):
@@ -61,4 +61,4 @@ class Limits(Record):
     silent_after: float = link_timeouts.OUTPUT_SILENCE  # without output a task counts as silent
     handshake: float = link_timeouts.HANDSHAKE_TIMEOUT
     strangers: int = MAX_STRANGERS  # besides those who are expected
-    awaits_record: bool = False  # is a message acknowledged only after it is written down?
+    awaits_record: bool = False  # is a message acknowledged only after it is recorded?

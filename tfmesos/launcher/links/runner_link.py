@@ -38,7 +38,7 @@ class RunnerLink:
         # for further connections
         self.secret: bytes | None = later_secret or os.urandom(SECRET_BYTES)
         self._awaits_record = awaits_record
-        self._recorded = 0  # numbered messages of the runner that are written down
+        self._recorded = 0  # numbered messages of the runner that are recorded
         self._known = 0  # messages that come again, and were taken before
         self._reported: set[str] = set()  # kinds of reports that come once
         self.writer: asyncio.StreamWriter | None = None  # the connection that speaks for it

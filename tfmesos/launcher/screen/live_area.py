@@ -87,7 +87,7 @@ class LiveArea:
         if self._made is None or self._made[0] is not live or self._made[1] != size:
             try:
                 lines = live.lines(*size, self._colour)
-            except Exception as error:  # a fault of ours, for which no training should end
+            except Exception as error:  # our own bug, which must not end a training
                 log.debug("nothing is shown: %r", error)
                 lines = []
             self._made = live, size, lines

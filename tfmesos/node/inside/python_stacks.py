@@ -175,7 +175,7 @@ class Stacks(Work):
         self._say(about)
         self._loop.after(0, self._next)
 
-    # What is said
+    # What it says
 
     def _say(self, about: Mapping[str, Any]) -> None:
         self._answers.append(json.dumps(about).encode() + b"\n")

@@ -97,7 +97,7 @@ def write(fd: int, data: bytes) -> None:
         while data:
             data = data[os.write(fd, data) :]
     except OSError:
-        pass  # a full disk or a closed pipe is no reason to end the training
+        pass  # a full disk or a closed pipe must not end the training
 
 
 class Copy:

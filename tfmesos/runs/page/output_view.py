@@ -14,7 +14,7 @@ from ..run_files import RunDirectory
 MOST_LINES = 2000  # that a page shows
 LONGEST_LINE = 4000  # characters
 READ_BACK = 1024 * 1024  # bytes from the end of the logs
-SEARCHED = 64 * 1024 * 1024  # bytes from the end of the logs in which a text is looked for
+SEARCHED = 64 * 1024 * 1024  # bytes from the end of the logs in which a text is searched for
 
 
 class OutputView:

@@ -18,7 +18,7 @@ from .failure import report_parts
 
 LONGEST_COMMAND = 2000  # characters
 MOST_GENERATIONS = 50  # marks on the time line
-MOST_STATES = 100  # of one task that are shown; a task may be started again for ever
+MOST_STATES = 100  # of one task that are shown; a task may be started again forever
 
 
 def row(run: RunDirectory, phase: str, now: float) -> Json:

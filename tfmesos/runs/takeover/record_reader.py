@@ -47,7 +47,7 @@ def _entries(run: RunDirectory, least: int) -> list[Json]:
         raise _damaged(run, "it is empty")
     found = [_entry(run, number, line) for number, line in enumerate(lines, 1)]
     if any("left_out" in entry for entry in found):
-        raise _damaged(run, "not all events were written down")
+        raise _damaged(run, "not all events were recorded")
     return found
 
 

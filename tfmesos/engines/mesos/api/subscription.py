@@ -38,7 +38,7 @@ class Subscription:
         self._is_confirmed = False
 
     def confirm(self, silence: float) -> None:
-        """The master has subscribed us; its stream may stay silent for so many seconds."""
+        """The master has subscribed us; its stream may stay silent for this many seconds."""
         self._silence = silence
         self._is_confirmed = True
 
