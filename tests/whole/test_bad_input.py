@@ -104,7 +104,7 @@ def test_an_extra_config_that_is_no_object_is_refused(tmp_path, text, problem):
         (["-w", "1", "-V", "/a:b", "--", "x"], "-V/--volume must name absolute paths, got 'b' in"),
         (
             ["-w", "1", "-s", "1", "--local-chief", "--serve", "worker", "--", "x"],
-            "--local-chief needs a command, and worker:0 is a bare server",
+            "--local-chief needs a command, but worker:0 is a bare server",
         ),
         (["-w", "1", "--advertise", "a b", "--", "x"], "--advertise must be HOST or HOST:PORT"),
         (
@@ -114,7 +114,7 @@ def test_an_extra_config_that_is_no_object_is_refused(tmp_path, text, problem):
         ),
         (
             ["-w", "1", "--constraint", "hostname", "--", "x"],
-            "--constraint must be [JOB=]FIELD:OPERATOR[:VALUE], got 'hostname'",
+            "--constraint must be FIELD:OPERATOR[:VALUE], such as hostname:UNIQUE, got 'hostname'",
         ),
         (
             ["-w", "1", "--constraint", "rack:LIKE:(", "--", "x"],

@@ -95,8 +95,8 @@ def test_a_run_that_was_to_end_with_its_launcher_is_over(lost):
 @pytest.mark.parametrize(
     "file, content, words",
     [
-        ("events.jsonl", "", "had not begun when its launcher died"),
-        ("events.jsonl", '{"at": 5', "had not begun when its launcher died"),
+        ("events.jsonl", "", "had not started when its launcher died"),
+        ("events.jsonl", '{"at": 5', "had not started when its launcher died"),
         ("incomplete.json", '{"why": "No space left on device"}', "No space left on device"),
         ("outcome.json", '{"exit_code": 0}', "is over"),
     ],
