@@ -14,7 +14,6 @@ from typing import TypedDict
 
 from ... import __path__ as home
 from ...version import __version__
-from . import runner_cache
 
 
 class Packed(TypedDict):
@@ -61,6 +60,8 @@ def _shell_command(python: str, program: str) -> str:
 
 @functools.cache
 def _packed() -> Packed:
+    from . import runner_cache  # runners that are forked need none of it
+
     file = runner_cache.file(os.environ.get("XDG_CACHE_HOME", ""))
     now = runner_cache.state(home[0], __version__)
     packed: Packed | None = runner_cache.read(file, now)

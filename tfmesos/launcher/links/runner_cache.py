@@ -11,15 +11,11 @@ import os
 import stat
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from importlib.util import MAGIC_NUMBER
+from typing import Any
 
 from ...private_directory import make_private
 from ...shared.stdlib import sha256
-
-if TYPE_CHECKING:
-    from importlib.util import MAGIC_NUMBER
-else:  # what importlib is made of; its own import is not cheap
-    from _frozen_importlib_external import MAGIC_NUMBER
 
 DIGEST = 32  # bytes, with which the file begins
 OTHERS_WRITE = 0o022  # the modes
