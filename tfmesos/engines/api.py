@@ -220,8 +220,8 @@ class EngineStory(Protocol):
 class Setup(Protocol):
     """Connects a run with its engine, and the runners with the run."""
 
-    scratch: str | None  # a directory that tasks on this machine remove if the launcher dies
-    certificate: str  # the hash of the run's, if its links use TLS
+    scratch: str | None = None  # what tasks on this machine remove if the launcher dies
+    certificate: str = ""  # the hash of the run's, if its links use TLS
     story: EngineStory
 
     @property
@@ -231,6 +231,7 @@ class Setup(Protocol):
     @property
     def kept(self) -> str:
         """Where to find lines that the screen left out, as the rest of a sentence."""
+        return ""
 
     async def open(
         self, stack: AsyncExitStack, began_at: float, is_hurried: Callable[[], bool]

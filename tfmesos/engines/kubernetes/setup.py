@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from ...launcher.links import payload
 from ...launcher.links.dialer import Dialer
 from ...launcher.links.listener import Listener
-from ..api import Context, Emit, EngineStory, Expect
+from ..api import Context, Emit, Expect, Setup
 from ..listening import link_tls, listen_as_before
 from ..own_address import local_address_towards
 from . import objects
@@ -28,7 +28,7 @@ FIND_SERVER_WITHIN = 8.0  # seconds
 HTTPS_PORT = 443
 
 
-class KubernetesSetup:
+class KubernetesSetup(Setup):
     def __init__(self, context: Context) -> None:
         self._context = context
         self._config = config = context.config
@@ -45,17 +45,11 @@ class KubernetesSetup:
         self._ownership: Ownership
         self._driver: KubernetesDriver
         self._stack: AsyncExitStack
-        self.scratch: str | None = None
-        self.certificate = ""
-        self.story: EngineStory = KubernetesStory()
+        self.story = KubernetesStory()
 
     @property
     def remark(self) -> str:
         return self._config.remark
-
-    @property
-    def kept(self) -> str:
-        return ""
 
     async def open(
         self, stack: AsyncExitStack, began_at: float, is_hurried: Callable[[], bool]

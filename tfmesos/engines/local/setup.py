@@ -11,7 +11,7 @@ from ...config.job import Job
 from ...errors import SpecError
 from ...launcher.links import payload
 from ...shared.address import join_address
-from ..api import Context, Emit, EngineStory, Expect, Listens
+from ..api import Context, Emit, Expect, Listens, Setup
 from ..listening import link_tls, listen_for_all
 from .demand import check_gpus, check_number, excess, least_gpus, total
 from .driver import LocalDriver
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 EXIT_GRACE = 1.0  # seconds between SIGTERM and SIGKILL of tasks that are left at the end
 
 
-class LocalSetup:
+class LocalSetup(Setup):
     def __init__(self, context: Context) -> None:
         self._context = context
         self._config = context.config
@@ -37,9 +37,8 @@ class LocalSetup:
         self._tasks: LocalTasks
         self._gpu_ids: tuple[str, ...] = ()
         self._claims = GpuClaims()
-        self.scratch: str | None = str(self._directory.path)
-        self.certificate = ""
-        self.story: EngineStory = LocalStory()
+        self.scratch = str(self._directory.path)
+        self.story = LocalStory()
 
     @property
     def remark(self) -> str:
@@ -48,10 +47,6 @@ class LocalSetup:
             return config.remark
         who = "the tasks" if config.all_in_images else "the tasks with an image"
         return f"{who} run in {' and '.join(config.images)} on the Docker of this machine"
-
-    @property
-    def kept(self) -> str:
-        return ""
 
     async def open(
         self, stack: AsyncExitStack, began_at: float, is_hurried: Callable[[], bool]

@@ -10,7 +10,7 @@ from ...config.secret import Secret
 from ...errors import MasterError
 from ...json_types import Json
 from ...launcher.links.listener import Listener
-from ..api import Context, Emit, EngineStory, Expect
+from ..api import Context, Emit, Expect, Setup
 from ..listening import listen_as_before
 from ..own_address import UnknownHost, local_address_towards
 from .api import masters
@@ -30,7 +30,7 @@ RECONNECT_WITHIN = 100.0  # seconds for a lost master, or another one, to be the
 RETRY_EVERY = 0.5  # seconds between two attempts to find the way to a master
 
 
-class MesosSetup:
+class MesosSetup(Setup):
     def __init__(self, context: Context) -> None:
         self._context = context
         self._config = config = context.config
@@ -39,10 +39,8 @@ class MesosSetup:
         self._said = ""  # the last trouble on the way to a master
         self.tls = tls_context(config.access)
         self.credential: tuple[str, Secret] | None = None
-        self.scratch: str | None = None
-        self.certificate = ""  # the hash of the run's, if its links use TLS
         self.masters: Masters
-        self.story: EngineStory = MesosStory()
+        self.story = MesosStory()
 
     @property
     def remark(self) -> str:

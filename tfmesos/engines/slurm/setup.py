@@ -15,7 +15,7 @@ from ...errors import EngineError, MasterError, SpecError
 from ...launcher.links import payload
 from ...launcher.links.listener import Listener
 from ...text import join_names
-from ..api import Context, Emit, EngineStory, Expect
+from ..api import Context, Emit, Expect, Setup
 from ..listening import listen_as_before
 from ..own_address import local_address_towards
 from . import answers, images
@@ -32,7 +32,7 @@ RETRY_EVERY = 0.5  # seconds
 _ANY_PORT = 6818  # of a node: only its route is asked for
 
 
-class SlurmSetup:
+class SlurmSetup(Setup):
     def __init__(self, context: Context) -> None:
         self._context = context
         self._config = context.config
@@ -41,18 +41,12 @@ class SlurmSetup:
         self._nodes: tuple[KnownNode, ...] = ()
         self._allocated = SlurmFound()
         self._apptainer = ""  # the path of the command that runs images; empty: pyxis does
-        self.scratch: str | None = None
-        self.certificate = ""
-        self.story: EngineStory = SlurmStory()
+        self.story = SlurmStory()
 
     @property
     def remark(self) -> str:
         allocation = self._config.slurm.allocation
         return self._config.remark or (f"using Slurm job {allocation}" if allocation else "")
-
-    @property
-    def kept(self) -> str:
-        return ""
 
     async def open(
         self, stack: AsyncExitStack, began_at: float, is_hurried: Callable[[], bool]
