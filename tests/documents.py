@@ -15,7 +15,7 @@ NAMES = [
 ]
 _SHELL = re.compile(r"\.\. code:: (bash|text)$|(?!\.\.).*::$")
 _MARK = re.compile(r"\.\. (?P<mark>runnable|\w+ begins|not run: .+)$")
-_PROMPT = re.compile(r"^([\w-]*\$ |until |do )")
+_PROMPT = re.compile(r"^([\w-]*\$ |until |do |ExecStart=%h/\.local/bin/)")
 _AROUND = re.compile(r"(ssh login|salloc [-\w ]+) (?=tfrun )")  # a tfrun that runs elsewhere
 PROGRAMS = {
     *("tfrun", "make", "python", "python3", ".venv/bin/python", "pip", "misc/setup-node.sh"),
