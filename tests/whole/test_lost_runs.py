@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 from importlib.util import find_spec
@@ -21,8 +22,10 @@ from tests.commands import (
     wait_for_output,
 )
 from tests.mesos.genuine.cluster import wait_until
+from tfmesos.runs.run_files import RunDirectory
+from tfmesos.runs.takeover.hold import last_beat
 
-from .test_takeover import WHOLE, Lost, only_run, refusal
+from .test_takeover import WHOLE, Lost, only_run, refusal, without_a_step
 from .test_takeover import mesos as mesos
 
 STRANGER = 65534
@@ -64,12 +67,14 @@ def test_an_update_that_was_under_way_goes_on(mesos, tmp_path, recorded_runs, mo
 
 
 class LostAfterASign(Lost):
-    """All that its runners said was written down, and its launcher gave a sign of life."""
+    """Its launcher said how long the record is, and what its runners had said, after the start."""
 
     def on_start(self, launcher):
         (record,) = Path(environment()["XDG_STATE_HOME"]).glob("tfmesos/runs/*")
-        written = [record / "lock", record / "taken.jsonl"]
-        wait_until("both are written", lambda: all(p.exists() and p.read_text() for p in written))
+        first = (record / "events.jsonl").read_text().partition("\n")[0]
+        run, taken = RunDirectory(record), record / "taken.jsonl"
+        wait_until("the length is known", lambda: last_beat(run).recorded > len(first) + 1)
+        wait_until("it is written down", lambda: taken.exists() and taken.read_text())
 
 
 @pytest.mark.parametrize("known_from", ["lock", "taken.jsonl"])
@@ -87,6 +92,30 @@ def test_a_record_without_its_end_is_refused_and_the_tasks_go_on(
     other.write_text(kept)
     run.finish()
     assert run.log(0) == run.log(1) == WHOLE and run.starts() == [1, 1]
+
+
+def test_a_take_over_that_fails_does_not_prolong_the_time_in_which_others_may(
+    mesos, tmp_path, recorded_runs
+):
+    """Otherwise a loop around --resume would never begin the run anew."""
+
+    def until():
+        (found,) = json.loads(tfrun("list", "--json").stdout)
+        return found["adoptable_until"]
+
+    run = Lost(mesos, tmp_path, recorded_runs)
+    events, (record, lock) = run.events(), (run.path / "events.jsonl", run.path / "lock")
+    last, kept = record.stat(), lock.read_text()
+    lock.write_text("")
+    record.write_text(without_a_step(events))
+    os.utime(record, ns=(last.st_atime_ns, last.st_mtime_ns))
+    before = until()
+    assert "is inconsistent" in refusal(run.id)
+    assert until() == before
+    record.write_text(events)
+    lock.write_text(kept)
+    run.finish()
+    assert run.log(0) == run.log(1) == WHOLE
 
 
 def test_a_run_that_is_not_recorded_cannot_be_adopted(recorded_runs):

@@ -61,7 +61,8 @@ class EventLog:
         with suppress(FileNotFoundError):
             content = self._path.read_bytes()
             self._size = content.rfind(b"\n") + 1
-            os.truncate(self._path, self._size)
+            if self._size < len(content):  # the time of the last event is worth keeping
+                os.truncate(self._path, self._size)
 
     def close(self) -> None:
         if self.left_out:

@@ -78,6 +78,11 @@ class RunDirectory:
         return max(map(_modified, (self.about_file, self.events_file, *self.output.glob("*"))))
 
     @property
+    def last_event(self) -> float:
+        """When an event was written down last, in seconds since 1970."""
+        return _modified(self.events_file)
+
+    @property
     def about(self) -> Json:
         """What was recorded when the run began or was taken over; empty if that cannot be read."""
         version = _version(self.about_file)

@@ -70,6 +70,16 @@ def test_a_sign_of_life_counts_even_if_nothing_was_written_since(lost):
     assert adoptable_until(run) == beat + SURVIVE
 
 
+def test_a_launcher_that_tried_in_vain_to_take_over_prolongs_nothing(lost):
+    """It wrote down who it was, and what it said, but nothing happened in the run."""
+    run = lost(ago=SURVIVE + 1)
+    run.about_file.touch()
+    run.output.mkdir()
+    (run.output / "tfrun.log").write_text("in vain\n")
+    assert adoptable_until(run) is None
+    assert "its tasks waited for a launcher only until" in refusal(run)
+
+
 def test_only_its_silence_tells_that_the_launcher_of_another_machine_is_gone(lost):
     assert "was alive just now" in refusal(lost(ago=0, launcher=ELSEWHERE))
 

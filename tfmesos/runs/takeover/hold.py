@@ -81,15 +81,18 @@ class Beat(Record):
 
 
 def last_beat(run: RunDirectory) -> Beat:
-    """When its launcher gave its last sign of life, or wrote something."""
+    """When its launcher gave its last sign of life, or wrote down an event.
+
+    Other files are also written by a launcher that tries to take over, and fails.
+    """
     try:
         at, wall, size = run.lock_file.read_text("ascii").split()
         beat = Beat(float(at), float(wall), int(size))
     except (OSError, ValueError):
         beat = Beat(0.0, run.began, 0)
-    return beat.replace(wall=max(beat.wall, run.last_written))
+    return beat.replace(wall=max(beat.wall, run.last_event))
 
 
 def is_fresh(run: RunDirectory) -> bool:
     """Can its launcher, if it is on another machine, be alive?"""
-    return time.time() - last_beat(run).wall < STALE
+    return time.time() - max(last_beat(run).wall, run.last_written) < STALE

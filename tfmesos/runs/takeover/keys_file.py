@@ -13,6 +13,7 @@ from ...config.launch_config import Access, LaunchConfig
 from ...config.secret import TaskSecrets
 from ...json_types import Json
 from ...launcher.keys import Keys
+from ...launcher.past import CannotTakeOver
 from ..event_json import from_json, to_json
 from ..run_files import RunDirectory
 
@@ -70,6 +71,14 @@ def read(run: RunDirectory) -> Kept | None:
     if not is_right or not isinstance(values, dict):
         return None
     return Kept(config, epoch, values, has_credentials)
+
+
+def known_keys(run: RunDirectory) -> Kept:
+    """Raises CannotTakeOver if they cannot be read."""
+    found = read(run)
+    if found is None:
+        raise CannotTakeOver(f"run {run.id} cannot be taken over: its keys cannot be read")
+    return found
 
 
 def has_left(run: RunDirectory) -> bool:

@@ -19,7 +19,7 @@ from ..run_directories import Store, runs_root
 from ..run_files import RunDirectory
 from . import taken_messages
 from .hold import Hold
-from .keys_file import Kept, keep
+from .keys_file import keep, known_keys
 from .lost_runs import check_lost
 from .record_reader import past_of
 
@@ -27,9 +27,7 @@ from .record_reader import past_of
 class Resumed(Recording):
     """Raises CannotTakeOver or Held; then nothing of the run was changed."""
 
-    def __init__(
-        self, run: RunDirectory, config: LaunchConfig, kept: Kept, console: Console
-    ) -> None:
+    def __init__(self, run: RunDirectory, config: LaunchConfig, console: Console) -> None:
         self.id = run.id
         self.config = config
         self._config = config
@@ -44,6 +42,7 @@ class Resumed(Recording):
         self._hold = Hold(run)
         try:
             check_lost(run)
+            kept = known_keys(run)  # of the last one that held it, perhaps a moment ago
             before = taken_messages.read(run.taken_file)
             self.past = past_of(run, before)
         except ValueError as error:
