@@ -101,9 +101,12 @@ class OnKubernetes(Place):
         return [*super().flags(directory), "--image", self._image, "-V", f"{directory}:{directory}"]
 
     def left(self) -> list[str]:
-        ours = ["-l", "app.kubernetes.io/managed-by=tfrun", "-o", "name"]
-        asked = ["kubectl", "get", "configmaps,secrets,pods", *ours]
-        return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split()
+        """But for what was deleted: a kubelet takes up to a minute to have a pod gone."""
+        asked = ["kubectl", "get", "configmaps,secrets,pods", "-o", "json", "-l"]
+        asked.append("app.kubernetes.io/managed-by=tfrun")
+        done = subprocess.run(asked, capture_output=True, text=True, check=True)
+        found = [one["metadata"] for one in json.loads(done.stdout)["items"]]
+        return [one["name"] for one in found if not one.get("deletionTimestamp")]
 
 
 class OnSlurm(Place):
