@@ -115,6 +115,15 @@ def test_a_closed_standard_stream_is_no_empty_file(task, words, closed):
     assert os.listdir(task) == ["data"]
 
 
+def test_input_that_cannot_be_read_is_no_empty_file(task, tmp_path):
+    with open(tmp_path / "for writing only", "wb") as file:
+        with running_tfrun("cp", "-", "worker:0:made", stdin=file) as copying:
+            assert copying.wait(HANG) == 1
+            assert "cannot read standard input: Bad file descriptor" in copying.stderr.read()
+    while os.listdir(task):  # the test times out if it stays
+        time.sleep(0.05)
+
+
 def test_a_caller_that_is_killed_leaves_no_half_file_at_either_end(task, tmp_path):
     with open(task / "huge", "wb") as huge:
         huge.truncate(100_000_000_000)

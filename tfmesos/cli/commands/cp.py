@@ -239,7 +239,12 @@ class _In(_Copy):
         room = min(PIECE, self._end.channel.room)
         if room <= 0 or self._end.is_over:
             return self._loop.unwatch(0)
-        data = os.read(0, room)
+        try:
+            data = os.read(0, room)
+        except BlockingIOError:
+            return
+        except OSError as error:  # not its end: only part of the input has come
+            return self._fail(f"cannot read standard input: {error.strerror}")
         if data:
             return self._write(data)
         self._loop.unwatch(0)

@@ -1,4 +1,4 @@
-"""What runners report of themselves: where they are, and that they have ended."""
+"""What runners report about themselves: where they are, and that they have ended."""
 
 from __future__ import annotations
 
