@@ -15,7 +15,10 @@ import pytest
 from tests.bounds import HANG
 from tests.commands import read_until, running_tfrun, tfrun
 from tests.disks import small_disk
+from tests.mesos.genuine.conftest import unavailable
+from tests.terminal import TFRUN, is_available, terminal
 from tests.whole.entering import inside, lasting_run
+from tfmesos.text import size_text
 
 
 @pytest.fixture
@@ -113,6 +116,16 @@ def test_a_closed_standard_stream_is_no_empty_file(task, words, closed):
     said = done.stderr.decode().splitlines()[1:]  # the first names the run
     assert (done.returncode, [line.endswith(" is closed") for line in said]) == (1, [True]), said
     assert os.listdir(task) == ["data"]
+
+
+def test_a_terminal_shows_how_much_was_copied_and_a_pipe_does_not(task, tmp_path):
+    if not is_available():
+        unavailable("tmux or bash is not installed")
+    (task / "data").write_bytes(bytes(3_000_000))
+    with terminal() as tty:
+        tty.type(f"{TFRUN} cp worker:0:data {tmp_path}/copied")
+        tty.until(lambda screen: f"tfrun: {size_text(3_000_000)}, " in screen and "/s\n" in screen)
+    assert "/s" not in tfrun("cp", "worker:0:data", tmp_path / "again").stderr
 
 
 def test_input_that_cannot_be_read_is_no_empty_file(task, tmp_path):

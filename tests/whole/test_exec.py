@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from tests.bounds import HANG
-from tests.commands import running_tfrun, tfrun
+from tests.commands import read_until, running_tfrun, tfrun
 from tests.mesos.genuine.conftest import unavailable
 from tests.runners import gone
 from tests.terminal import PROMPT, TFRUN, is_available, terminal
-from tests.whole.entering import INSIDE, check_full_screen, inside, lasting_run
+from tests.whole.entering import BEGUN, INSIDE, LASTING, check_full_screen, inside, lasting_run
 
 BYTES = {"text": False, "bufsize": -1}
 
@@ -61,10 +61,31 @@ def test_what_cannot_be_entered_is_refused_in_one_line(a_run):
     assert "Traceback" not in missing.stderr + unknown.stderr
 
 
-def test_a_run_that_forbids_it_is_not_entered_and_says_why():
-    with lasting_run("--no-exec"):
-        done = tfrun("exec", "worker:0", "ls")
-    assert done.returncode == 2 and "--no-exec" in done.stderr
+@pytest.mark.parametrize("place", ["command line", "job file", "profile"])
+def test_a_run_that_forbids_it_is_not_entered_and_says_why(place, tmp_path):
+    (tmp_path / "job.json").write_text(
+        '{"allow_exec": false, "jobs": {"worker": {"num": 1, "cmd": "echo begun; sleep 1000"}}}'
+    )
+    config = Path(os.environ["XDG_CONFIG_HOME"]) / "tfmesos" / "config.toml"
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text("[profiles.closed]\nallow_exec = false\n")
+    flags = {
+        "command line": ("-w", 1, "--no-exec", "--", *LASTING),
+        "job file": (tmp_path / "job.json",),
+        "profile": ("--profile", "closed", "-w", 1, "--", *LASTING),
+    }[place]
+    with running_tfrun(*flags) as launcher:
+        read_until(launcher.stdout, BEGUN)
+        for words in (
+            ("exec", "worker:0", "ls"),
+            ("cp", "worker:0:/etc/passwd", "-"),
+            ("forward", "worker:0:80"),
+        ):
+            done = tfrun(*words)
+            assert done.returncode == 2 and "--no-exec" in done.stderr, done.stderr
+        assert tfrun("stacks").stdout == "worker:0: has no Python process\n"
+        launcher.terminate()
+        launcher.wait(HANG)
 
 
 def test_only_the_command_line_is_recorded(a_run):

@@ -22,7 +22,7 @@ class LocalPort:
     """*open_channel* opens the stream of a new channel; *say* reports a failed connection."""
 
     def __init__(
-        self, open_channel: Callable[[], Awaitable[Streams]], say: Callable[[str], object]
+        self, open_channel: Callable[[], Awaitable[Streams]], say: Callable[[str], None]
     ) -> None:
         self._open_channel = open_channel
         self._say = say
@@ -59,7 +59,7 @@ class LocalPort:
         assert task is not None
         if len(self._connections) >= MOST:
             writer.transport.abort()
-            return
+            return self._say(f"refused a connection, because {MOST} are open")
         self._connections.add(task)
         try:
             problem = await self._lead(reader, writer)
