@@ -100,7 +100,7 @@ class TFMesosScheduler(OldNames):
         self._lock = threading.Lock()  # for the three around it
         self._stop_wanted: tuple[str, int] | None = None
         self._own_address = OwnAddress()
-        self._told = False  # has the caller seen how it ended?
+        self._told = False  # does the caller know how it ended?
         self._owner = 0  # the thread that started it
         self._caller = Caller(lambda: self._stop_wanted is not None)
 

@@ -187,7 +187,7 @@ def _dry_run(config: LaunchConfig, args: argparse.Namespace, inputs: Inputs) -> 
         _complain(warning, 0)
     try:
         text = shown(args.dry_run, config, inputs.document)
-    except SpecError as error:  # this format has no word for it
+    except SpecError as error:  # this format cannot express it
         raise inputs.located(error) from None
     return _show(text)
 

@@ -121,7 +121,7 @@ async def _go(run: Run, console: Console, recording: Recording, is_left: bool) -
     try:
         await run.stop_requests.unless_cut(console.finish())
     except Interrupted as stop:
-        await asyncio.to_thread(console.close, STALLED)  # signals are still heeded meanwhile
+        await asyncio.to_thread(console.close, STALLED)  # signals are still handled meanwhile
         if outcome.ok:
             _complain(str(stop), stop.exit_code)
             return outcome.replace(error=stop)

@@ -19,7 +19,7 @@ usage: tfrun rerun ID [flags] [-- command]
 Start the run ID again, in its directory. Flags and a command that are given here replace those
 of the run ID; --detach is not inherited.
 """
-_OF_ONE_CALL = ("--detach",)  # how it was called, not what was run
+_OF_ONE_CALL = ("--detach",)  # how tfrun was called, not what was run
 
 
 class CannotRerun(TFMesosError):

@@ -35,7 +35,7 @@ class Around(TypedDict, total=False):
 
 
 KEYS = ("jobs", "cmd", "env", "image", "constraints", "whole", "back", "rolling")
-NO_CONSTRAINTS = "none"  # in place of a constraint: those that there are go
+NO_CONSTRAINTS = "none"  # instead of a constraint: removes the existing ones
 _JOB_FIELDS = tuple(field for field in FIELDS if field != "name")
 _OF_ADDRESS = ("start", "task_type", "port")
 _SHOWN = ("cpus", "mem", "gpus", "disk", *_OF_ADDRESS)

@@ -24,13 +24,13 @@ class EngineKind(Record):
     name: str  # also of its folder
     master: str  # how it is named with -m: a word, or a scheme; empty: in any other way
     words: str  # what that stands for
-    reconnect_within: float  # seconds that runner and launcher look for each other
+    reconnect_within: float  # seconds for which runner and launcher look for each other
     is_here: bool = False  # do the tasks share this machine with the launcher?
-    survives: bool = False  # do its tasks outlive the launcher, so that another can go on?
+    survives: bool = False  # do its tasks outlive the launcher, so that another can continue?
     hides_boards: bool = False  # is a TensorBoard found through its link only?
     leaves_grace: bool = False  # has a task all of its stop grace, whoever ends it?
     gives_directory: bool = True  # has a task one of its own, from the engine?
-    gpus_in_images: str = ""  # what brings them there; empty: it depends on the containerizer
+    gpus_in_images: str = ""  # what provides them there; empty: it depends on the containerizer
     runs_pods: bool = False  # so that settings of pods have an effect
     holds_places: bool = False  # does it keep places while it waits for the others?
     limits_time: bool = False  # may a run have a time limit that is the engine's?

@@ -114,13 +114,13 @@ class LaunchConfig(Record):
     evaluator_grace: float = DEFAULTS["evaluator_grace"]  # seconds after all others
     stop_grace: float | None = None  # seconds from the signal below to SIGKILL, if given
     stop_signal: str = DEFAULTS["stop_signal"]
-    resumes: bool = False  # does whoever starts it start it again, perhaps on another node?
+    resumes: bool = False  # will whoever starts it start it again, perhaps on another node?
     survive: float | None = None  # seconds that tasks wait for another launcher, if given
     advertise: tuple[str, int] | None = None
     tf_config: str = DEFAULTS[
         "tf_config"
     ]  # for every task of a run of several; "always": of one task, too
-    record: bool = True  # keep what it does and says
+    record: bool = True  # keep a record of the run
     pause_on_failure: float | None = None  # seconds that a failed task is held, at most
     check: str | None = None  # a command that says whether a node is fit
     allow_exec: bool = True  # may its owner do something inside its tasks?

@@ -20,7 +20,7 @@ class PreviousPlace(Record):
 
     node: str
     port: int
-    until: float  # the time when any other place will do as well
+    until: float  # the time from which any other place will do
 
 
 class Wanted(Record):
@@ -40,8 +40,8 @@ class Place(Request):
     """Find places for all of these tasks, and start them. Replaces the last such request."""
 
     tasks: tuple[Wanted, ...]
-    avoid: Mapping[str, float] = NOTHING  # nodes that are to be left alone, and until when
-    others_run: bool = False  # do the other tasks go on meanwhile? They keep their places, then
+    avoid: Mapping[str, float] = NOTHING  # nodes to avoid, and until when
+    others_run: bool = False  # do the other tasks continue meanwhile? Then they keep their places
     hold: float = 0.0  # seconds for which places for optional ones are waited for, too
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-AVOIDED_FOR = 30.0  # seconds a node is left alone when tasks keep failing to start there
+AVOIDED_FOR = 30.0  # seconds for which a node is avoided when tasks keep failing to start there
 KEEPS_FAILING = 2  # failures in a row that make it so
 
 

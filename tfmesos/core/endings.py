@@ -34,7 +34,7 @@ class End(Record):
     reason: str
     at: float
     tail: tuple[str, ...] = ()
-    is_lost: bool = False  # its node failed it, not its command
+    is_lost: bool = False  # the fault of its node, not of its command
     is_hopeless: bool = False  # another attempt would end the same
     is_transient: bool = False  # its node will be able to take it in a moment
     was_stopped: bool = False  # by us
@@ -273,7 +273,7 @@ class Endings:
 
     def _end(self, member: Member, event: happened.TaskEnded, at: float) -> End:
         code, reason = event.code, event.reason
-        if code == LAUNCHER_LOST:  # which of the two notices first is chance
+        if code == LAUNCHER_LOST:  # which of the two notices it first is chance
             return End(member, 1, RUNNER_EXITS[code], at, is_lost=True)
         if code in RUNNER_EXITS:
             reason = f"{reason}: {RUNNER_EXITS[code]}"

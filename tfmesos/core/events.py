@@ -94,7 +94,7 @@ class TaskEnded(Event):
     task_id: str
     code: int
     reason: str  # the rest of a sentence about the task
-    is_lost: bool = False  # did its node fail it, whatever its command did?
+    is_lost: bool = False  # is it the fault of its node, whatever its command did?
     was_killed: bool = False  # because we asked for it, most likely
     is_transient: bool = False  # its node will be able to take it in a moment
     is_hopeless: bool = False  # another attempt would end the same
@@ -105,7 +105,7 @@ class NodeDrained(Event):
 
     task_id: str
     reason: str = DRAINED  # the rest of a sentence about the task
-    is_lost: bool = True  # did its node fail it, whatever its command did?
+    is_lost: bool = True  # is it the fault of its node, whatever its command did?
     is_notice: bool = False  # does the task still run, with some time to end?
 
 
@@ -237,4 +237,4 @@ class Ticked(Record):
     """A deadline has come; every decider gets this."""
 
     is_output_held: bool = False  # do tasks wait for us to take their output?
-    is_bringing: bool = False  # are files of theirs on the way home?
+    is_bringing: bool = False  # are files of theirs being collected?

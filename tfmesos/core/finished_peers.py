@@ -26,7 +26,7 @@ class FinishedPeers:
     @property
     def deadline(self) -> float | None:
         """The time when all have been silent long enough to report it."""
-        if not self._hangs.is_any_silent:  # asked after every event, of thousands of tasks
+        if not self._hangs.is_any_silent:  # called after every event, with thousands of tasks
             return None
         since = [self._hangs.silent_since(member) for member in self._awaited()]
         if not since or None in since:

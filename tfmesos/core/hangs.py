@@ -10,7 +10,7 @@ from .actions import Say
 from .tasks import Member
 
 NOTICE = 300.0  # seconds of silence before a task is first named; then twice as many, and so on
-TOGETHER = 6.0  # seconds within which those that fell silent together are heard of
+TOGETHER = 6.0  # seconds within which tasks that fell silent together are reported
 
 
 class Hangs:

@@ -175,7 +175,7 @@ class Lifecycle:
         if again:
             return [wanted]
         self._stopwatch.lap("finding the cluster", now)
-        return [wanted, *self._start_when_complete()]  # if all are here nobody waits
+        return [wanted, *self._start_when_complete()]  # if all have registered, nobody waits
 
     def _left_out(self, event: happened.TasksLeftOut) -> list[Action]:
         """Begin with fewer tasks than the run could use."""
@@ -384,7 +384,7 @@ class Lifecycle:
     def _commands_awaited(self) -> list[Member]:
         """Those that run, and whose end the run is waiting for."""
         if self.phase is not Phase.RUNNING or self.members.held():
-            return []  # others may wait for the one that is held
+            return []  # others may be waiting for the held task
         return [m for m in self.members if m.stage is Stage.READY and self._success.needs(m.task)]
 
     def _tick_hangs(self, now: float) -> list[Action]:

@@ -24,7 +24,7 @@ class Ending(Record):
     task_id: str
     sandbox: str = ""  # where to look at it
     was_stopped: bool = False  # by us
-    is_reported: bool = False  # by its runner, with all that it said last
+    is_reported: bool = False  # by its runner, with its last lines
 
     @property
     def reason_and_place(self) -> str:

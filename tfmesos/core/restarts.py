@@ -13,7 +13,7 @@ from .tasks import Member
 
 LONGEST_PAUSE = 30.0  # seconds
 PREVIOUS_PLACE_ONLY = 10.0  # seconds for which only its previous place will do for a restarted task
-TRANSIENT_FOR = 60.0  # seconds after which what should pass by itself is a failure after all
+TRANSIENT_FOR = 60.0  # seconds after which a transient condition counts as a failure
 PASSING_PAUSES = (1.0, 2.0, 4.0, 8.0)  # seconds; the last of them from then on
 
 
@@ -61,7 +61,7 @@ class Restarts:
         self._spent: Counter[str] = Counter()  # by task; under "" those of all tasks
         self._due: dict[Member, float] = {}
         self._requested: dict[str, Restart] = {}  # by the id of the attempt
-        self._passing: dict[str, list[float]] = {}  # by task: when it met what should pass
+        self._passing: dict[str, list[float]] = {}  # by task: when it met a transient condition
 
     @property
     def deadline(self) -> float | None:
@@ -97,7 +97,7 @@ class Restarts:
         """A condition that should pass by itself counts only if it persists."""
         met = self._passing.setdefault(end.member.task.name, [])
         if met and end.at - met[-1] > TRANSIENT_FOR:
-            met.clear()  # that was another time
+            met.clear()  # that was a different condition
         met.append(end.at)
         if met[-1] - met[0] > TRANSIENT_FOR:
             return None
@@ -127,7 +127,7 @@ def _is_worth_it(end: End, policy: RestartPolicy) -> bool:
     if policy.after_start == "never" or end.member.runs_here:
         return False
     if end.member.task.is_auxiliary and end.code in NO_SUCH_PROGRAM:
-        return False  # it is not installed there, and will not be in a moment
+        return False  # it is not installed there, and that will not change soon
     return end.is_lost or end.code in policy.codes
 
 

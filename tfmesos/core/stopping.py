@@ -13,7 +13,7 @@ from .phases import Phase
 from .tasks import Member, Stage, Tasks
 
 KILL_GRACE = DEFAULT_GRACE  # from SIGTERM to SIGKILL, and for the finalizer after that
-HANG_REPORT = 4.0  # seconds more when the tasks are to tell what they are doing
+HANG_REPORT = 4.0  # extra seconds when the tasks report what they are doing
 STOP_MARGIN = 2.0  # seconds for a killed task to be reported, beyond its grace
 
 

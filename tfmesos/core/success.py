@@ -44,7 +44,7 @@ class Success:
         self._undecided.discard(task.name)
         if self._undecided:
             return []
-        # A ps that has hardly begun may be about to say something: let it live a moment.
+        # A ps that has just started may be about to report something: give it a moment.
         live = [member for member in members if member.is_live]
         began = [m.ready_at if m.stage is Stage.READY else now for m in live]
         self.deadline = max((at + MIN_LIFE for at in began), default=now)

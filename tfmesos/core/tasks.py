@@ -44,8 +44,8 @@ class Member:
     ready_at: float = 0.0
     ending: Ending | None = None
     previous_address: str = ""  # where the others look for it
-    previous_place: PreviousPlace | None = None  # the place to have it there again
-    is_to_restart: bool = False  # its owner wants that, and it has not ended yet
+    previous_place: PreviousPlace | None = None  # the place at which to restore it
+    is_to_restart: bool = False  # the owner wants that, and it has not ended yet
     is_told_to_end: bool = False  # its runner has been
     is_held: bool = False  # its command has failed, and it waits for its owner
 

@@ -7,8 +7,8 @@ from ..text import agreeing, count, join_names
 from .actions import Action, Say
 from .tasks import Stage, Tasks
 
-FIRST_NOTICE = 3.0  # seconds until the first word
-NOTICE_EVERY = 5.0  # seconds between two words, at least
+FIRST_NOTICE = 3.0  # seconds until the first message
+NOTICE_EVERY = 5.0  # minimum seconds between two messages
 REPEAT_AFTER = 30.0  # seconds until the same message is repeated
 
 

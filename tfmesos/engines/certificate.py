@@ -10,7 +10,7 @@ import tempfile
 
 from ..errors import SpecError
 
-_VALID = datetime.timedelta(days=3650)  # nobody looks: what tells is the hash
+_VALID = datetime.timedelta(days=3650)  # nobody checks the name: the hash identifies it
 _INSTALL = "the package cryptography: pip install cryptography"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-FULL = 256 * 1024  # bytes that have arrived and nobody has read; no more are taken from the kernel
+FULL = 256 * 1024  # bytes that have arrived and not been read; no more are taken from the kernel
 
 
 class ByteStream(asyncio.Protocol):

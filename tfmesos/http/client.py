@@ -33,7 +33,7 @@ from .proxy import Proxy, ProxyFailed, open_tunnel, start_tls
 if TYPE_CHECKING:
     import ssl
 
-KEEP = 15.0  # seconds that a connection waits for the next question; servers keep them longer
+KEEP = 15.0  # seconds that a connection waits for the next request; servers keep them longer
 
 
 class ConnectTimeout(TimeoutError):
@@ -76,7 +76,7 @@ class Session:
         self._connect_timeout = connect_timeout
         self._proxy = proxy
         self._open: set[Connection] = set()  # and some that are lost
-        self._look_again = 16  # for lost ones, when there are more than so many
+        self._look_again = 16  # for lost ones, if there are more than this many
         self._kept: dict[_Place, list[tuple[float, Connection]]] = {}
         self._is_retired = False
 

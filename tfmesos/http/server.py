@@ -108,7 +108,7 @@ class Server:
         try:
             while await self._serve_one(connection):
                 pass
-            stream.transport.close()  # what was written still goes out
+            stream.transport.close()  # what was written is still sent
         except OSError:
             pass  # it has gone, or was too slow
         except Exception:
@@ -125,7 +125,7 @@ class Server:
             if request is None:
                 return False
             answer = await self._handled(request)
-            is_last = connection.awaits_continue  # whether its body comes nobody knows
+            is_last = connection.awaits_continue  # nobody knows whether its body will come
             await _send(connection, _last(answer) if is_last else answer, request.method)
         except HttpError as error:
             if connection.can_answer:

@@ -18,7 +18,7 @@ _ALIASES = {"command": "cmd", "count": "num"}
 _OWN_KEYS = ("jobs", "cmd", *DOCUMENT_KEYS)
 _JOB_KEYS = (*(field for field in FIELDS if field != "name"), "serve", "args")
 MERGED = ("env", "secrets", "secret_env")  # by name
-ADDED = ("volumes", "constraints")  # lists: one does not take the place of another
+ADDED = ("volumes", "constraints")  # lists: one does not replace another
 
 _NO_COMMAND = "is missing: give one to the job or to all, or serve: true for a bare server"
 

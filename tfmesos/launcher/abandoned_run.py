@@ -20,8 +20,8 @@ from .past import CannotTakeOver
 T = TypeVar("T")
 
 BEGIN_WITHIN = 0.1  # seconds for a driver to look for its engine
-END_WITHIN = 20.0  # seconds for the engine to end what it has of the run
-ALREADY_GONE = "removed"  # what an engine says of a run that it has ended itself
+END_WITHIN = 20.0  # seconds for the engine to end the tasks of the run
+ALREADY_GONE = "removed"  # what an engine says about a run that it has ended itself
 
 
 def end_tasks(config: LaunchConfig, run_id: str, keys: Keys) -> None:

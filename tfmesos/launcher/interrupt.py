@@ -18,7 +18,7 @@ class StopRequests:
     def __init__(self) -> None:
         self.is_hurried = False  # was there a second request?
         self._requested = asyncio.Event()
-        self._cut = asyncio.Event()  # requested, and readers of the output are not waited for
+        self._cut = asyncio.Event()  # requested, without waiting for readers of the output
         self._why = ("", 0)
         self._ctrl_c_at = float("-inf")
 

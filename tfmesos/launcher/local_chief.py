@@ -135,7 +135,7 @@ class LocalChief:
     def _warn_guard(self, directory: str) -> None:
         """As ``Guard.remove_later``."""
         assert self._guard.stdin is not None
-        with suppress(BrokenPipeError):  # somebody killed the guard; the command can do without
+        with suppress(BrokenPipeError):  # somebody killed the guard; the command can do without it
             self._guard.stdin.write(os.fsencode(f"{directory}\n"))
             self._guard.stdin.flush()
 

@@ -93,7 +93,7 @@ def unpack(text: str, received: int) -> tuple[list[wire.Message], bool]:
             return [], False
         wanted = rest[missed : wire.count(head, "messages")]
         messages = [_checked(wire.decode(line.encode("utf-8"))) for line in wanted]
-    except (FrameError, UnicodeError):  # half a file, or one of somebody else
+    except (FrameError, UnicodeError):  # an incomplete file, or somebody else's
         return [], False
     return messages, bool(messages) and messages[-1]["type"] == "exit"
 

@@ -26,8 +26,8 @@ Confirm = Callable[[Mapping[str, int]], None]  # this many messages of these tas
 class Observer:
     """An observer that ignores everything. None of its methods may wait or raise."""
 
-    wants_progress = False  # if not, the runners need not tell it
-    confirms = False  # does it write down all messages, and say so, before they are acknowledged?
+    wants_progress = False  # if not, the runners need not report it
+    confirms = False  # does it record all messages, and confirm that, before they are acknowledged?
 
     def confirm_to(self, confirm: Confirm) -> None:
         """Sets whom to call, from any thread, with each confirmation."""

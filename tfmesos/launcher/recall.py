@@ -15,7 +15,7 @@ from .past import CannotTakeOver
 from .screen.story import Story
 from .starts import Starts
 
-SOONER = "sooner"  # why a stop that has begun is asked for again
+SOONER = "sooner"  # why a stop that has begun is requested again
 
 
 _OF_LINKS = do.Prepare | do.StopRunner | do.ContinueRunner | do.Refuse

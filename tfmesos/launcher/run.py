@@ -171,7 +171,7 @@ class Run:
             try:
                 await self._open(stack, began_at)
             except TFMesosError as error:
-                if self._past is not None:  # its tasks may find another launcher yet
+                if self._past is not None:  # its tasks may still find another launcher
                     return Outcome(error=CannotTakeOver.because(error))
                 if isinstance(error, SpecError):
                     raise  # the caller's mistake, like those that are found before

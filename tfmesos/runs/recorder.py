@@ -35,7 +35,7 @@ from .writer import Appendable, Marks, Writer
 TASK_LIMIT = 64 * 1024 * 1024  # bytes of output that are kept of a task
 RUN_LIMIT = 1024 * 1024 * 1024  # of all tasks together
 EVENTS_LIMIT = 256 * 1024 * 1024
-RESERVE = 64 * 1024  # bytes of the disk that are kept for the last word
+RESERVE = 64 * 1024  # bytes of disk space reserved for the last file
 CLOSE_WITHIN = 10.0  # seconds for the disk to take what is left
 
 SAID = "tfrun"  # the log of what the launcher said
@@ -269,7 +269,7 @@ class Recorder(Observer):
 
     def _close(self) -> bool:
         if self._git is not None:
-            self._git.kill()  # it has had its time
+            self._git.kill()  # its time is up
             self._git.wait()
         self.secure()
         return self._writer.close(CLOSE_WITHIN)

@@ -369,7 +369,7 @@ class Reader:
         self, task: TaskStatus, code: int, reason: str, was_stopped: bool, at: float
     ) -> None:
         if task.ended is not None:
-            return  # the first who tells knows best
+            return  # the first report is the best
         was_held = task.state == HELD
         self._enter(task, "stopped" if was_stopped else "failed" if code else "succeeded", at)
         task.code = code

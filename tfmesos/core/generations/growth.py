@@ -20,8 +20,8 @@ class Growth:
         self._generations = generations
         self._every = every
         self._look_at: float | None = None
-        self._small = 0  # tasks that there were when the run last tried to grow; 0: it has not
-        self._in_vain = 0  # how often it did not become larger
+        self._small = 0  # tasks when the run last tried to grow; 0: it has not
+        self._in_vain = 0  # how often it failed to become larger
 
     def begin(self, now: float) -> None:
         """All tasks of a generation run."""

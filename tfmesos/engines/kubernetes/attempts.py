@@ -20,10 +20,10 @@ class Attempt:
     is_placed: bool = False  # and the lifecycle knows
     is_ended: bool = False  # likewise
     is_given_up: bool = False  # it is not reported any more
-    is_known: bool = False  # the server has told of it
+    is_known: bool = False  # the server has reported it
     is_seen: bool = False  # its container runs
     is_cut_off: bool = False  # its node is silent
-    leaving: str = ""  # why somebody else has it deleted
+    leaving: str = ""  # why somebody else deletes it
     was_killed: bool = False  # by us
     is_kept: bool = False  # it goes on while another one waits for its place
     refusal: str = ""  # the scheduler's words

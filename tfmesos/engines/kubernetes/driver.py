@@ -49,9 +49,9 @@ log = logging.getLogger(__name__)
 SECRETS = 2000  # tasks whose secrets are in one Secret, which may have 1 MiB
 LOG = 16 * 1024  # bytes of the log of a task that could not report
 TAIL = 20  # lines of it
-LEAVE_AT_LEAST = 2.0  # seconds: what is not deleted then stays for ten minutes
+LEAVE_AT_LEAST = 2.0  # seconds: what is not deleted by then stays for ten minutes
 FEW = 100  # pods
-RETRY_FOR = 60.0  # seconds for a server that does not answer a question
+RETRY_FOR = 60.0  # seconds for a server that does not answer a request
 
 
 class Links(Protocol):
@@ -89,12 +89,12 @@ class KubernetesDriver:
         self._owner = self._ownership.owner  # that of an earlier launcher
         self._task_of: dict[str, str] = {}  # pod -> task id
         self._pod_of: dict[str, str] = {}  # task id -> its last pod
-        self._unwanted: set[str] = set()  # pods that are to go
-        self._is_begun = asyncio.Event()  # is it sure whether there is an owner?
+        self._unwanted: set[str] = set()  # pods to be deleted
+        self._is_begun = asyncio.Event()  # is it certain whether there is an owner?
         self._trouble = ""  # why the owner is not deleted yet
         self._number = 0  # of the secrets made so far
         self._group_of_pods: PodGroup | None = None  # the last one, if there is a queue
-        self._limits_cpu = False  # does the namespace demand it?
+        self._limits_cpu = False  # does the namespace require it?
         self._users: dict[str, set[str]] = {}  # Secret -> the pods that may still read it
         self._past = PastPods()
         self._calls = CallQueue()

@@ -273,7 +273,9 @@ class KubernetesEngine:
         if not pod.is_deleting or attempt.was_killed or attempt.leaving:
             return []
         attempt.leaving = deletion(pod)
-        is_told = not (pod.has_ended or pod.is_cut_off)  # a silent node tells the task nothing
+        is_told = not (
+            pod.has_ended or pod.is_cut_off
+        )  # a silent node does not tell the task anything
         return [tell.NodeDrained(attempt.task_id, attempt.leaving, is_notice=is_told)]
 
     def _preempted(self, name: str, detail: str) -> list[Output]:
@@ -311,7 +313,7 @@ class KubernetesEngine:
         attempt = self._attempts.named(name)
         if attempt is None or not attempt.is_live:
             return []
-        if not attempt.is_placed:  # somebody does not want it: the others go, too
+        if not attempt.is_placed:  # somebody does not want it: the others are deleted, too
             attempt.refusal = DELETED
             return self._give_up_gang(now)
         attempt.is_ended = True

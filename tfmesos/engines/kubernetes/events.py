@@ -66,7 +66,7 @@ class PodsRefused(KubernetesEvent):
     """The server took none or not all of the pods that were to be made together."""
 
     error: TFMesosError
-    is_quota: bool = False  # what the namespace may use is used up
+    is_quota: bool = False  # the quota of the namespace is used up
 
 
 class NodeRoom(Record):

@@ -139,7 +139,7 @@ def pod(
         },
         "spec": _spec(config, owner, new, container, avoid),
     }
-    if _spec_of(theirs).get("automountServiceAccountToken") is True:  # who says so wants it
+    if _spec_of(theirs).get("automountServiceAccountToken") is True:  # it was chosen explicitly
         ours["spec"].pop("automountServiceAccountToken")
     return laid_over(theirs, ours)
 

@@ -22,7 +22,7 @@ LOOPBACK = "127.0.0.1"
 CHUNK = 32 * 1024  # bytes moved at once
 ROOM = 64  # connections of one port; others wait
 PAUSE = 0.5  # seconds to wait when no descriptor is free
-LAST_ANSWER = 10.0  # seconds to wait for it after a client has said all: it may be gone
+LAST_ANSWER = 10.0  # seconds to wait for it after a client has sent everything: it may be gone
 
 Dial = Callable[[str, int], Awaitable[socket.socket]]  # a pod and its port
 

@@ -21,13 +21,13 @@ class PodSeen(Record):
     node: str = ""  # empty until it is scheduled
     unschedulable: str = ""  # the scheduler's words
     waiting: str = ""  # the reason why the container does not run yet
-    detail: str = ""  # the words beside that reason, or beside the end
+    detail: str = ""  # the message with that reason, or with the end
     is_running: bool = False
     is_cut_off: bool = False  # its node is silent
     code: int | None = None  # of the container, if it has ended
     reason: str = ""  # of that, or of the end of the pod
     is_deleting: bool = False
-    disruption: str = ""  # who has it deleted, where the server tells
+    disruption: str = ""  # who deletes it, if the server says so
 
     @property
     def is_scheduled(self) -> bool:

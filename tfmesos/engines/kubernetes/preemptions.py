@@ -24,7 +24,7 @@ class Preemptions:
     def __init__(self, client: Client, emit: Callable[[PodPreempted], None]) -> None:
         self._client = client
         self._emit = emit
-        self._known: set[str] = set()  # the names of all that were ever asked for
+        self._known: set[str] = set()  # the names of all pods ever asked for
         self._one_at_a_time = asyncio.Lock()
         self._looked_at = float("-inf")
         self._seen: dict[str, str] | None = {}  # then: names and reasons

@@ -15,7 +15,7 @@ from .api.error import ApiError
 
 RETRY_PAUSE = 0.5  # seconds between two attempts
 AFTER_RECONNECTION = 10.0  # seconds after which a server has read its Roles
-NO_ROLES = 10.0  # seconds for which a right may be missing that there was before
+NO_ROLES = 10.0  # seconds for which a right that existed before may be missing
 
 NEVER = float("inf")
 

@@ -14,7 +14,7 @@ LINK_PORT = 28922  # at the loopback of each pod, where its runner waits for us
 AT_FIRST = 3.0  # seconds: several servers do not learn of a new right at the same time
 AFTER_SUCCESS = 30.0  # seconds: one that has started again may not know yet what we may do
 PAUSE = (
-    15.0  # seconds without a word of the server, after which it forbids again; we ask more often
+    15.0  # seconds of silence after which the server counts as forbidding again; we ask more often
 )
 
 
@@ -54,7 +54,7 @@ class ToRunners:
             if self._patience.is_over(error, asyncio.get_running_loop().time()):
                 self._emit(ServerGaveUp(error))
             raise
-        except ConnectionRefusedError:  # by the pod: the server let us through
+        except ConnectionRefusedError:  # by pod: the server let us through
             self._patience.succeeded()
             raise
         self._patience.succeeded()

@@ -24,10 +24,10 @@ from .scratch_directory import make_sandbox
 from .task_launch import SANDBOX, Launch, NotStarted
 
 _MARK = "TFMESOS_ENGINE"  # in the environment of every docker command of ours
-_ENGINE_TIMEOUT = 20.0  # seconds for the engine to answer when all else has ended
+_ENGINE_TIMEOUT = 20.0  # seconds for the engine to answer when everything else has ended
 _PAUSE = 0.1  # seconds between two attempts
 
-# Waits for the word that all is well; if its pipe breaks instead, removes what is left.
+# Waits for the word "done"; if its pipe breaks instead, removes what is left.
 # Several times: the engine may still be busy with what a killed command has asked it for.
 _KEEPER = r"""
 docker=$1 mark=$2 label=$3 scratch=$4
@@ -157,7 +157,7 @@ class Engine(Docker):
             cpus=float(os.cpu_count() or 1),
         )
         try:
-            # For another user it must be open; the directories above it keep strangers out.
+            # It must be open to other users; the directories above it keep strangers out.
             make_sandbox(launch.sandbox, 0o700 if is_own else 0o777)
             more = {n: v for n, v in variables.items() if n not in self._environment}
             code, _, err = await self._call(

@@ -20,7 +20,7 @@ from . import events as happened
 from .actions import LocalAction, Seat
 from .events import LocalEvent
 
-LOOK_AGAIN = 1.0  # seconds between two attempts to have GPUs that others hold
+LOOK_AGAIN = 1.0  # seconds between two attempts to get GPUs that others hold
 
 Output = LocalAction | Event | Say
 

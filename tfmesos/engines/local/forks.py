@@ -52,7 +52,7 @@ def _fork(channel: Any, task: str, environment: dict[str, str]) -> None:
         return
     if pid == 0:
         try:
-            # By the fork, so that whoever reads to the end of the socket knows all there are.
+            # Sent by the fork, so that whoever reads to the end of the socket knows all forks.
             channel.send(packed("forked", task, os.getpid()))
             _become_runner(environment)
         finally:
@@ -66,7 +66,7 @@ def _become_runner(environment: dict[str, str]) -> NoReturn:
     _open(os.devnull, os.O_RDONLY, 0)
     for name, number in (("stdout", 1), ("stderr", 2)):
         _open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, number)
-    # What we start and fork is known by it, in /proc/PID/environ, too.
+    # It identifies what we start and fork, in /proc/PID/environ, too.
     process.overwrite_in_environment(PLACEHOLDER, sandbox)
     os.environ.clear()
     os.environ.update(environment)

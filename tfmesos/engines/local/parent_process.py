@@ -61,7 +61,7 @@ _ahead: list[ParentProcess] = []  # started, and not taken by a run yet
 def started_ahead(config: LaunchConfig) -> Iterator[None]:
     """Provide one within the block for the run that is about to begin, if it needs one."""
     if any(uses_our_python(config, job) for job in config.jobs):
-        with suppress(OSError):  # the run meets it again
+        with suppress(OSError):  # the run will meet the same problem
             _ahead.append(ParentProcess())
     try:
         yield

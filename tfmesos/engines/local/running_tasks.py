@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 UNKNOWN = "ended with an unknown exit code: the parent of the runners was killed"
 _LOOK_AGAIN = 0.002  # seconds between two looks at what a killed session has left
-_RESTS, _LONGEST_REST = 4, 0.25  # times as long as such a look took, and seconds
+_RESTS, _LONGEST_REST = 4, 0.25  # times as long as such a look takes, and seconds
 _FEW = 16  # tasks, whose ends are looked at without a rest
 _ENGINE_TIMEOUT = 10.0  # seconds for Docker to finish what it was asked for
-_KILL_TIMEOUT = 2.0  # seconds; what survives SIGKILL that long hangs in the kernel
+_KILL_TIMEOUT = 2.0  # seconds; what survives SIGKILL for this long hangs in the kernel
 
 
 @dataclass(eq=False, repr=False, match_args=False)
@@ -85,7 +85,7 @@ class LocalTasks:
         try:
             self._parent = parent = WarmParent()
         except OSError:
-            return  # their stubs may have more luck
+            return  # their stubs may succeed
         parent.forked = self._follow_fork
         parent.lost = self._start_process
         parent.failed = self._not_forked
@@ -192,7 +192,7 @@ class LocalTasks:
         launch = self._waiting.pop(task_id, None)
         if launch is None:
             return
-        with suppress(OSError):  # which the sandbox will meet again
+        with suppress(OSError):  # which will come up again with the sandbox
             self._scratch.make()
         if launch.image is not None:
             self._preparing[task_id] = self._loop.create_task(self._prepare(launch))
@@ -305,7 +305,7 @@ class LocalTasks:
     async def _clear(self, task_id: str, running: _Running) -> None:
         """Ask Docker why a container failed, and make sure that it is removed."""
         engine, starved = self._engine_for_us(), False
-        with suppress(OSError):  # it has ended, whatever keeps us from asking
+        with suppress(OSError):  # it has ended, even if we cannot ask
             if running.process.returncode == KILLED:
                 starved = await engine.ran_out_of_memory(running.launch, running.started_at)
             await engine.remove(running.launch)

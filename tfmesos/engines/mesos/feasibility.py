@@ -19,7 +19,7 @@ from .api.json_values import number, text
 from .spread import Wish, admitted, choose, obstacle
 
 ASK_AFTER = 1.0  # seconds without a place for every task; most runs have theirs by then
-ASK_EVERY = 60.0  # seconds until agents that have left, or have yet to come back, are noticed
+ASK_EVERY = 60.0  # seconds until agents that have left, or have yet to return, are noticed
 
 
 class AgentQuery:

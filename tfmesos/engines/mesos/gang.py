@@ -25,7 +25,7 @@ from .quotas import Quota
 HOLD = (1.0, 4.0)  # seconds; a random time between them, as for all that several runs do
 AWAY = (1.0, 5.0)  # seconds to leave the nodes to others, twice and then four times as long later
 LONG_REFUSAL = 3600.0  # Mesos breaks it by itself for a bigger offer; Revive ends it
-MEMORY = 25.0  # seconds, more than it is away, that the last offers tell how things stand
+MEMORY = 25.0  # extra seconds for which the last offers still describe the situation
 UNWANTED = "no task is waiting"
 
 Todo = list[Decline | Suppress | Say]
@@ -42,7 +42,7 @@ class Gang:
         self._largest: tuple[Resources, str] | None = None
         self._nodes: dict[str, Node] = {}  # of every agent that made an offer
         self._last: tuple[Placement, float] | None = None  # that did not suffice, and when
-        self._avoided: Mapping[str, float] = {}  # agents that are left alone, and until when
+        self._avoided: Mapping[str, float] = {}  # agents to avoid, and until when
         self._said_avoided: set[tuple[str, float]] = set()
         self.agents: tuple[KnownAgent, ...] = ()  # that the master knows, if it tells
         self.holders: tuple[Holder, ...] = ()  # of their resources, likewise

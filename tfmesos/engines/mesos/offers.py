@@ -14,7 +14,7 @@ from ...record import NOTHING, Record
 from ...sanitize import plain
 from .api.json_values import number, seconds, text, whole
 
-HORIZON = 3600.0  # seconds; what is planned for later does not concern a run that tells no length
+HORIZON = 3600.0  # seconds; what is planned for later does not concern a run of unknown length
 NO_PORT = "no port left"
 
 

@@ -43,7 +43,7 @@ class Placement(Record):
     unplaced: Sequence[Task]
     free: Resources  # what is left on all agents together
     obstacles: Mapping[str, str]  # job -> constraint in its way
-    without_port: Sequence[str]  # hosts that have all for a further task but a port
+    without_port: Sequence[str]  # hosts that have everything for another task except a port
 
     @property
     def placed(self) -> int:

@@ -14,7 +14,7 @@ class Quota(Record):
     """What limits a role; other resources have no limit."""
 
     role: str
-    limits: tuple[tuple[str, int], ...]  # in thousandths, as those of Resources
+    limits: tuple[tuple[str, int], ...]  # in thousandths, like those of Resources
     used: Resources
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from .actions import Reconcile
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0  # seconds
-AFTER_LAUNCH = 30.0  # seconds in which a launched task is usually heard of
+AFTER_LAUNCH = 30.0  # seconds within which a launched task usually reports
 
 
 class Reconciliation:

@@ -26,7 +26,7 @@ from .runner_command import runner_command
 from .story import MesosStory
 
 FIND_MASTER_WITHIN = 8.0  # seconds, at first
-RECONNECT_WITHIN = 100.0  # seconds for a lost master, or another one, to be there again
+RECONNECT_WITHIN = 100.0  # seconds for a lost master, or another one, to come back
 RETRY_EVERY = 0.5  # seconds between two attempts to find the way to a master
 
 

@@ -23,7 +23,7 @@ class Wish(Record):
     constraints: Sequence[Constraint]
     wanted: int
     fellows: Sequence[Node] = ()  # where others of the job are already
-    absent: int = 0  # yet others of the job, which have no place and do not look for one now
+    absent: int = 0  # others of the job that have no place and do not need one now
 
     @property
     def tasks(self) -> int:

@@ -11,7 +11,7 @@ from .containers import container_info
 from .offers import Seat
 
 # Seconds for which a master keeps our tasks, and their resources, after it lost us: the shortest
-# in which we are surely back. A new leader is there after a session of ZooKeeper (10 s); we look
+# within which we will be back. A new leader is there after a ZooKeeper session (10 s); we look
 # for it every 5 s, and each of two candidates that hang costs 15 s until it is given up.
 FAILOVER_TIMEOUT = 60.0
 

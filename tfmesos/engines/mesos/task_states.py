@@ -32,7 +32,7 @@ _STATUS = re.compile(r"(?:Command|Container) exited with status ([0-9]+)")
 class StateMeaning(NamedTuple):
     is_terminal: bool
     sentence: str  # after the task's name
-    is_lost: bool = False  # did its node fail it, unless the reason says something else?
+    is_lost: bool = False  # was it the fault of its node, unless the reason says otherwise?
 
 
 STATES: Mapping[str, StateMeaning] = {

@@ -20,7 +20,7 @@ class Step(Record):
     seats: tuple[Seat, ...]
     group: int = 0  # the component of the batch job that it runs in
     node: str = ""  # where it must run; empty: anywhere in its component
-    avoid: tuple[str, ...] = ()  # nodes that are left alone
+    avoid: tuple[str, ...] = ()  # nodes to avoid
 
 
 class Submit(Record):

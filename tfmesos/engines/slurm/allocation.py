@@ -45,10 +45,10 @@ class Allocation:
     sitting: dict[str, Sitting] = field(default_factory=dict)  # by task id
     nodes: dict[int, tuple[str, ...]] = field(default_factory=dict)  # by component
     limit_at: float | None = None  # when its time limit ends it
-    fewer_at: float | None = None  # when it is asked for with fewer tasks, if it waits
+    fewer_at: float | None = None  # when to submit it with fewer tasks, if it is pending
     is_retrying: bool = False  # may its script start a step again that reached no launcher?
-    is_suspended: bool = False  # has somebody stopped it for a while?
-    is_leaving: bool = False  # do its tasks leave it soon, so that nothing more starts in it?
+    is_suspended: bool = False  # has somebody suspended it?
+    is_leaving: bool = False  # will its tasks leave it soon, so that nothing else starts in it?
 
     @property
     def groups(self) -> int:

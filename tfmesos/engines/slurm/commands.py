@@ -31,7 +31,7 @@ class Commands:
     def __init__(self) -> None:
         self._paths = {name: _found(name) for name in COMMANDS}
         self._paths |= {name: path for name in _OPTIONAL if (path := shutil.which(name))}
-        # Nothing else of our environment: sbatch gives the job what it is given.
+        # Nothing else of our environment: sbatch passes on everything it gets.
         self._environment = {
             name: value
             for name, value in os.environ.items()

@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 SUBMIT_WITHIN = 60.0  # seconds for a controller that does not answer to take a job
 RETRY_EVERY = 1.0  # seconds
-PLACES_FOR = 20.0  # seconds for which a place in the queue is taken to be the same
+PLACES_FOR = 20.0  # seconds for which a place in the queue is assumed to stay the same
 SETTLE_WITHIN = 2.0  # seconds for a command of a launcher that was killed to end
 
 
@@ -88,7 +88,7 @@ class SlurmDriver:
         self._past = PastWork()
         self._places: Mapping[str, int] = {}  # of the jobs that wait, by their numbers
         self._places_until = 0.0  # they are listed again then
-        self._orphans: dict[str, str] = {}  # steps of launchers before this one -> their job
+        self._orphans: dict[str, str] = {}  # steps of earlier launchers -> their job
 
     async def run(self) -> None:
         if not self._past.is_found:
@@ -249,7 +249,7 @@ class SlurmDriver:
             found = await self._commands.run("squeue", "--noheader", f"--jobs={job_id}", "-o%k")
             waits = [line for line in found.out.splitlines() if ";" not in line]
             if not answers.is_away(found.err) and mark not in map(mark_in, waits):
-                return  # a look tells what became of it
+                return  # a query will show what became of it
             words = ("update", f"JobId={job_id}", f"Comment={self._holding.named(mark)}{GO}")
             if not (await self._commands.run("scontrol", *words)).code:
                 return
@@ -276,7 +276,7 @@ class SlurmDriver:
     def _program(self, step: Step) -> list[str]:
         return self._around.program_of(step.seats[0].task.job, self._config)
 
-    # Steps in a job that runs
+    # Steps in a running job
 
     async def _start_step(self, start: do.StartStep, told: Told) -> None:
         step, name = start.step, step_name(start.step)

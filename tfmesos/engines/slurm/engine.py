@@ -381,7 +381,7 @@ class SlurmEngine:
 
     def _waits(self, one: Allocation, jobs: Sequence[Job], now: float) -> list[Output]:
         if one.phase is Phase.RUNNING:
-            # What runs in it again has secrets that are used up.
+            # What is restarted in it has secrets that are used up.
             return [
                 do.CancelJob(one.job_id, "it is back in the queue"),
                 *self._end(one, BACK_IN_QUEUE),

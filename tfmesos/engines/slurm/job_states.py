@@ -14,7 +14,7 @@ RUNNING = ("RUNNING", *SUSPENDED, "SIGNALING", "STAGE_OUT", "RESIZING")
 COMPLETING = "COMPLETING"
 CANCELLED = "CANCELLED"
 
-# Reasons of a waiting job that no waiting will change.
+# Reasons of a pending job that will not change by waiting.
 NEVER = {
     "BadConstraints": "no node has what the job asks for",
     "InvalidAccount": "the account is not valid",
@@ -50,9 +50,9 @@ class JobEnd(Record):
     """How a job ended: the rest of a sentence about each of its tasks."""
 
     reason: str
-    is_lost: bool  # is it worth another attempt, whatever the tasks did?
+    is_lost: bool  # does it justify another attempt, whatever the tasks did?
     code: int = 143
-    is_hopeless: bool = False  # does nobody want another attempt, or would it end the same?
+    is_hopeless: bool = False  # would another attempt be unwanted, or end the same way?
     is_notice: bool = False  # did Slurm ask all tasks to end, and give them time for it?
 
 

@@ -7,12 +7,12 @@ from collections.abc import Collection
 from .actions import Look
 from .allocation import Allocation, Phase
 
-LOOK_EVERY = 2.0  # seconds between two questions
+LOOK_EVERY = 2.0  # seconds between two queries
 
 
 class Looks:
     def __init__(self, jobs: Collection[Allocation]) -> None:
-        self._jobs = jobs  # those of the run, as it goes on
+        self._jobs = jobs  # those of the run, kept up to date
         self._is_asked = False
         self.deadline: float | None = None
 

@@ -13,7 +13,7 @@ from .actions import Step, step_name
 from .answers import MARK, KnownNode
 from .node_choice import options as node_options
 
-_DEFAULT_NAME = "[tensorflow] "  # how a name begins that nobody gave
+_DEFAULT_NAME = "[tensorflow] "  # the beginning of default names
 _TIME_MARGIN = 60.0  # seconds that a job lives longer than its run, to end in an orderly way
 # What the steps of all jobs have in common: one task that ends does not end the others.
 STEP = (

@@ -19,7 +19,7 @@ PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 LINGER = 60.0  # seconds that a job without steps waits at least for one more
 GO = ";go"  # ends the comment of a job whose script need not wait any more
 _LOOK_EVERY = 2  # seconds
-_ANSWER_WITHIN = 6  # seconds for a launcher to read a note, and to do something about it
+_ANSWER_WITHIN = 6  # seconds for a launcher to read a note and act on it
 _GONE = "Invalid job id|CANCELLED|COMPLETED|FAILED|PREEMPTED|TIMEOUT"  # in words of squeue
 _TABLE = "TFMESOS_TABLE"
 # What the Python of each task does first: it finds the line of its task. The secret is in no

@@ -14,7 +14,7 @@ from .replicas import CHIEFS, TYPES
 from .replicas import type_of as job_of
 
 _AMOUNTS = ("num", "cpus", "mem", "gpus", "disk")
-_ONLY_HERE = ("master", "namespace", "jobs")  # said of the run, or kept in the file's own words
+_ONLY_HERE = ("master", "namespace", "jobs")  # set for the run, or kept in the file's own words
 _COMMAND = ("command", "args")
 
 

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-ARRIVAL = 1.0  # seconds a signal may need from us to ourselves
+ARRIVAL = 1.0  # seconds that a signal to ourselves may take
 
 
 class MainThread:

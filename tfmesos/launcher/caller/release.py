@@ -19,7 +19,9 @@ from .main_thread import MainThread
 from .stuck_session import StuckSession
 
 # All in seconds:
-ANSWERED_FOR = 30.0  # that dead servers answer, for the caller to come out of TensorFlow
+ANSWERED_FOR = (
+    30.0  # for which dead servers are answered for, so that the caller can leave TensorFlow
+)
 STUCK_AFTER = 20.0  # in a session whose server does not answer
 LOOK_EVERY = 0.1  # at where the caller is
 

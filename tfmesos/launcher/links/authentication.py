@@ -66,7 +66,7 @@ class LauncherHandshake:
         parties = (self._run, self.task, handshake.nonce(message), self._nonce, *offered.values())
         self._awaited = handshake.proof(secret, "runner", *parties)
         proof = handshake.proof(secret, "launcher", *parties)
-        # In this order: a stub goes by the places, it has no parser.
+        # In this order: a stub relies on positions, because it has no parser.
         return {"type": "challenge", "nonce": self._nonce, "proof": proof, **offered}
 
 

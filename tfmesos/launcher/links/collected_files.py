@@ -30,7 +30,7 @@ class Incoming:
     """One file in transit: under a temporary name until it is complete."""
 
     def __init__(self, name: str, place: Path, coming: Path) -> None:
-        import hashlib  # is rarely needed, and has all of OpenSSL behind it
+        import hashlib  # is rarely needed, and imports all of OpenSSL
 
         self.name = name
         self._place = place

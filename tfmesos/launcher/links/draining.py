@@ -9,7 +9,7 @@ from .runner_link import RunnerLink
 from .runner_reports import RunnerReports
 
 LOOK_EVERY = 0.05  # seconds
-QUIET = 20  # looks in a row without anything new: then all has come
+QUIET = 20  # looks in a row without anything new: then everything has arrived
 MOST = 100  # looks while there is always something new
 
 

@@ -31,7 +31,7 @@ class Sinks(Record):
     # The number of any other message, and whether the runner has no more to say:
     counted: Callable[[str, int, bool], object] = lambda task_id, number, is_last: None
     superseded: Callable[[str], object] = lambda holder: None  # by this launcher
-    # A runner has had more from launchers before this one than this one knows of:
+    # A runner has received more from earlier launchers than this one knows of:
     lacks_past: Callable[[str], object] = lambda task_id: None
     say: Callable[[str, str], object] = lambda text, level: None  # to the user
 

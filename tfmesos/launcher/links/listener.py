@@ -358,7 +358,7 @@ class Listener:
         writer: asyncio.StreamWriter,
         decoder: wire.FrameDecoder,
     ) -> None:
-        data = b""  # there may be something behind the handshake already
+        data = b""  # there may already be data after the handshake
         while True:
             for message in decoder.feed(data):
                 if message["type"] in wire.OF_CHANNELS:

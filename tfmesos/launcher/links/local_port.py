@@ -13,7 +13,7 @@ from ...shared.channel import PIECE, Channel
 
 READ_SIZE = 256 * 1024  # bytes
 LOOPBACK = "127.0.0.1"
-MOST = 60  # connections at a time; a runner has room for a few channels more
+MOST = 60  # connections at a time; a runner has room for a few more channels
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 

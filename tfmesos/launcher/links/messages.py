@@ -66,7 +66,7 @@ def runner_settings(
         "env": gpus_of_seat(gpu_ids),
         "grace": max(runner_grace(config), config.survive or 0.0),
         "spills": bool(config.survive),
-        # A pod has this time also if others have it ended, a task of Mesos may have three seconds.
+        # A pod has this time even if others end it; a task on Mesos may have only three seconds.
         "stop_grace": config.kill_grace if config.engine.leaves_grace else config.stop_grace,
         "stop_signal": config.stop_signal,
         "same_machine": config.engine.is_here,

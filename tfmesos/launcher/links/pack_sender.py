@@ -60,7 +60,7 @@ class PackSender:
                 if writer.transport.get_write_buffer_size():
                     async with asyncio.timeout(self._within):
                         await writer.drain()
-                await asyncio.sleep(0)  # even a fast reader lets all others have their turn
+                await asyncio.sleep(0)  # even a fast reader lets the others have their turn
         except TimeoutError:
             writer.transport.abort()
         except OSError:

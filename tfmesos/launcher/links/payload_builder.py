@@ -24,7 +24,7 @@ _PACKAGE = node.__name__
 _IMPORTER = f"{_PACKAGE}.importer"
 # Of no use in the runner itself:
 _BEFORE_RUNNER = {f"{_PACKAGE}.{name}" for name in ("importer", "stub", "listening_stub")}
-_LEVEL = 4  # of compression; more would take longer than it saves
+_LEVEL = 4  # level of compression; more would take longer than it saves
 _PYTHON = "import zlib,binascii as b;exec(zlib.decompress(b.a2b_base64('{}')))"
 _COMPILED_PYTHON = (
     "import zlib,marshal,binascii as b,_frozen_importlib_external as i\n"

@@ -15,7 +15,7 @@ from ...shared import link_timeouts, wire
 from ...shared.address import split_address
 from ...shared.handshake import NONCE_BYTES, RunnerHandshake, expect, text
 
-ASKING = "launcher"  # who asks, where others name their task
+ASKING = "launcher"  # the caller, where others name their task
 
 
 async def present_holder(address: str, run_id: str, secret: bytes, *, has_tls: bool = False) -> str:

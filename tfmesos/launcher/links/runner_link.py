@@ -15,8 +15,8 @@ from .messages import ack_message, bye_message, welcome_message
 SECRET_BYTES = 32
 FIRST = Holder()
 ACK_EVERY = 8  # messages; of output they are half a MiB, and the runner holds eight
-ACK_WITHIN = 0.1  # seconds, if much goes on coming: the runner reckons our pace by this
-MUCH = 16 * 1024  # bytes; less takes no room that a runner would miss
+ACK_WITHIN = 0.1  # seconds, if much keeps coming: the runner measures our pace by this
+MUCH = 16 * 1024  # bytes; less does not fill a runner's buffer
 ONCE = frozenset(["register", "ready", "held", "exit"])  # what a runner reports at most once
 FULL = 64 * 1024  # bytes that wait to be sent; a heartbeat is left out then
 
@@ -49,11 +49,11 @@ class RunnerLink:
         self._unacked = 0  # bytes that came since
         self.order = asyncio.Lock()  # keeps the order of messages over a change of connection
         self.has_begun = False
-        self.exited = False  # has it told of its end, so that nothing more comes?
+        self.exited = False  # has it reported its end, so that nothing else will come?
         self.is_silent = False
         self._sent: list[bytes] = []  # numbered messages to the runner, arrived or not
         self.is_dismissed = False
-        self._is_closing = False  # what it holds is taken still, but makes no room for more
+        self._is_closing = False  # what it holds is still received, but makes no room for more
         self.tail = Tail()  # the last lines that it brought
         self._loss: asyncio.TimerHandle | None = None
 

@@ -8,7 +8,7 @@ from typing import Any
 from ...errors import FrameError
 from ...record import Record
 
-MOST = 2**60  # bytes, or percent: nobody has more, and a runner may tell anything
+MOST = 2**60  # bytes, or percent: nothing has more, and a runner may report anything
 MOST_GPUS = 64
 
 

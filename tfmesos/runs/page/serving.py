@@ -21,7 +21,7 @@ from .browser_access import HOSTS, Access, Served
 from .opening import open_in_browser
 from .site import Site
 
-ATTEMPTS = 3  # to serve, or to find who does: that one may end at the same time
+ATTEMPTS = 3  # attempts to serve, or to find the process that does, which may end at the same time
 PROVE_WITHIN = 10.0  # seconds for somebody who connects to show the cookie
 
 

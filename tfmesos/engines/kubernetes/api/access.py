@@ -17,7 +17,7 @@ class Plugin(Record):
     variables: Mapping[str, Secret]
     version: str  # of client.authentication.k8s.io
     hint: str = ""  # how to install it
-    wants_cluster: bool = False  # is it told which cluster it is for?
+    wants_cluster: bool = False  # does it receive the cluster that it is for?
 
 
 class Login(Record):
@@ -30,7 +30,7 @@ class Login(Record):
     certificate: Secret | None = None  # PEM; some hold the key, too
     key: Secret | None = None  # PEM
     plugin: Plugin | None = None
-    acts_as: str = ""  # the user that we want to be taken for (impersonation)
+    acts_as: str = ""  # the user that we act as (impersonation)
     acts_in: tuple[str, ...] = ()  # and the groups of that user
 
 
@@ -45,7 +45,7 @@ DIRECT = Route()
 
 
 class Access(Record):
-    server: str  # https://HOST:PORT, or with a path behind
+    server: str  # https://HOST:PORT, possibly with a path
     namespace: str
     context: str = ""  # its name in the kubeconfig; none inside a cluster
     authority: str = ""  # PEM; the certificates of this machine count if there is none

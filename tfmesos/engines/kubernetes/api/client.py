@@ -23,7 +23,7 @@ from .watch_lines import Lines, event_of
 
 __all__ = ["ApiError", "Client", "Expired"]
 
-AT_ONCE = 16  # questions under way; watches and dialled connections are not counted
+AT_ONCE = 16  # requests under way; watches and dialled connections are not counted
 PAGE = 250  # objects of a list in one answer
 WATCH = 60  # seconds of a watch, which the server then ends
 SILENCE = 75.0  # seconds without any byte of a watch
@@ -175,7 +175,7 @@ class Client:
                     while room > 0 and (data := await self._connection.piece(response)):
                         tail, room = (tail + data)[-limit:], room - len(data)
             except TimeoutError:
-                pass  # what has come is better than nothing
+                pass  # a part is better than nothing
         return tail.decode(errors="replace")
 
     async def dial(self, pod: str, port: int, speaks_first: bool = True) -> socket.socket:

@@ -34,11 +34,11 @@ _GROUPS = {
     WORKLOADS: "apis/kueue.x-k8s.io/v1beta1",
 }
 CONNECT = 10.0  # seconds
-ANSWER = 30.0  # seconds to any question; a server that starts may take long
+ANSWER = 30.0  # seconds for any request; a server that is starting may take long
 MAX_BODY = 64 * 1024 * 1024  # bytes; a page of pods has a tenth
 MAX_REFUSAL = 64 * 1024
-REFUSAL_TIMEOUT = 5.0  # seconds for the words of a refusal
-TOTAL_WAIT = 30.0  # seconds that a busy server may let us wait, all in all
+REFUSAL_TIMEOUT = 5.0  # seconds for the message of a refusal
+TOTAL_WAIT = 30.0  # seconds that a busy server may make us wait in total
 SHORTEST_WAIT, LONGEST_WAIT = 0.5, 10.0  # seconds, for each time
 
 
@@ -189,7 +189,7 @@ class ApiConnection:
                 while len(data) < MAX_REFUSAL and (piece := await self.piece(response)):
                     data += piece
         except (ApiError, TimeoutError):
-            pass  # what has come is better than nothing
+            pass  # a part is better than nothing
         said = _json(data)
         if isinstance(said, dict) and said.get("kind") == "Status":
             return refusal(response.status, said, question)

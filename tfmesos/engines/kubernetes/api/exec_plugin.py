@@ -20,7 +20,7 @@ from ....text import shortened
 from .access import Access, Plugin
 from .error import ApiError
 
-TIMEOUT = 60.0  # seconds; some ask a service on the way
+TIMEOUT = 60.0  # seconds; some query a service
 MAX_OUTPUT = 1024 * 1024  # bytes
 DRAIN = 1.0  # seconds to read what is left in its pipes
 

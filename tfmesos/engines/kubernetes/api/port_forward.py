@@ -57,7 +57,7 @@ class Channels:
         self._websocket = Connection(CLIENT)
         self._channel: int | None = None  # of the message that is being received
         self._to_skip = {_DATA: _PORT_BYTES, _ERROR: _PORT_BYTES}
-        self.error = ""  # what the server says of the connection inside the pod
+        self.error = ""  # what the server says about the connection inside the pod
         self.is_over = False
         self.replies = b""  # to be sent to the server
 

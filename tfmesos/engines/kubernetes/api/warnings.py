@@ -9,7 +9,7 @@ from ....text import shortened
 
 MOST = 20  # warnings of one server that are shown
 MOST_WORDS = 300  # characters of each
-_WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')  # several stand with commas between
+_WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')  # several are separated by commas
 
 
 class Warnings:

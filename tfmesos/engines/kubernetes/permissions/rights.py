@@ -8,7 +8,7 @@ from typing import Any
 from ....json_types import Json
 from ..api.error import MissingRights
 
-Right = tuple[str, str]  # a resource, and what is to be done with it
+Right = tuple[str, str]  # a resource, and a verb
 
 _ALWAYS = {
     "configmaps": ("create", "delete", "list", "patch"),

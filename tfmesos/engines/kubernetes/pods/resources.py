@@ -79,7 +79,7 @@ def _limited(container: Json) -> Json:
     return {**container, "resources": {**asked, "limits": limits}}
 
 
-# What a template says of it
+# What a template says about it
 
 
 def sized(config: LaunchConfig) -> LaunchConfig:

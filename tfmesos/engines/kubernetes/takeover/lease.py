@@ -13,7 +13,7 @@ from ....json_types import Json
 from ....record import Record
 from .. import objects
 
-FRESH = timedelta(seconds=60)  # a holder that did not renew for so long is gone
+FRESH = timedelta(seconds=60)  # a holder that has not renewed it for this long is gone
 
 
 class Holder(Record):

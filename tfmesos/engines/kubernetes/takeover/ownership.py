@@ -46,12 +46,12 @@ class Ownership:
         self._links = links
         known = (self._keys.get(OWNER) or "").split()
         self._name = known[0] if known else self._run_id
-        # by which we know what we have made
+        # identifies what we have created
         self._mark = known[1] if known else secrets.token_hex(8)
         self.owner = Owner(self._name, known[2]) if len(known) > 2 else None
         where = f"{socket.gethostname()} (pid {os.getpid()})"
         self._us = Holder(self._keys.epoch, secrets.token_hex(4), where)
-        # of the owner, and by our clock, when we have seen last that we hold it
+        # of the owner, and when we last saw that we hold it, by our clock
         self._version = ""
         self._seen_at = 0.0
         self._made_at = 0.0  # by our clock
@@ -103,12 +103,12 @@ class Ownership:
     async def find_again(self) -> None:
         """Hold what an earlier launcher created. EngineError if that is not possible."""
         if self.owner is None:
-            return  # nobody knows whether there is one: make it
+            return  # nobody knows whether there is one: create it
         is_said = False
         while True:
             found = await self._look(self.owner)
             if found is None:
-                return  # the run has ended, but for a last word
+                return  # the run has ended, except for its last record
             passed_over = {*self._keys.gone, self._us.epoch}  # ours: an answer was lost
             if not lease.is_fresh(found, passed_over, self._server_time()):
                 await self._claim(self.owner, found)

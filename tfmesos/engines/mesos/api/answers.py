@@ -74,7 +74,7 @@ async def words_of(response: Response) -> str:
             while len(body) < MAX_WORDS and (piece := await response.read()):
                 body += piece
     except (HttpError, OSError):
-        pass  # what has come is better than nothing
+        pass  # a part is better than nothing
     text = " ".join(body[:MAX_WORDS].decode(errors="replace").split())
     return f"{status}: {text[:200]}" if text else status
 

@@ -15,7 +15,7 @@ from .json_values import read_json
 from .recordio import MAX_RECORD
 
 MAX_ANSWER = MAX_RECORD  # bytes; the agents of a large cluster take about as many as their offers
-MAX_IGNORED = 64 * 1024  # bytes of an answer that says nothing but yes
+MAX_IGNORED = 64 * 1024  # bytes of an answer that only says yes
 
 log = logging.getLogger(__name__)
 

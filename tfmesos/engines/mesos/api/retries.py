@@ -16,7 +16,7 @@ class Timing(Record):
     """How patient the client is, in seconds."""
 
     give_up_after: float = 30.0  # without a first subscription
-    await_names: bool = False  # so long even for names that the resolver does not know
+    await_names: bool = False  # this long even for names that the resolver does not know
     reconnect_for: float = 600.0  # after the loss of a subscription
     connect: float = 5.0
     answer: float = 10.0  # to any request, and for the first event

@@ -36,7 +36,7 @@ class ZooKeeperMasters(Record):
     timeout: float = ZOOKEEPER_TIMEOUT
 
     async def candidates(self) -> list[str]:
-        import asyncio  # with TLS in tow, which a run on this machine does without
+        import asyncio  # which imports ssl; a run on this machine does not need it
 
         # kazoo blocks, so it gets a thread. Cancelled, we leave the thread to its own
         # time limits: it closes the connection itself.
