@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import getpass
+import os
 import re
+import socket
 from datetime import datetime, timedelta
 
 import pytest
@@ -17,6 +19,7 @@ from tfmesos.engines.kubernetes.objects import label_value
 from tfmesos.engines.kubernetes.takeover import ownership
 from tfmesos.engines.kubernetes.takeover.ownership import Ownership, is_stale
 from tfmesos.inputs.merging import make_config
+from tfmesos.launcher.keys import Keys
 
 NOW = datetime(2026, 11, 17, 2, 0, 0)
 
@@ -122,6 +125,56 @@ def test_a_name_that_somebody_has_gets_an_end_of_its_own_and_no_other_fault_does
 
     with pytest.raises(ApiError, match="no room"):
         asyncio.run(made(Full()))
+
+
+class Recording(Api):
+    """Keeps what it makes; a dead launcher has made the owner already if it *was_made*."""
+
+    def __init__(self, *, was_made=False):
+        super().__init__()
+        self.was_made = was_made
+        self.made = {}
+
+    async def create(self, kind, body):
+        self.made = body
+        if self.was_made:
+            raise ApiError(409, "AlreadyExists", "there is one")
+        return await super().create(kind, body)
+
+    async def list(self, kind, selector):
+        metadata = {**self.made["metadata"], "resourceVersion": "7"}
+        return [{"metadata": {"name": "of another"}}, {**self.made, "metadata": metadata}], "1"
+
+    async def patch(self, kind, name, change):
+        self.changed = (name, change["metadata"]["resourceVersion"])
+        return {"metadata": {"creationTimestamp": at(0), "uid": "u"}}
+
+
+def created(api):
+    """The owner, and what was kept about it before and after it was made."""
+    kept = []
+    config = make_config(workers(1), master="k8s://", image="i", survive=90)
+    keys = Keys(epoch=3, on_change=lambda values: kept.append((values["owner"], bool(api.made))))
+    context = Context(config, "run", None, str, None, keys)
+    return asyncio.run(Ownership(api, context, "links").create()), kept
+
+
+def test_an_owner_says_whose_run_it_is_who_holds_it_and_how_long_tasks_wait():
+    api = Recording()
+    owner, ((before, was_made), (after, is_made)) = created(api)
+    data, notes = api.made["data"], api.made["metadata"]["annotations"]
+    assert (data["user"], data["launcher"]) == (getpass.getuser(), socket.gethostname())
+    assert data["links"] == "links" and notes["tfmesos/survive"] == "90"
+    who = rf"3 \w{{8}} {re.escape(socket.gethostname())} \(pid {os.getpid()}\)"
+    assert re.fullmatch(who, notes["tfmesos/holder"])
+    assert (before, was_made) == (f"run {data['attempt']}", False) and len(data["attempt"]) == 16
+    assert (after, is_made) == (f"{before} u", True) and owner.uid == "u"
+
+
+def test_an_owner_that_was_made_but_not_answered_for_is_claimed_and_not_made_again():
+    api = Recording(was_made=True)
+    owner, _ = created(api)
+    assert (owner.name, owner.uid, api.changed) == ("run", "u", ("run", "7"))
 
 
 class Crowded(Api):
