@@ -60,8 +60,8 @@ class Api:
         return self.owner
 
 
-def ours(api, *, epoch=2, gone="", resumes=False, say=None, give_away=None):
-    values = {"owner": "run mark u-1", "gone": gone}
+def ours(api, *, owner="run mark u-1", epoch=2, gone="", resumes=False, say=None, give_away=None):
+    values = {"owner": owner, "gone": gone}
     config = make_config(workers(1), resumes=resumes, master="k8s://", image="i")
     about = (config, "run", say or (lambda *_: None), str, None, Keys(values, epoch))
     return Ownership(api, Context(*about, give_away or (lambda why: None)), "links")
@@ -81,6 +81,18 @@ def test_a_holder_that_was_silent_for_long_is_followed():
     epoch, token, name = api.annotations["tfmesos/holder"].split(" ", 2)
     assert epoch == "2" and token != "aa" and "(pid " in name
     assert api.annotations["tfmesos/renewed"].startswith("2026-11-17T02:")
+
+
+def test_an_owner_whose_name_others_had_is_found_by_the_name_that_it_got():
+    found = ours(Api(), owner="run-ab12 mark u-1").owner
+    assert (found.name, found.uid) == ("run-ab12", "u-1")
+
+
+def test_an_owner_of_which_nobody_knows_whether_it_was_made_is_left_to_be_made():
+    api = Api()
+    found = ours(api, owner="run mark")
+    asyncio.run(found.find_again())
+    assert found.owner is None and api.version == 7
 
 
 def test_a_holder_that_may_live_is_not_followed_and_is_named():
