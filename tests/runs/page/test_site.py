@@ -122,6 +122,14 @@ def test_what_is_no_order_is_refused(owner, body):
     assert (told.status, told.text) == (400, "This is not a command.\n")
 
 
+@pytest.mark.parametrize("do", ["exec", "cp", "copy_in", "copy_out", "forward", "inside", "stay"])
+def test_the_page_can_do_nothing_inside_a_task_but_show_stacks(owner, store, do):
+    write_log(add_run(store, "aaaa"), "worker:0", "one")
+    request = {"do": do, "argv": ["true"], "path": "x", "port": 1}
+    told = owner.order(do, run="aaaa", task="worker:0", request=request, argv=["true"])
+    assert (told.status, told.text) == (400, "This is not a command.\n")
+
+
 def test_an_order_too_long_to_be_one_is_refused(owner):
     assert owner.ask("order", "POST", "x" * 5000, Origin=f"http://{owner.host}").status == 413
 
