@@ -62,6 +62,16 @@ def test_tasks_that_answer_no_signal_are_shown_by_place_and_go_on(hung):
     assert hung.poll() is None
 
 
+def test_the_frames_of_c_code_of_all_tasks_are_shown_together():
+    code = "import time\nprint('begun', flush=True)\ntime.sleep(1000)"
+    with lasting_run(command=(sys.executable, "-c", code), tasks=2) as launcher:
+        place = "worker:0-1 of 2: <module> at <string>:3\n"
+        wait_until("both sleep", lambda: tfrun("stacks").stdout.startswith(place))
+        native = tfrun("stacks", "--native").stdout
+        assert native.startswith(place) and "nanosleep at libc" in native, native
+        assert launcher.poll() is None
+
+
 def test_a_task_without_python_says_so():
     with lasting_run(command=("sh", "-c", "echo begun; exec sleep 1000")):
         done = tfrun("stacks", "worker:0")

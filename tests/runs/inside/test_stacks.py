@@ -30,6 +30,14 @@ def test_tasks_at_the_same_place_are_one_group_named_by_the_users_own_code():
     ]
 
 
+def test_frames_of_c_code_are_at_the_same_place_whatever_their_addresses():
+    def answer(task, address):
+        return process(task, [["read", "libc.so.6", 0, False], *READ, [address, "a.so", 0, False]])
+
+    lines = grouped([answer("worker:0", "0x7f01"), answer("worker:1", "0x7e02")], {"worker": 2})
+    assert lines[:2] == ["worker:0-1 of 2: read_data at train.py:7", "    read at libc.so.6"]
+
+
 def test_other_threads_are_a_line_each():
     assert "    thread prefetch: read_data at train.py:7" in grouped(
         [process("worker:0", REDUCE, "prefetch")], {"worker": 1}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import time
@@ -22,6 +23,8 @@ from .channel_end import ChannelEnd, connect
 AT_ONCE = 16  # tasks
 WITHIN = 120.0  # seconds for all of them
 LONGEST = 64 * 1024 * 1024  # bytes that a task may answer
+
+_ADDRESS = re.compile("0x[0-9a-f]+")
 
 Frame = tuple[str, str, int, bool]  # function, file, line, and whether it is the user's own code
 
@@ -149,7 +152,12 @@ def _key(answer: Json) -> Any:
     """A key that is equal for processes that are shown together."""
     if "threads" not in answer:
         return answer.get("problem"), answer.get("state"), answer.get("waits")
-    return tuple(main_frames(answer))
+    return tuple((*_without_address(name), *rest) for name, *rest in main_frames(answer))
+
+
+def _without_address(name: str) -> tuple[str, ...]:
+    """C code without a name has its address, which differs from one process to the next."""
+    return () if _ADDRESS.fullmatch(name) else (name,)
 
 
 def main_frames(answer: Json) -> list[Frame]:
@@ -178,7 +186,7 @@ def _group_lines(group: Sequence[Json], jobs: Mapping[str, int]) -> list[str]:
 
 def _words(frame: Sequence[Any]) -> str:
     name, file, line, _ = frame
-    return f"{name} at {file}:{line}"
+    return f"{name} at {file}:{line}" if line else f"{name} at {file}"  # C code has no line
 
 
 def named(tasks: Sequence[str], jobs: Mapping[str, int]) -> str:
