@@ -11,7 +11,7 @@ from tfmesos.engines.kubernetes import events as happened
 from tfmesos.engines.kubernetes import retries
 from tfmesos.engines.kubernetes.actions import DeletePods
 from tfmesos.engines.kubernetes.api.error import ApiError
-from tfmesos.engines.kubernetes.retries import AFTER_RECONNECTION, NO_ROLES, Retries
+from tfmesos.engines.kubernetes.retries import AFTER_RECONNECTION, Retries
 
 
 def forbidden(verb, kind):
@@ -29,8 +29,8 @@ def test_a_right_that_the_review_granted_may_be_forgotten_for_a_moment():
     ours = Retries()
     assert not ours.may_pass(RBAC, 0.0, 100.0)
     ours.is_reviewed = True
-    assert ours.may_pass(RBAC, NO_ROLES - 0.1, 100.0)
-    assert not ours.may_pass(RBAC, NO_ROLES, 100.0)
+    assert ours.may_pass(RBAC, 9.9, 100.0)
+    assert not ours.may_pass(RBAC, 10.0, 100.0)
 
 
 def test_a_right_may_be_missing_right_after_a_reconnection():
