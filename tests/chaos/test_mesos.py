@@ -84,7 +84,7 @@ def test_an_agent_that_is_lost_and_back_costs_the_run_nothing(mesos, tasks, boun
     with run_of_two(mesos.url, tasks) as run:
         bound.struck()
         mesos.lose("node-1")
-        read_until(run.stderr, "on node-1 is out of reach of the cluster")
+        read_until(run.stderr, "on node-1 is unreachable from the cluster")
         mesos.bring_back("node-1")
         tasks.release()
         assert_success(run, bound.left)
@@ -95,7 +95,7 @@ def test_tasks_of_an_agent_that_stays_lost_go_on_while_their_runners_answer(meso
     with run_of_two(mesos.url, tasks) as run:
         bound.struck()
         mesos.lose("node-1")
-        read_until(run.stderr, "on node-1 is out of reach of the cluster")
+        read_until(run.stderr, "on node-1 is unreachable from the cluster")
         tasks.release()
         assert_success(run, bound.left)
 

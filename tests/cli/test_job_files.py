@@ -106,7 +106,7 @@ def test_an_error_names_the_line_of_the_file_or_the_flag_that_said_it(job_yaml):
 
 def test_a_wrong_name_of_a_job_has_its_own_line_whatever_the_run_is_called(job_yaml):
     job_yaml.write_text(FILE.replace("worker:", "worker-0:"))
-    problem = f"{job_yaml}:7: jobs.worker-0 must be letters, digits and _ only"
+    problem = f"{job_yaml}:7: jobs.worker-0 may contain only letters, digits and _"
     assert said(job_yaml) == said(job_yaml, "-n", "other") == problem
     assert said(job_yaml, "--job", "worker-0=2") == "--job 'worker-0' " + problem.split(" ", 2)[2]
 

@@ -156,4 +156,4 @@ def test_a_task_out_of_reach_goes_on_as_long_as_its_runner_is_heard():
     assert run.outcome is None
     run(happened.RunnerLost(run.id("worker:0"), "silent for 20 s"))
     text = str(run.outcome.error)
-    assert "out of reach" in text and "silent for 20 s" in text
+    assert "unreachable" in text and "silent for 20 s" in text

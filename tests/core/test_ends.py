@@ -176,7 +176,7 @@ def test_a_task_out_of_reach_is_lost_after_a_while_unless_its_runner_answers():
     assert names(said.text, "worker:0 on host-0", "waiting 90 s") and said.level == "warning"
     assert story.hears(happened.TaskUnreachable(FIRST), 6.0) == NOTHING  # and said once
     (end,) = story.endings.due(5.0 + UNREACHABLE_GRACE)
-    assert (end.code, end.reason, end.at) == (1, "was out of reach too long", 5.0)
+    assert (end.code, end.reason, end.at) == (1, "was unreachable for too long", 5.0)
     assert end.is_lost
     answering = Story()
     _, (said,) = answering.hears(happened.TaskUnreachable(FIRST), 5.0)
@@ -192,7 +192,7 @@ def test_out_of_touch_and_out_of_reach_is_said():
     assert names(said.text, "worker:0 on host-0", "cluster", "launcher")
     end = story.ends(happened.RunnerLost(FIRST, "no word"), 9.0)
     assert (end.code, end.at, end.is_lost) == (1, 4.0, True)
-    assert names(end.reason, "out of reach", "cluster", "launcher", "(no word)")
+    assert names(end.reason, "unreachable", "cluster", "launcher", "(no word)")
     assert end.member is story.first
 
 
@@ -286,7 +286,7 @@ def test_a_failure_waits_for_one_that_is_out_of_touch_and_says_so():
     story.hears(happened.RunnerOutOfTouch(SECOND), 3.0)
     end = story.ends(exited(), 5.0)
     said = story.endings.hold_back(end, 5.0)
-    assert names(said.text, "worker:0 exited with 3", "worker:1 on host-1 is out of touch")
+    assert names(said.text, "worker:0 exited with 3", "worker:1 on host-1 is unreachable")
     assert said.level == "warning"
     assert story.endings.deadline == 5.0 + OUT_OF_TOUCH
     assert story.hears(ended(), 6.0) == NOTHING  # which is no news

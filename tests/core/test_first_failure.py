@@ -28,7 +28,7 @@ def out_of_touch_while_another_fails(**options):
     run.now += 5
     (text,) = said(run.exit("worker:0", 1))
     assert "worker:0 exited with 1" in text
-    assert f"worker:1 on {HOST} is out of touch" in text
+    assert f"worker:1 on {HOST} is unreachable" in text
     run.gone("worker:0", 1)
     assert run.wait(5) == []
     return run

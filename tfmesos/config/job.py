@@ -191,7 +191,7 @@ class Job(Record):
     def _require_name(self, field: str) -> None:
         value = getattr(self, field)
         if not isinstance(value, str) or not _NAME.fullmatch(value):
-            raise SpecError(str(self.name), field, "must be letters, digits and _ only")
+            raise SpecError(str(self.name), field, "may contain only letters, digits and _")
         # It is a part of the task's id, and has to fit in there.
         problem = f"must have at most {MAX_NAME} characters, got {len(value)}"
         self._require(len(value) <= MAX_NAME, field, problem)

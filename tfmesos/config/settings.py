@@ -123,7 +123,7 @@ class Settings(
     start_timeout: Annotated[
         Seconds,
         Setting(
-            "give up if not all tasks run within this time (seconds, or with a unit, as in 5m)",
+            "give up if a task is not running after this time (seconds, or with a unit, as in 5m)",
             ("--start-timeout",),
             PLACE,
             "TIME",

@@ -197,7 +197,7 @@ class Endings:
         self._unconfirmed[member] = Unconfirmed(end, now + OUT_OF_TOUCH, is_held_back=True)
         names = join_names([f"{m.task.name} on {m.hostname}" for m in missed])
         are = agreeing(len(missed), "is", "are")
-        text = f"{member.task.name} {end.reason} while {names} {are} out of touch"
+        text = f"{member.task.name} {end.reason} while {names} {are} unreachable"
         return Say(f"{text}: waiting to see who failed first", "warning")
 
     def runner_registered(self, member: Member) -> None:
@@ -224,9 +224,9 @@ class Endings:
             return self._task_seen(task_id) if member is None else []
         # As long as its runner is heard the task is well, whatever became of its node.
         until = None if member.has_runner else now + UNREACHABLE_GRACE
-        end = End(member, 1, "was out of reach too long", now, is_lost=True)
+        end = End(member, 1, "was unreachable for too long", now, is_lost=True)
         self._unconfirmed[member] = Unconfirmed(end, until, is_partition=True)
-        where = f"{member.task.name} on {member.hostname} is out of reach of the cluster"
+        where = f"{member.task.name} on {member.hostname} is unreachable from the cluster"
         if member in self._out_of_touch:
             return [Say(f"{where}, and its runner cannot reach the launcher", "warning")]
         hope = "its runner answers" if until is None else f"waiting {UNREACHABLE_GRACE:g} s"
@@ -330,7 +330,7 @@ class Endings:
         one = self._unconfirmed.get(member)
         at = self._out_of_touch.get(member, now)
         if one and one.is_partition:
-            reason = f"is out of reach of the cluster and of the launcher ({event.reason})"
+            reason = f"is unreachable from the cluster and from the launcher ({event.reason})"
             return End(member, one.end.code, reason, at, is_lost=True), []
         if one:
             return one.end, []

@@ -248,7 +248,7 @@ def test_a_node_and_its_runner_that_are_both_silent_are_lost():
     run(happened.RunnerOutOfTouch(run.id("worker:0")))
     run.play("node-failure", "worker-0")
     run(happened.RunnerLost(run.id("worker:0"), "no message came from it for 30 s"))
-    assert names(run.outcome.cause.reason, "out of reach", "cluster", "launcher")
+    assert names(run.outcome.cause.reason, "unreachable", "cluster", "launcher")
 
 
 # The server

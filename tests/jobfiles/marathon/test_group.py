@@ -302,7 +302,7 @@ def test_our_own_group_is_read_as_it_was_meant_unless_it_was_changed():
         ({"jobs": {"my_job": {"cmd": "x"}}}, "jobs.my_job must be lower-case letters and digits"),
         ({"jobs": {"w": {"cmd": "x", "task_type": "worker"}}}, "jobs.w.task_type must be w in a"),
         ({"jobs": {"w": {"cmd": "x", "constraints": ["hostname:UNIQUE"]}}},
-         "jobs.w.constraints[0] hostname:UNIQUE is about several tasks"),
+         "jobs.w.constraints[0] hostname:UNIQUE concerns several tasks"),
         ({"jobs": {"w": {"cmd": "x", "num": 40000}}}, "jobs ask for 40,000 tasks: a Marathon"),
     ],
 )  # fmt: skip

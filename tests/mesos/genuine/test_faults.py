@@ -153,7 +153,7 @@ def test_an_agent_that_is_out_of_reach_for_a_while_is_waited_for(two_nodes, task
     with run_of_two(two_nodes, tasks) as run:
         agent = agent_of(two_nodes, "node-1")
         agent.freeze()
-        read_until(run.stderr, "on node-1 is out of reach of the cluster")
+        read_until(run.stderr, "on node-1 is unreachable from the cluster")
         agent.thaw()
         two_nodes.master.wait_for("node-1", "node-2")
         tasks.release()
@@ -174,7 +174,7 @@ def test_a_machine_that_comes_back_after_the_run_was_given_up_ends_its_tasks(two
         _, err = finish(run)
         assert run.returncode == 1
         assert re.search(
-            r"tfrun: worker:\d is out of reach of the cluster and of the launcher", err
+            r"tfrun: worker:\d is unreachable from the cluster and from the launcher", err
         ), err
         for process in on_it:
             with suppress(psutil.NoSuchProcess):

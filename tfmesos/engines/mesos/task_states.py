@@ -40,7 +40,7 @@ STATES: Mapping[str, StateMeaning] = {
     "TASK_STARTING": StateMeaning(False, "is starting"),
     "TASK_RUNNING": StateMeaning(False, "runs"),
     "TASK_KILLING": StateMeaning(False, "is being killed"),
-    "TASK_UNREACHABLE": StateMeaning(False, "is out of reach of the master"),
+    "TASK_UNREACHABLE": StateMeaning(False, "is unreachable from the master"),
     "TASK_FINISHED": StateMeaning(True, "ended"),
     "TASK_FAILED": StateMeaning(True, "failed"),
     "TASK_KILLED": StateMeaning(True, "was killed"),

@@ -10,7 +10,7 @@ from ..parts import Part
 from ..translation import Document, JobFileError, Key
 from .command import LABEL, OWN_VARIABLES, Words, template_of
 
-_OF_MARATHON = "is about Marathon and has no effect here"
+_OF_MARATHON = "applies only to Marathon and has no effect here"
 _BACK_OFF = "has no effect here: a failed task is started again after 1, 2, 4 ... 30 s"
 _SET_BY_MARATHON = re.compile(r"\$\{?((?:PORT\w*|HOST|MARATHON_\w+)\b)")
 _ABOUT_SEVERAL = (["UNIQUE"], ["GROUP_BY"], ["MAX_PER"])

@@ -179,6 +179,6 @@ def _constraints(document: Document, job: str, fields: Document) -> list[list[st
 
 def _constraint(key: Key, one: Constraint) -> list[str]:
     if one.operator in _OF_SEVERAL or one.chooses_value:
-        problem = f"{one} is about several tasks: in a Marathon group each is its own app"
+        problem = f"{one} concerns several tasks: in a Marathon group each is its own app"
         raise JobFileError(key, problem)
     return [one.field, one.operator, one.value]

@@ -68,7 +68,7 @@ def type_of(job: str, fields: Document) -> str:
     found = {ours: theirs for theirs, ours in TYPES.items()}.get(job)
     if found is None:
         known = ", ".join(TYPES.values())
-        raise JobFileError(("jobs", job), f"cannot be expressed in a TFJob, which knows {known}")
+        raise JobFileError(("jobs", job), f"cannot be expressed in a TFJob, which has only {known}")
     if fields.get("task_type", job) != job:
         raise JobFileError(("jobs", job, "task_type"), f"must be {job} in a TFJob")
     return found

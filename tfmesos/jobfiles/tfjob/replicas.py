@@ -116,7 +116,7 @@ def settings_of(part: Part, beside: Beside) -> Document:
     """The name of the run, and its namespace, from the metadata of an object."""
     metadata = part.part("metadata")
     name, prefix = metadata.text("name"), metadata.text("generateName")
-    of_object = "has no effect here: it is about the TFJob object, which is not created"
+    of_object = "has no effect here: it concerns the TFJob object, which is not created"
     settings: Document = {}
     if beside.runs_pods and (namespace := metadata.text("namespace")):
         settings["namespace"] = namespace
