@@ -198,9 +198,7 @@ def test_jobs_that_cannot_share_a_type_are_refused(jobs, problem):
 
 
 def test_a_task_type_is_a_name():
-    with pytest.raises(
-        SpecError, match=r"^job 'a': task_type may contain only letters"
-    ):
+    with pytest.raises(SpecError, match=r"^job 'a': task_type may contain only letters"):
         Job("a", 1, task_type="a b")
     with pytest.raises(SpecError, match=r"^job 'boss': num must be 0 or 1 .*one chief"):
         Job("boss", 2, task_type="chief")

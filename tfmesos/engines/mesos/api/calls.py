@@ -65,7 +65,7 @@ class Calls:
             try:
                 call.answer_with(await self._send(call))
             except (HttpError, OSError) as error:
-                self._break(f"{call.type} got lost: {reason_of(error) or 'no answer'}")
+                self._break(f"{call.type} was lost: {reason_of(error) or 'no answer'}")
             except Unreachable as trouble:
                 self._break(f"{call.type} was not accepted: {trouble}")
             finally:
