@@ -230,3 +230,10 @@ def test_a_wrong_master_is_answered_with_the_ways_to_name_other_engines(master, 
 def test_a_mistyped_scheme_is_answered_with_the_one_that_was_meant():
     with pytest.raises(SpecError, match=r"unknown scheme 'slrum': did you mean slurm://\?"):
         parse("slrum://gpu")
+
+
+@pytest.mark.parametrize("master", ["slurm", " k8s"])
+def test_the_bare_name_of_another_engine_is_answered_with_its_scheme(master):
+    with pytest.raises(SpecError, match=rf"write {master.strip()}://, or {master.strip()}:5050"):
+        parse(master)
+    assert candidates(f"{master}:5050") == [f"http://{master.strip()}:5050"]

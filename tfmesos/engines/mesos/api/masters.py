@@ -14,7 +14,8 @@ from .zookeeper import ZooKeeperMasters
 
 ZOOKEEPER_PORT = 2181
 
-_SCHEMES = ("http", "https", "zk", "k8s", "slurm")
+_OTHER_ENGINES = ("k8s", "slurm")
+_SCHEMES = ("http", "https", "zk", *_OTHER_ENGINES)
 _ACCEPTED = (
     "local, k8s://CONTEXT/NAMESPACE, slurm://PARTITION, or a Mesos master: HOST, HOST:PORT, "
     "http://HOST:PORT, https://HOST:PORT, a comma-separated list of these, or "
@@ -54,6 +55,9 @@ def parse(master: str, *, tls: bool = False) -> Masters:
     """
     usual = "https" if tls else "http"
     scheme, separator, rest = master.strip().partition("://")
+    if not separator and scheme in _OTHER_ENGINES:
+        way_out = f"write {scheme}://, or {scheme}:{MASTER_PORT} for a Mesos master of that name"
+        raise SpecError(None, "master", f"{scheme!r} is not complete: {way_out}")
     try:
         if separator and scheme in ("zk", "zoo"):
             return _parse_zookeeper(rest, usual)
