@@ -386,11 +386,11 @@ class SlurmDriver:
         """Let jobs end if all their tasks have ended, and cancel the others."""
         loop = asyncio.get_running_loop()
         end = loop.time() + within
-        with suppress(TimeoutError):
-            async with asyncio.timeout(within / 2):
-                submitting = [task for task in self._work if not task.done()]
-                waited = [task for task in submitting if not self._steps]
-                await asyncio.gather(*waited, return_exceptions=True)
+        if self._work and not self._steps:
+            _, late = await asyncio.wait(self._work, timeout=within)  # perhaps it submits a job
+            for task in late:
+                task.cancel()
+        end = max(end, loop.time() + within / 2)
         await self._end_steps(max(end - loop.time(), 1.0))
         for job_id in list(self._jobs):
             await self._leave_job(job_id, end)
