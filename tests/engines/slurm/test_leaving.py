@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from tfmesos.config.job import Job
-from tfmesos.core.actions import Place
+from tfmesos.core.actions import Place, StopPlacing
 from tfmesos.engines.api import Context
 from tfmesos.engines.slurm import actions as do
 from tfmesos.engines.slurm import events as happened
@@ -58,3 +58,12 @@ def test_a_command_that_does_not_answer_does_not_keep_the_job_from_being_cancell
     asyncio.run(main())
     assert slurm.cancelled == ["7.0", "7"]
     assert said == []
+
+
+def test_a_job_whose_number_came_after_the_run_had_ended_is_cancelled():
+    """Its script starts tasks yet; it would not, if it were only asked to end."""
+    engine = SlurmEngine()
+    begun = (happened.SlurmFound(), Place(wanted(Job("worker", 1))))
+    for event in (*begun, StopPlacing("interrupted"), happened.Submitted("1", "7")):
+        engine.handle(event, 0.0)
+    assert not engine.is_over("7")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -90,6 +92,28 @@ def test_a_run_that_is_interrupted_while_its_job_waits_leaves_no_job(slurm):
             _, err = finish(run)
         assert run.returncode == 130, err
         assert len(slurm.jobs()) == 1
+
+
+def test_a_run_that_is_interrupted_while_its_job_is_submitted_cancels_it(
+    slurm, tmp_path, monkeypatch
+):
+    """It does not end by itself only because its tasks find no launcher."""
+    taken, go = tmp_path / "taken", tmp_path / "go"
+    slow = tmp_path / "sbatch"
+    slow.write_text(
+        f'#!/bin/sh\n{shutil.which("sbatch")} "$@" | tee {taken}\n'
+        f"until [ -e {go} ]; do sleep 0.05; done\n"
+    )
+    slow.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with running_tfrun(*ON_SLURM, "-w", 2, *SMALL, "--", "exec sleep 600") as run:
+        wait_until("Slurm has the job", lambda: taken.exists() and taken.read_text())
+        run.send_signal(signal.SIGINT)
+        go.touch()
+        _, err = finish(run)
+    assert run.returncode == 130, err
+    look = ("squeue", "--noheader", "--states=all", f"--jobs={taken.read_text()}", "--format=%T")
+    wait_until("the job is cancelled", lambda: slurm.output(*look) == "CANCELLED")
 
 
 class blocked:

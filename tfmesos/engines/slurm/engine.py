@@ -103,10 +103,13 @@ class SlurmEngine:
         return any(not sitting.has_registered for sitting in left)
 
     def is_over(self, job_id: str) -> bool:
-        """Has every task of this job ended, as far as we know, so that its script can end, too?"""
+        """Has every task of this job ended, as far as we know, so that its script can end, too?
+
+        A job that is not ours, or no longer, may be about to start its tasks.
+        """
         found = [one for one in self._allocations if one.job_id == job_id]
         is_busy = any(one.sitting or one.is_retrying or one.is_suspended for one in found)
-        return not is_busy and not self._spare.has(job_id=job_id)
+        return bool(found) and not is_busy
 
     def handle(self, event: SlurmEvent | Request | Event | Ticked, now: float) -> Sequence[Output]:
         match event:
