@@ -27,12 +27,18 @@ class SlurmThatStalls:
 
     def __init__(self):
         self.cancelled = []
+        self.is_stalled = False
 
     async def run(self, name, *arguments, given="", within=0.0):
         if name == "scancel":
             self.cancelled.append(arguments[-1])
         if arguments[-1] == "7.0":
-            await asyncio.sleep(1000)
+            self.is_stalled = True
+            try:
+                await asyncio.sleep(1000)
+            finally:
+                await asyncio.sleep(0)  # the command is killed, and waited for
+                self.is_stalled = False
         return Answer(0, LISTED if "--steps" in arguments else "", "")
 
 
@@ -51,9 +57,10 @@ def test_a_command_that_does_not_answer_does_not_keep_the_job_from_being_cancell
             engine.handle(event, 0.0)
             driver.recall(event, ())
         driver.carry_out(do.CancelStep("7", "tfmesos-worker-0-1"))
-        while not slurm.cancelled:  # noqa: ASYNC110
+        while not slurm.is_stalled:  # noqa: ASYNC110
             await asyncio.sleep(0)
         await driver.leave(within)
+        assert not slurm.is_stalled
 
     asyncio.run(main())
     assert slurm.cancelled == ["7.0", "7"]

@@ -163,17 +163,17 @@ class SlurmDriver:
         for start, told in self._past.starts.values():
             if self._engine.awaits(step_name(start.step)):
                 self._do(self._start_again(start, told))
-        for action in self._past.to_repeat_in((await self._comments()).keys()):
+        for action in self._past.to_repeat_in((await self._holding.comments()).keys()):
             self.carry_out(action)
         await self._look(self._engine.job_ids, True)
 
     async def _submit_again(self, submit: do.Submit, told: Told) -> None:
         """Unless it was submitted; a command of the last launcher may still be running."""
         mark = request.comment(self._run_id, submit.key)
-        number = await self._job_with(mark)
+        number = await self._holding.job_with(mark)
         if not number:
             await asyncio.sleep(SETTLE_WITHIN)
-            number = await self._job_with(mark)
+            number = await self._holding.job_with(mark)
         if number:
             self._jobs[number] = None
             self._emit(happened.Submitted(submit.key, number))
@@ -230,17 +230,8 @@ class SlurmDriver:
                 return answer
             self._emit(happened.SlurmSought(f"Slurm: {answers.complaint(answer.err)}"))
             await asyncio.sleep(RETRY_EVERY)
-            if number := await self._job_with(mark):
+            if number := await self._holding.job_with(mark):
                 return Answer(0, number, "")
-
-    async def _job_with(self, mark: str) -> str:
-        found = await self._comments()
-        return next((number for number, text in found.items() if mark_in(text) == mark), "")
-
-    async def _comments(self) -> dict[str, str]:
-        """The comments of this user's jobs that have not ended, by job number."""
-        answer = await self._commands.run("squeue", "--noheader", "--me", "--format=%i|%k")
-        return answers.comments(answer.out)
 
     async def _let_go(self, job_id: str, mark: str) -> None:
         """Unless it was let go; a controller that does not answer is asked again."""
@@ -387,17 +378,22 @@ class SlurmDriver:
         loop = asyncio.get_running_loop()
         end = loop.time() + within
         if self._work and not self._steps:
-            _, late = await asyncio.wait(self._work, timeout=within)  # perhaps it submits a job
-            for task in late:
-                task.cancel()
+            await asyncio.wait(self._work, timeout=within)  # perhaps it submits a job
+            await self._drop_work()
         end = max(end, loop.time() + within / 2)
         await self._end_steps(max(end - loop.time(), 1.0))
         for job_id in list(self._jobs):
             await self._leave_job(job_id, end)
         if self._is_successor:
             await self._cancel_unknown()
-        for task in list(self._work):
+        await self._drop_work()
+
+    async def _drop_work(self) -> None:
+        """Commands that have not ended are killed, and waited for."""
+        for task in self._work:
             task.cancel()
+        if self._work:
+            await asyncio.wait(self._work)
 
     async def _leave_job(self, job_id: str, end: float) -> None:
         tell = self._tell_to_end if self._engine.is_over(job_id) else self._told_cancel
@@ -415,7 +411,7 @@ class SlurmDriver:
     async def _cancel_unknown(self) -> None:
         """An earlier launcher may have submitted a job that is not in the record."""
         ours = request.comment(self._run_id, "")
-        for number, text in (await self._comments()).items():
+        for number, text in (await self._holding.comments()).items():
             if text.startswith(ours) and number not in self._jobs:
                 await self._told_cancel(number)
 

@@ -11,6 +11,7 @@ import os
 import socket
 from collections.abc import Callable, Mapping
 
+from . import answers
 from .commands import Commands
 
 _WORDS = 3  # before the number of the launcher
@@ -55,3 +56,13 @@ class Holding:
                 text = f"{self.named(mark_in(head))}{semicolon}{notes}"
                 await self._commands.run("scontrol", "update", f"JobId={job_id}", f"Comment={text}")
         return True
+
+    async def job_with(self, mark: str) -> str:
+        """The number of the job that is known by it; empty if there is none."""
+        found = await self.comments()
+        return next((number for number, text in found.items() if mark_in(text) == mark), "")
+
+    async def comments(self) -> dict[str, str]:
+        """Those of the jobs of this user that have not ended, by their numbers."""
+        answer = await self._commands.run("squeue", "--noheader", "--me", "--format=%i|%k")
+        return answers.comments(answer.out)
