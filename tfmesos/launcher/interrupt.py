@@ -11,6 +11,7 @@ from ..errors import Interrupted
 T = TypeVar("T")
 
 HURRY_EVERY = 0.2  # seconds between two looks
+CLEAN_UP_WITHIN = 1.0  # seconds for work that is cut short
 CTRL_C_TWICE = 2.0  # seconds within which a second Ctrl-C is meant for us, not for a local chief
 
 
@@ -69,3 +70,4 @@ class StopRequests:
         finally:
             answer.cancel()
             stop.cancel()
+            await asyncio.wait({answer}, timeout=CLEAN_UP_WITHIN)  # it may have to kill a process
