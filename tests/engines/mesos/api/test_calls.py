@@ -140,7 +140,7 @@ def test_a_call_that_gets_lost_ends_the_subscription():
             async with Launcher(master.url).running() as launcher:
                 await launcher.next("SUBSCRIBED")
                 assert not await launcher.client.revive()
-                assert "REVIVE got lost" in (await launcher.next("DISCONNECTED"))["reason"]
+                assert "REVIVE was lost" in (await launcher.next("DISCONNECTED"))["reason"]
                 await launcher.next("SUBSCRIBED")
 
     play(scenario)

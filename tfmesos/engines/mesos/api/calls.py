@@ -43,7 +43,7 @@ class Calls:
         refused: Refused,
     ) -> None:
         self.base = base_of(stream.url)
-        self.broken = ""  # why a call got lost
+        self.broken = ""  # why a call was lost
         self._session = session
         self._stream = stream
         self._timeout = timeout

@@ -173,7 +173,7 @@ class MesosClient:
         return await self.call("RECONCILE", tasks=[call_json.task(*task) for task in tasks])
 
     async def all_answered(self) -> None:
-        """Wait until all calls, acknowledgements among them, have been answered, or got lost."""
+        """Wait until all calls, acknowledgements among them, have been answered or lost."""
         if self._calls is not None:
             await self._calls.all_answered()
 
