@@ -222,10 +222,11 @@ class Recorder(Observer):
         self._try(self._end_logs)
         self.directory.progress_file.unlink(missing_ok=True)  # no bar moves any more
         self._reserve.unlink(missing_ok=True)
-        self.directory.taken_file.unlink(missing_ok=True)
         ended = _ended(outcome, report, self._wall())
         ended["missing"] = self._missing()
         self._try(lambda: write_whole(self.directory.outcome_file, ended))
+        # Not before: without it, the next launcher would take every line to be still coming.
+        self.directory.taken_file.unlink(missing_ok=True)
         self._note_missing()
 
     def _try(self, work: Callable[[], object]) -> None:

@@ -10,8 +10,12 @@ from tests.bounds import HANG
 from tfmesos.core import events as happened
 from tfmesos.core.outcome import Outcome
 from tfmesos.launcher.observer import Counted
+from tfmesos.runs import recorder as module
 from tfmesos.runs.recorder import Recorder
 from tfmesos.runs.run_directories import Store
+from tfmesos.runs.takeover import taken_messages
+
+ABOUT = {"jobs": {"worker": 1}, "cwd": "/"}
 
 
 @pytest.fixture
@@ -21,8 +25,7 @@ def directory(tmp_path):
 
 @pytest.fixture
 def recorder(directory):
-    about = {"jobs": {"worker": 1}, "cwd": "/"}
-    recorder = Recorder(directory, about, pytest.fail, wall=lambda: 1000.0, confirms=True)
+    recorder = Recorder(directory, ABOUT, pytest.fail, wall=lambda: 1000.0, confirms=True)
     yield recorder
     recorder._writer.close(10)
 
@@ -56,3 +59,25 @@ def test_what_nobody_acted_on_is_in_the_record_at_the_end_too(recorder, director
     recorder.happened(happened.TaskReady("id-0"), 1.0)
     recorder.end(Outcome(), [])
     assert recorded(directory) == ["id-0"]
+
+
+class Killed(BaseException):
+    pass
+
+
+def test_a_launcher_that_is_killed_while_it_writes_its_last_file_costs_no_line(
+    recorder, directory, monkeypatch
+):
+    def write_whole(*_):
+        raise Killed
+
+    recorder.written("worker:0", "stdout", "all\n", 0, Counted("id-0", 1))
+    monkeypatch.setattr(module, "write_whole", write_whole)
+    with pytest.raises(Killed):
+        recorder.end(Outcome(), [])
+    monkeypatch.undo()
+    before = taken_messages.read(directory.taken_file)
+    following = Recorder(directory, ABOUT, pytest.fail, confirms=True, before=before)
+    following.end(Outcome(), [])
+    assert directory.log_file("worker:0").read_text().endswith(" all\n")
+    assert directory.outcome_file.exists() and not directory.taken_file.exists()
