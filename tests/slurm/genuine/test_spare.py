@@ -24,8 +24,11 @@ while :; do sleep 0.05; done
 """
 
 
+NOTICE_AT = 8  # seconds after a job has begun
+
+
 class Run:
-    """Two tasks in a job whose time limit nears twelve seconds after it has begun.
+    """Two tasks in a job whose time limit nears some seconds after it has begun.
 
     By then they run, also on a busy machine. Slurm counts limits in minutes.
     """
@@ -37,7 +40,7 @@ class Run:
     def start(self, *more, minutes=3):
         job = self._directory / "job.json"
         jobs = {"worker": {"num": 2, "cpus": 2, "mem": 256}}
-        job.write_text(json.dumps({"checkpoint_before": 60 * minutes - 12, "jobs": jobs}))
+        job.write_text(json.dumps({"checkpoint_before": 60 * minutes - NOTICE_AT, "jobs": jobs}))
         limit = f"--slurm-option=--time={minutes}"
         words = (limit, "--restart-policy", "all", "--restarts", 0, *more)
         script = SCRIPT.replace("{go}", str(self._go))
@@ -58,8 +61,16 @@ def jobs(slurm):
 
 
 def two_jobs(slurm):
+    """The spare job has run for so long that its own time limit is too near for a notice."""
     wait_until("a spare job is there", lambda: len(jobs(slurm)) == 2)
-    return jobs(slurm)
+    first, second = jobs(slurm)
+    wait_until("it has run for some time", lambda: seconds_of(slurm, second) > NOTICE_AT)
+    return first, second
+
+
+def seconds_of(slurm, job):
+    minutes, seconds = slurm.output("squeue", "-h", f"--jobs={job}", "-o", "%M").split(":")
+    return 60 * int(minutes) + int(seconds)
 
 
 def times(slurm, job):
