@@ -140,6 +140,11 @@ class Run:
         self._events.wake()
 
     @property
+    def has_left(self) -> bool:
+        """Has everything of it been removed from the engine?"""
+        return self._has_left
+
+    @property
     def is_stopped(self) -> bool:
         """Was it asked to end before it had?"""
         return self.stop_requests.is_cut

@@ -77,6 +77,7 @@ class Recording:
         self._brings = bool(config.bring)
         self._recorder: Recorder | None = None
         self._hold: Hold | None = None
+        self._run: Run | None = None  # once it can be controlled
         self.config = config
         self.keys: Keys | None = None
         self.past: Past | None = None
@@ -166,6 +167,7 @@ class Recording:
 
     def control(self, run: Run) -> AbstractAsyncContextManager[object]:
         """Within its block, the owner can control *run* from elsewhere."""
+        self._run = run
         if self._recorder is None:
             return nullcontext()
         if self._hold is not None:
@@ -190,8 +192,8 @@ class Recording:
     @property
     def _is_given_away(self) -> bool:
         """Does the run continue without us, or was it never ours?"""
-        if self._outcome is None:
-            return self.past is not None
+        if self._outcome is None:  # an internal error
+            return self.past is not None and not (self._run and self._run.has_left)
         return isinstance(self._outcome.error, GivenAway | CannotTakeOver)
 
     def ended(self, outcome: Outcome) -> None:

@@ -40,7 +40,7 @@ def resumed():
     made = []
 
     def resume(run):
-        made.append(resuming.Resumed(run, CONFIG, SimpleNamespace()))
+        made.append(resuming.Resumed(run, CONFIG, SimpleNamespace(named=str)))
         return made[-1]
 
     yield resume
@@ -81,3 +81,16 @@ def test_a_run_whose_keys_cannot_be_read_is_left_as_it_was(run, resumed):
         resumed(run)
     assert run.about_file.read_text() == about
     Hold(run).release()  # nobody has it
+
+
+@pytest.mark.parametrize("has_left", [True, False])
+def test_after_an_internal_error_another_launcher_may_go_on_unless_the_tasks_were_ended(
+    run, has_left
+):
+    one = resuming.Resumed(run, CONFIG, SimpleNamespace(named=str))
+    one.past, one._run = "a past", SimpleNamespace(has_left=has_left)
+    one.__exit__(KeyError, KeyError("x"), None)
+    assert run.keys_file.exists() is not has_left
+    outcome = run.outcome or {}
+    assert outcome.get("exit_code") == (70 if has_left else None)
+    assert ("internal error" in outcome.get("error", "")) is has_left

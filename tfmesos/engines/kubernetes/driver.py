@@ -103,7 +103,8 @@ class KubernetesDriver:
         self._to_runners = ToRunners(client, emit)
         self._cluster = ClusterQuestions(client, emit)
         self._preemptions = Preemptions(client, emit)
-        self._group: asyncio.TaskGroup
+        self._group: asyncio.TaskGroup  # once the server is found
+        self._early: list[KubernetesAction] | None = []  # actions before that
 
     async def look(self, config: LaunchConfig) -> None:
         """Only a task that is larger than every node is sure not to fit."""
@@ -150,6 +151,10 @@ class KubernetesDriver:
         for pod in self._task_of.keys() - self._unwanted:
             if self._ports.known(pod):
                 self._ports.open(pod, self._group)
+        early = self._early or []
+        self._early = None
+        for overdue in early:
+            self.carry_out(overdue)
 
     async def _begin(self) -> str | None:
         """The version from which the pods are watched; the server may not be there yet."""
@@ -238,6 +243,9 @@ class KubernetesDriver:
                         users.difference_update(names)
 
     def carry_out(self, action: KubernetesAction) -> None:
+        if self._early is not None:  # after a take-over, what is overdue is asked for at once
+            self._early.append(action)
+            return
         gpu = self._config.pods.gpu_resource
         match action:
             case do.CreatePods(pods):

@@ -37,6 +37,7 @@ class Resumed(Recording):
         self._store = Store(runs_root(os.environ))
         self._outcome = None
         self._files = None
+        self._run = None
         self._recorder = None
         self._brings = bool(config.bring)
         self._hold = Hold(run)

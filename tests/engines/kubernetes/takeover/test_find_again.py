@@ -13,6 +13,7 @@ from tests.engines.kubernetes.test_driver import driven
 from tests.sentences import names
 from tfmesos.engines.api import Context
 from tfmesos.engines.kubernetes import events as happened
+from tfmesos.engines.kubernetes.actions import CountNodes
 from tfmesos.engines.kubernetes.api.error import ApiError
 from tfmesos.engines.kubernetes.takeover import ownership
 from tfmesos.engines.kubernetes.takeover.ownership import Ownership
@@ -182,6 +183,15 @@ def test_that_the_owner_is_about_to_be_deleted_is_written_down_before(certificat
     asyncio.run(scenario())
     assert seen == [("uid-of-tfmesos-abcd", ["tfmesos-abcd"])]
     assert api.objects["configmaps"] == {}
+
+
+def test_what_is_overdue_after_a_take_over_is_done_as_soon_as_the_server_is_found(certificate):
+    async def scenario():
+        async with driven(certificate) as one:
+            one.driver.carry_out(CountNodes())  # nothing of the driver has run by now
+            return await one.until(happened.NodesCounted)
+
+    assert asyncio.run(scenario()) == happened.NodesCounted(None)  # nobody may list nodes there
 
 
 def test_a_holder_that_was_stopped_for_long_leaves_the_run_to_whoever_has_it_now(monkeypatch):
