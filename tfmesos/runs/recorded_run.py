@@ -185,7 +185,7 @@ class Recording:
         return Control(self._recorder.directory, commands, self._warn, conversations)
 
     async def _woke_up(self, run: Run) -> None:
-        """This process was stopped: another launcher may have taken the run meanwhile."""
+        """Another launcher may have taken the run while this process was stopped or suspended."""
         if self.keys is not None and (other := await self.keys.other_holder(run.id)):
             run.give_away(f"another launcher holds the run now: {other}")
 

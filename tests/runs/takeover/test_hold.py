@@ -12,6 +12,7 @@ import time
 import pytest
 
 from tests.bounds import HANG
+from tests.clock import SuspendedClock
 from tfmesos.runs.event_json import to_json
 from tfmesos.runs.launcher_process import LauncherProcess, this_process
 from tfmesos.runs.run_directories import Store
@@ -73,6 +74,28 @@ def test_a_launcher_that_was_stopped_looks_whether_the_run_is_still_its_own(tmp_
         assert not woke.is_set()
         # As if it had been stopped: nothing of it runs.
         asyncio.get_running_loop().call_soon(time.sleep, 0.3)
+        await asyncio.wait_for(woke.wait(), HANG)
+        beating.cancel()
+
+    asyncio.run(main())
+    held.release()
+
+
+def test_a_launcher_whose_machine_was_suspended_looks_whether_the_run_is_still_its_own(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(hold, "BEAT_EVERY", 0.0)
+    held, clock = Hold(run_of(tmp_path, this_process())), SuspendedClock()
+
+    async def main():
+        woke = asyncio.Event()
+
+        async def on_wake():
+            woke.set()
+
+        beating = asyncio.ensure_future(held.keep_beating(lambda: 5.0, on_wake, clock))
+        await asyncio.sleep(0)
+        clock.suspend(60)
         await asyncio.wait_for(woke.wait(), HANG)
         beating.cancel()
 

@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Awaitable, Callable
 
+from ...boot_clock import since_boot
 from ...errors import TFMesosError
 from ...record import Record
 from ..run_files import RunDirectory
@@ -53,10 +54,12 @@ class Hold:
         os.pwrite(self._file, text.ljust(LONGEST_BEAT).encode(), 0)
 
     async def keep_beating(
-        self, now: Callable[[], float | None], on_wake: Callable[[], Awaitable[object]]
+        self,
+        now: Callable[[], float | None],
+        on_wake: Callable[[], Awaitable[object]],
+        clock: Callable[[], float] = since_boot,
     ) -> None:
-        """Until cancelled. *on_wake*: this process was stopped for a while (SIGSTOP, Ctrl-Z)."""
-        clock = asyncio.get_running_loop().time
+        """Until cancelled. *on_wake*: this process was stopped, or its machine was suspended."""
         while True:
             if (at := now()) is not None:
                 self.beat(at)

@@ -8,9 +8,11 @@ from datetime import datetime, timedelta
 import pytest
 
 from tests.builders import workers
+from tests.clock import SuspendedClock
 from tests.engines.kubernetes.simulated import SimulatedApi
 from tests.engines.kubernetes.test_driver import driven
 from tests.sentences import names
+from tfmesos.boot_clock import since_boot
 from tfmesos.engines.api import Context
 from tfmesos.engines.kubernetes import events as happened
 from tfmesos.engines.kubernetes.actions import CountNodes
@@ -61,11 +63,21 @@ class Api:
         return self.owner
 
 
-def ours(api, *, owner="run mark u-1", epoch=2, gone="", resumes=False, say=None, give_away=None):
+def ours(
+    api,
+    *,
+    owner="run mark u-1",
+    epoch=2,
+    gone="",
+    resumes=False,
+    say=None,
+    give_away=None,
+    clock=since_boot,
+):
     values = {"owner": owner, "gone": gone}
     config = make_config(workers(1), resumes=resumes, master="k8s://", image="i")
     about = (config, "run", say or (lambda *_: None), str, None, Keys(values, epoch))
-    return Ownership(api, Context(*about, give_away or (lambda why: None)), "links")
+    return Ownership(api, Context(*about, give_away or (lambda why: None)), "links", clock)
 
 
 def refused(api, **values):
@@ -194,18 +206,18 @@ def test_what_is_overdue_after_a_take_over_is_done_as_soon_as_the_server_is_foun
     assert asyncio.run(scenario()) == happened.NodesCounted(None)  # nobody may list nodes there
 
 
-def test_a_holder_that_was_stopped_for_long_leaves_the_run_to_whoever_has_it_now(monkeypatch):
-    given = []
+def test_a_holder_that_slept_for_long_leaves_the_run_to_whoever_has_it_now():
+    given, clock = [], SuspendedClock()
 
     async def main():
-        first = ours(Api("0 zz x", silent_for=61), epoch=1, give_away=given.append)
-        api = first._client
+        api = Api("0 zz x", silent_for=61)
+        first = ours(api, epoch=1, give_away=given.append, clock=clock)
         await first.find_again()
         assert await first.is_held(first.owner)
         api.annotations["tfmesos/holder"] = "2 cc login-3 (pid 9)"
         api.version += 1
         assert await first.is_held(first.owner)  # within the minute nobody can have taken it
-        first._seen_at -= 61
+        clock.suspend(61)
         assert not await first.is_held(first.owner)
         await first._renew(first.owner)
         return api

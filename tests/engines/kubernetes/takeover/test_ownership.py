@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from tests.builders import workers
-from tests.clock import put_forward
+from tests.clock import SuspendedClock
 from tfmesos.engines.api import Context
 from tfmesos.engines.kubernetes.api.error import ApiError
 from tfmesos.engines.kubernetes.objects import label_value
@@ -90,15 +90,15 @@ class Api:
         return {}
 
 
-def test_an_owner_is_renewed_by_the_clock_of_the_server_though_it_fails_at_times(monkeypatch):
+def test_an_owner_is_renewed_by_the_clock_of_the_server_after_faults_and_a_suspend(monkeypatch):
     monkeypatch.setattr(ownership, "RENEW_EVERY", 0.01)
 
     async def main():
-        api = Api()
-        ours = Ownership(api, context(), "links")
+        api, clock = Api(), SuspendedClock()
+        ours = Ownership(api, context(), "links", clock)
         keeping = asyncio.create_task(ours.keep(await ours.create()))
         first = await api.renewed.get()
-        put_forward(3600)
+        clock.suspend(3600)  # a laptop that was closed
         await api.renewed.get()  # perhaps of before
         later = await api.renewed.get()
         keeping.cancel()

@@ -12,8 +12,10 @@ import logging
 import os
 import secrets
 import socket
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
+from ....boot_clock import since_boot
 from ....errors import EngineError, TFMesosError
 from ....json_types import Json
 from ...api import Context
@@ -34,9 +36,15 @@ LEAVING = "leaving"  # the key of the run that is the uid of an owner which we b
 
 
 class Ownership:
-    """*links*: which side connects."""
+    """*links*: which side connects. *clock*: a laptop may be suspended while it holds a run."""
 
-    def __init__(self, client: Client, context: Context, links: str) -> None:
+    def __init__(
+        self,
+        client: Client,
+        context: Context,
+        links: str,
+        clock: Callable[[], float] = since_boot,
+    ) -> None:
         self._client = client
         self._config = context.config
         self._run_id = context.run_id
@@ -44,6 +52,7 @@ class Ownership:
         self._say = context.say
         self._give_away = context.give_away
         self._links = links
+        self._clock = clock
         known = (self._keys.get(OWNER) or "").split()
         self._name = known[0] if known else self._run_id
         # identifies what we have created
@@ -79,7 +88,7 @@ class Ownership:
             return self.owner
 
     def _began_at(self, time: datetime | None) -> None:
-        self._made_at = asyncio.get_running_loop().time()
+        self._made_at = self._clock()
         self._began = time
 
     async def _made_before(self, name: str) -> Json | None:
@@ -162,7 +171,7 @@ class Ownership:
 
     def _seen(self, owner: Json) -> None:
         """This is what it was like when we held it."""
-        self._seen_at = asyncio.get_running_loop().time()
+        self._seen_at = self._clock()
         self._version = str((owner.get("metadata") or {}).get("resourceVersion") or "")
 
     # While the run lives:
@@ -192,7 +201,7 @@ class Ownership:
 
     async def is_held(self, owner: Owner) -> bool:
         """Do we still hold the run? Another launcher may have taken it while we were stopped."""
-        silent_for = asyncio.get_running_loop().time() - self._seen_at
+        silent_for = self._clock() - self._seen_at
         return silent_for < lease.FRESH.total_seconds() or await self._is_ours(owner)
 
     async def _is_ours(self, owner: Owner) -> bool:
@@ -205,7 +214,7 @@ class Ownership:
 
     def _now(self) -> str:
         """By the clock of the server."""
-        passed = asyncio.get_running_loop().time() - self._made_at
+        passed = self._clock() - self._made_at
         began = self._began or datetime(1970, 1, 1)
         return (began + timedelta(seconds=passed)).strftime(objects.TIME)
 
