@@ -21,7 +21,7 @@ from ..runs.takeover import keys_file
 from ..runs.takeover.hold import Hold, holder_of
 from ..runs.takeover.keys_file import Kept
 from ..runs.takeover.lost_runs import adoptable_until, check_lost, end_stopped, is_gone
-from ..runs.takeover.resuming import Resumed
+from ..runs.takeover.resuming import Resumed, check_record
 from .arguments import in_flags, parse
 from .flag_inputs import inputs_of
 from .launching import launch
@@ -32,8 +32,10 @@ LOOK_EVERY = 1.0  # seconds
 def take_over(run: RunDirectory, *, level: str, handover: Handover | None = None) -> int:
     """Continue *run*, and return its exit code. Raises CannotTakeOver, or Held."""
     check_lost(run)
-    end_stopped(run)
     config = with_credentials(run, keys_file.known_keys(run))
+    if run.launcher.is_stopped:
+        check_record(run)
+        end_stopped(run)
 
     def record(console: Console) -> Recording:
         return Resumed(run, config, console)

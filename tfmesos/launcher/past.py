@@ -81,6 +81,11 @@ class Past(Record):
         self._compare([event for event, _ in told])
         return told[len(self.told) :]
 
+    def check(self) -> None:
+        """Raises CannotTakeOver if the record does not lead to the present."""
+        deciders = Deciders(self.beginning.lifecycle(), self.beginning.engine())
+        self.decide_again(deciders, lambda event, actions: None)
+
     def _compare(self, told: Sequence[Told]) -> None:
         for number, recorded in enumerate(self.told):
             if number >= len(told) or repr(told[number]) != repr(recorded):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from contextlib import suppress
 from datetime import datetime
 
 from ...launcher.past import CannotTakeOver
@@ -93,7 +94,8 @@ def end_stopped(run: RunDirectory) -> None:
     launcher = run.launcher
     if not launcher.is_alive or not launcher.is_stopped:
         return
-    os.kill(launcher.pid, signal.SIGKILL)
+    with suppress(ProcessLookupError):
+        os.kill(launcher.pid, signal.SIGKILL)
     end = time.monotonic() + END_WITHIN
     while launcher.is_alive and time.monotonic() < end:
         time.sleep(0.05)

@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 from ...config.launch_config import LaunchConfig
-from ...launcher.past import CannotTakeOver
+from ...launcher.past import CannotTakeOver, Past
 from ...launcher.screen.console import Console
 from ..event_json import to_json
 from ..launcher_process import this_process
@@ -19,9 +19,10 @@ from ..run_directories import Store, runs_root
 from ..run_files import RunDirectory
 from . import taken_messages
 from .hold import Hold
-from .keys_file import keep, known_keys
+from .keys_file import Kept, keep, known_keys
 from .lost_runs import check_lost
 from .record_reader import past_of
+from .taken_messages import Taken
 
 
 class Resumed(Recording):
@@ -43,12 +44,8 @@ class Resumed(Recording):
         self._hold = Hold(run)
         try:
             check_lost(run)
-            kept = known_keys(run)  # of the last one that held it, perhaps a moment ago
-            before = taken_messages.read(run.taken_file)
-            self.past = past_of(run, before)
-        except ValueError as error:
-            self._hold.release()
-            raise CannotTakeOver(f"run {run.id} cannot be taken over: {error}") from None
+            # of the last one that held it, perhaps a moment ago
+            kept, before, self.past = _left_by_last(run)
         except BaseException:
             self._hold.release()
             raise
@@ -62,6 +59,21 @@ class Resumed(Recording):
         if config.output_dir:
             complain = lambda text: console.say(text, "warning")  # noqa: E731
             self._files = OutputFiles(config.output_dir, complain, goes_on=True)
+
+
+def check_record(run: RunDirectory) -> None:
+    """Raises CannotTakeOver if another launcher cannot continue what is recorded so far."""
+    *_, past = _left_by_last(run)
+    past.check()
+
+
+def _left_by_last(run: RunDirectory) -> tuple[Kept, list[Taken], Past]:
+    try:
+        kept = known_keys(run)
+        before = taken_messages.read(run.taken_file)
+        return kept, before, past_of(run, before)
+    except ValueError as error:
+        raise CannotTakeOver(f"run {run.id} cannot be taken over: {error}") from None
 
 
 def _about(run: RunDirectory) -> Any:
