@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 
@@ -158,6 +160,43 @@ def test_the_script_ends_if_its_job_is_none_any_more(answer, tmp_path, monkeypat
     env = {"SLURM_JOB_ID": "7", "TMPDIR": str(tmp_path)}
     done = subprocess.run(["sh"], input=written(), text=True, env=env, timeout=HANG)
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_script_that_is_killed_leaves_no_file_on_its_node(number, tmp_path, monkeypatch):
+    commands, files, has_begun = (tmp_path / name for name in ("commands", "files", "begun"))
+    commands.mkdir()
+    files.mkdir()
+    os.mkfifo(has_begun)
+    (commands / "srun").write_text(f"#!/bin/sh\necho yes >{has_begun}\nexec sleep {HANG}\n")
+    (commands / "srun").chmod(0o700)
+    monkeypatch.setattr(script_module, "PATH", f"{commands}:{script_module.PATH}")
+    env = {"SLURM_JOB_ID": "7", "TMPDIR": str(files)}
+    with subprocess.Popen(["sh", "-c", written()], env=env, start_new_session=True) as process:
+        try:
+            assert has_begun.read_text() == "yes\n"
+        finally:
+            os.killpg(process.pid, number)
+        assert process.wait(HANG) == -number
+    assert list(files.iterdir()) == []
+
+
+def test_the_script_notes_with_its_job_what_a_failed_step_said_last(tmp_path, monkeypatch):
+    noted = tmp_path / "noted"
+    commands = {
+        "squeue": 'case "$*" in *%k) echo tfmesos run 1 2 login-2; esac; echo CANCELLED',
+        "scontrol": f'echo "$3" >>{noted}',
+        "srun": "echo '1;2|3' >&2; echo srun: error: node1: task 0: Exited >&2; exit 3",
+    }
+    for name, lines in commands.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{lines}\n")
+        (tmp_path / name).chmod(0o700)
+    monkeypatch.setattr(script_module, "PATH", f"{tmp_path}:{script_module.PATH}")
+    env = {"SLURM_JOB_ID": "7", "TMPDIR": str(tmp_path)}
+    done = subprocess.run(["sh"], input=written(), text=True, env=env, timeout=HANG)
+    assert done.returncode == 3
+    name = step_name(a_step())
+    assert noted.read_text() == f"Comment=tfmesos run 1 2 login-2;{name} 3 1,2/3\n"
 
 
 def test_a_task_finds_its_own_line_by_its_number():

@@ -39,10 +39,12 @@ _NOBODY_THERE = "|".join(
 _BEGIN = """\
 #!/bin/sh
 PATH={path}; export PATH
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
+# Files without names, of which nothing is left however this ends: 3 notes, 4 "released", 5 errors.
+file=$(mktemp) && exec 3>"$file" && rm "$file" || exit 1
+file=$(mktemp) && exec 4>"$file" && rm "$file" || exit 1
+notes=/proc/self/fd/3
 released=
-trap 'released=1; touch "$work/released"' USR1
+trap 'released=1; echo 1 >&4' USR1
 until=$(($(date +%s) + {survive}))
 say() {{ # what else is to be in the comment of the job, behind who holds the run
     begin=$(squeue --noheader --jobs="$SLURM_JOB_ID" --format=%k 2>/dev/null | sed '1!d;s/;.*//')
@@ -58,26 +60,27 @@ is_gone() {{ # a controller that was killed may have forgotten the job, or have 
 run() {{ # the name of a step, and what starts it; its table comes by standard input
     name=$1; shift
     table=$(cat)
-    touch "$work/notes"
+    file=$(mktemp) && exec 5>"$file" && rm "$file" || return 1
+    errors=/proc/self/fd/5
     while :; do
-        printf '%s\n' "$table" | "$@" >/dev/null 2>"$work/$name"
+        printf '%s\n' "$table" | "$@" >/dev/null 2>"$errors"
         code=$?
         [ "$code" = {unreached} ] && [ "$(date +%s)" -lt "$until" ] || break
-        [ ! -e "$work/released" ] || break
+        [ ! -s /proc/self/fd/4 ] || break
         # A launcher that is there reads this and starts other steps; without one, try again.
-        say "$(head -c 3000 "$work/notes")$(note)"
+        say "$(head -c 3000 "$notes")$(note)"
         sleep {answer_within}
         has_steps && return 1
-        say "$(head -c 4000 "$work/notes")"
+        say "$(head -c 4000 "$notes")"
     done
     [ "$code" = 0 ] && return
-    note >>"$work/notes"
-    case $code in {nobody_there}) ;; *) say "$(head -c 4000 "$work/notes")" ;; esac
+    note >>"$notes"
+    case $code in {nobody_there}) ;; *) say "$(head -c 4000 "$notes")" ;; esac
     return "$code"
 }}
 note() {{
-    words=$(grep -v '^srun: ' "$work/$name" | tail -n 1 | tr ';|' ',/' | cut -c 1-300)
-    [ -n "$words" ] || words=$(tail -n 1 "$work/$name" | tr ';|' ',/' | cut -c 1-300)
+    words=$(grep -v '^srun: ' "$errors" | tail -n 1 | tr ';|' ',/' | cut -c 1-300)
+    [ -n "$words" ] || words=$(tail -n 1 "$errors" | tr ';|' ',/' | cut -c 1-300)
     printf ';%s %s %s' "$name" "$code" "$words"
 }}
 """
