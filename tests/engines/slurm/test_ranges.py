@@ -57,6 +57,23 @@ def test_there_is_room_for_more_if_slurm_would_start_one_more_task_at_once(case)
         assert case(happened.RoomTried(has_room)) == [tell.RoomSeen(room)]
 
 
+def test_the_place_of_a_task_that_has_ended_is_room_like_those_of_the_others(case):
+    """The run counts it among its tasks, and it has its place in the next generation."""
+    case.running()
+    case(tell.TaskExited("worker:1-1", 0, "exited with code 0"))
+    assert case(happened.RoomTried(True)) == [tell.RoomSeen(3)]
+
+
+def test_a_task_that_was_started_again_in_another_job_is_room_for_one(case):
+    case.running()
+    case(tell.TaskExited("worker:1-1", 1, "exited with code 1"))
+    (wanted,) = (one for one in a_range(least=0, most=2) if one.task.index == 1)
+    case(Place((wanted.replace(task_id="worker:1-2"),), avoid={"n1": case.now + 1.0}))
+    case(happened.Submitted("2", "8"))
+    assert case.engine.job_ids == ("7", "8")
+    assert case(happened.RoomTried(False)) == [tell.RoomSeen(2)]
+
+
 def test_a_job_that_is_too_large_is_asked_for_with_fewer_tasks_at_once(case):
     case(Place(a_range(least=1, most=2), hold=10.0))
     outputs = case(happened.NotSubmitted("1", "too many"))

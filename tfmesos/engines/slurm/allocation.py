@@ -55,6 +55,11 @@ class Allocation:
         return max((1 + step.group for step in self.steps), default=len(self.nodes))
 
     @property
+    def tasks(self) -> set[str]:
+        """Those that have places in it, by name, even if they have ended."""
+        return {seat.task.name for step in self.steps for seat in step.seats}
+
+    @property
     def all_nodes(self) -> set[str]:
         return {node for nodes in self.nodes.values() for node in nodes}
 

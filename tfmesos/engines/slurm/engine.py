@@ -130,8 +130,8 @@ class SlurmEngine:
             case LookForRoom(tasks):
                 return [] if self._given else [do.TryMore(tasks)]
             case happened.RoomTried(has_room):
-                seated = sum(len(one.sitting) for one in self._allocations)
-                return [tell.RoomSeen(seated + has_room)]
+                seated = {task for one in self._allocations for task in one.tasks}
+                return [tell.RoomSeen(len(seated) + has_room)]
             case happened.Submitted(key, job_id):
                 return self._was_submitted(key, job_id, now)
             case happened.NotSubmitted(key, reason):
