@@ -12,7 +12,7 @@ from ..config.launch_config import LaunchConfig
 from ..config.secret import Secret
 from ..engines.api import Context
 from ..engines.plugins import plugin_of
-from ..errors import TFMesosError
+from ..errors import EngineError, TFMesosError
 from .deciders import Beginning
 from .keys import Keys
 from .past import CannotTakeOver
@@ -32,9 +32,15 @@ def end_tasks(config: LaunchConfig, run_id: str, keys: Keys) -> None:
 async def _end(config: LaunchConfig, run_id: str, keys: Keys) -> None:
     events: list[Any] = []
     refusals: list[str] = []
+    warnings: list[str] = []
+
+    def say(text: str, level: str) -> None:
+        if level == "warning":
+            warnings.append(text)
+
     if other := await keys.other_holder(run_id):
         raise CannotTakeOver(f"the run is held by {other}")
-    context = Context(config, run_id, lambda *_: None, str, _wait, keys, refusals.append)
+    context = Context(config, run_id, say, str, _wait, keys, refusals.append)
     setup = plugin_of(config.engine.name).new_setup(context)
     engine = Beginning.of(config, run_id, 0.0, None, 0).engine()
     async with AsyncExitStack() as stack:
@@ -42,6 +48,7 @@ async def _end(config: LaunchConfig, run_id: str, keys: Keys) -> None:
         driver = setup.driver(engine, events.append, _expects_nobody)
         running = asyncio.ensure_future(driver.run())
         await asyncio.sleep(BEGIN_WITHIN)
+        warnings.clear()
         await driver.leave(END_WITHIN)
         running.cancel()
         await asyncio.wait([running])
@@ -51,6 +58,8 @@ async def _end(config: LaunchConfig, run_id: str, keys: Keys) -> None:
         error = getattr(event, "error", None)
         if isinstance(error, TFMesosError) and ALREADY_GONE not in str(error):
             raise error
+    if warnings:  # of what could not be ended
+        raise EngineError(warnings[0])
 
 
 async def _wait(work: Coroutine[Any, Any, T]) -> T:
