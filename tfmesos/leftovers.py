@@ -98,7 +98,7 @@ LEFTOVERS = (
     Leftover(
         "a Slurm job",
         ("engines/slurm/script",),
-        ("engines/slurm/script", "engines/slurm/driver"),
+        ("engines/slurm/script", "engines/slurm/job_ends"),
         "it ends when its runners have given up on the launcher; a launcher that takes over "
         "cancels a job that is not in the record of its run",
     ),

@@ -9,7 +9,6 @@ import pytest
 
 from tests.bounds import HANG
 from tfmesos.config.job import Job
-from tfmesos.engines.slurm import driver as slurm
 from tfmesos.engines.slurm import events as happened
 from tfmesos.engines.slurm.commands import Answer
 from tfmesos.engines.slurm.driver import SlurmDriver, Surroundings
@@ -56,7 +55,7 @@ class Setup:
 @pytest.fixture(autouse=True)
 def in_no_time(monkeypatch):
     pause = asyncio.sleep
-    monkeypatch.setattr(slurm.asyncio, "sleep", lambda seconds: pause(seconds / 100))
+    monkeypatch.setattr(asyncio, "sleep", lambda seconds: pause(seconds / 100))
 
 
 def ended(commands, within, monkeypatch):

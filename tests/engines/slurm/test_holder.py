@@ -13,20 +13,23 @@ LATER = "tfmesos tfmesos-ab12 1 3 login-2 (pid 8)"
 
 
 class Updated:
-    """Commands of a Slurm that takes new comments."""
+    """Commands of a Slurm that has this job, and takes new comments."""
 
-    def __init__(self):
+    def __init__(self, comment):
+        self._comment = comment
         self.comments = {}
 
     async def run(self, name, *words, given="", within=0.0):
+        if name == "squeue":
+            return Answer(0, f"7|{self._comment}\n", "")
         _, job, comment = words
         self.comments[job.removeprefix("JobId=")] = comment.removeprefix("Comment=")
         return Answer(0, "", "")
 
 
-def looked(epoch, comment):
-    """Is the run ours, why not, and the comments that were written."""
-    commands, why = Updated(), []
+def looked(epoch, comment, *, now=None):
+    """Is the run ours, why not, and the comments that were written; it may be another one *now*."""
+    commands, why = Updated(now or comment), []
     is_ours = asyncio.run(Holding(commands, epoch, why.append).look({"7": comment}))
     return is_ours, why, commands.comments
 
@@ -67,3 +70,10 @@ def test_a_launcher_that_has_taken_a_run_over_says_so_and_keeps_the_notes():
 
 def test_the_first_launcher_of_a_run_writes_nothing():
     assert looked(1, "tfmesos tfmesos-ab12 1;go") == (True, [], {})
+
+
+def test_what_was_added_to_a_comment_since_it_was_listed_is_kept():
+    mark = "tfmesos tfmesos-ab12 1"
+    _, _, written = looked(2, mark, now=f"{mark};go")
+    assert written["7"].endswith(";go") and holder_in(written["7"])[0] == 2
+    assert looked(2, mark, now=LATER)[2] == {}

@@ -47,8 +47,8 @@ class SlurmThatLists:
 class TakenOver:
     """The second launcher of a run whose first one decided to submit a job, and was killed."""
 
-    def __init__(self, jobs, *later):
-        self.slurm = SlurmThatLists(jobs)
+    def __init__(self, jobs, *later, slurm=None):
+        self.slurm = slurm or SlurmThatLists(jobs)
         self.events = []
         config = make_config([Job("worker", 2)], master="slurm://")
         self.given_away = []
@@ -59,9 +59,9 @@ class TakenOver:
             self.slurm, (), lambda job, config: ["true"], None, happened.SlurmFound()
         )
         self.told = []
-        self._driver = SlurmDriver(context, around, self.engine, self.events.append, self._expect)
+        self.driver = SlurmDriver(context, around, self.engine, self.events.append, self._expect)
         for event in (happened.SlurmFound(), Place(wanted(Job("worker", 2))), *later):
-            self._driver.recall(event, self.engine.handle(event, 0.0))
+            self.driver.recall(event, self.engine.handle(event, 0.0))
 
     def _expect(self, task_id, task, port=None, gpu_ids=()):
         self.told.append(task_id)
@@ -69,14 +69,14 @@ class TakenOver:
 
     def until(self, is_true):
         async def main():
-            running = asyncio.ensure_future(self._driver.run())
+            running = asyncio.ensure_future(self.driver.run())
             async with asyncio.timeout(HANG):
                 while not is_true():  # noqa: ASYNC110
                     await asyncio.sleep(0.001)
             running.cancel()
             with suppress(asyncio.CancelledError):
                 await running
-            await self._driver.leave(1.0)
+            await self.driver.leave(1.0)
 
         asyncio.run(main())
 
@@ -142,3 +142,37 @@ def test_a_later_step_without_an_answer_is_known_with_what_its_runner_was_told()
     assert past.starts == {"worker:0-2": (start, told)}
     past.happened(happened.StepEnded("7", "worker:0-2", 0))
     assert past.starts == {}
+
+
+class SlowSlurm:
+    """Its one job waits to be let go; each command takes a while, scontrol before it changes it."""
+
+    def __init__(self):
+        self.comment = f"tfmesos {RUN} 1"
+
+    async def run(self, name, *arguments, given="", within=0.0):
+        await asyncio.sleep(0)
+        if name == "scontrol":
+            self.comment = arguments[-1].removeprefix("Comment=")
+            return Answer(0, "", "")
+        form = next(word for word in arguments if word.startswith(("-o", "--format=")))
+        shown = form.replace("--format=", "").removeprefix("-o").replace("%i", "7")
+        listed = shown.replace("%k", self.comment)
+        await asyncio.sleep(0)
+        return Answer(0, f"{listed}\n", "")
+
+
+@pytest.mark.parametrize("work", [(0, 1), (1, 0)])
+def test_a_job_that_is_let_go_while_it_is_looked_at_stays_so(work):
+    """Each would otherwise write what it had read before the other one wrote."""
+    slurm = SlowSlurm()
+
+    async def main():
+        run = TakenOver({}, happened.Submitted("1", "7"), slurm=slurm)
+        actions = do.LetGo("7", "1"), do.Look(("7",), False)
+        for number in work:
+            run.driver.carry_out(actions[number])
+        await asyncio.wait(asyncio.all_tasks() - {asyncio.current_task()}, timeout=HANG)
+
+    asyncio.run(main())
+    assert slurm.comment.startswith(f"tfmesos {RUN} 1 2 ") and slurm.comment.endswith(";go")

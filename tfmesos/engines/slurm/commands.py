@@ -15,6 +15,7 @@ from ...record import Record
 COMMANDS = ("sbatch", "squeue", "scontrol", "scancel", "srun", "sinfo")
 _OPTIONAL = ("sacct",)
 TIMEOUT = 30.0  # seconds for one command
+RETRY_EVERY = 1.0  # seconds, while nobody answers
 _KEPT = ("PATH", "HOME", "USER", "LOGNAME", "LD_LIBRARY_PATH", "KRB5CCNAME")
 _OF_SLURM = ("SLURM_CONF", "SLURM_JWT", "SLURM_CLUSTERS", "SLURM_WORKING_CLUSTER", "SBATCH_")
 

@@ -6,8 +6,9 @@ import asyncio
 import logging
 import signal
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
+from math import inf
 from typing import Any
 
 from ...config.job import Job, Task
@@ -21,9 +22,10 @@ from . import answers, request
 from . import events as happened
 from .actions import SlurmAction, Step, step_name
 from .answers import KnownNode
-from .commands import TIMEOUT, Answer, Commands
+from .commands import RETRY_EVERY, Answer, Commands
 from .engine import SlurmEngine
 from .holder import Holding, mark_in
+from .job_ends import SETTLE_WITHIN, JobEnds
 from .job_states import CANCELLED
 from .node_choice import obstacle
 from .past_work import PastWork, Told, steps_in
@@ -33,9 +35,7 @@ from .trial import Trial
 log = logging.getLogger(__name__)
 
 SUBMIT_WITHIN = 60.0  # seconds for a controller that does not answer to take a job
-RETRY_EVERY = 1.0  # seconds
 PLACES_FOR = 20.0  # seconds for which a place in the queue is assumed to stay the same
-SETTLE_WITHIN = 2.0  # seconds for a command of a launcher that was killed to end
 
 
 class Surroundings:
@@ -77,10 +77,13 @@ class SlurmDriver:
         self._commands = around.commands
         self._trial = Trial(around.commands, context.run_id, around.nodes)
         self._holding = Holding(around.commands, context.keys.epoch, context.give_away)
+        self._job_ends = JobEnds(context, around.commands, self._holding)
         self._engine = engine
         self._emit = emit
         self._expect = expect
         self._work: set[asyncio.Task[Any]] = set()
+        self._step_work: set[asyncio.Task[Any]] = set()  # those of it that last as long as a step
+        self._unanswered: set[str] = set()  # keys of jobs that Slurm may have accepted
         self._jobs: dict[str, None] = {}  # ours that may run
         self._steps: dict[str, asyncio.subprocess.Process] = {}  # that we started, by their names
         self._last_words: dict[str, str] = {}  # of steps, by their names
@@ -107,6 +110,7 @@ class SlurmDriver:
     def change(self, config: LaunchConfig) -> None:
         """The next generation begins: what is launched from now on is launched so."""
         self._config = config
+        self._job_ends.config = config
 
     def carry_out(self, action: SlurmAction) -> None:
         match action:
@@ -115,7 +119,7 @@ class SlurmDriver:
             case do.LetGo(job_id, key):
                 self._do(self._let_go(job_id, request.comment(self._run_id, key)))
             case do.StartStep(step=step):
-                self._do(self._start_step(action, self._told([step])))
+                self._do_step(self._start_step(action, self._told([step])))
             case do.Look(job_ids, pending):
                 self._do(self._look(job_ids, pending))
             case do.LookAtNodes(nodes):
@@ -124,16 +128,22 @@ class SlurmDriver:
                 self._do(self._try_more(tasks))
             case do.CancelJob(job_id, reason):
                 log.debug("cancelling job %s: %s", job_id, reason)
-                self._do(self._told_cancel(job_id))
+                self._do(self._job_ends.cancel(job_id))
             case do.ReleaseJob(job_id):
-                self._do(self._tell_to_end(job_id))
+                self._do(self._job_ends.tell(job_id))
             case do.CancelStep(job_id, name):
                 self._do(self._cancel_step(job_id, name))
 
-    def _do(self, work: Coroutine[Any, Any, Any]) -> None:
+    def _do(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         task = asyncio.get_running_loop().create_task(work)
         self._work.add(task)
         task.add_done_callback(self._done)
+        return task
+
+    def _do_step(self, work: Coroutine[Any, Any, Any]) -> None:
+        task = self._do(work)
+        self._step_work.add(task)
+        task.add_done_callback(self._step_work.discard)
 
     def _done(self, task: asyncio.Task[Any]) -> None:
         self._work.discard(task)
@@ -162,18 +172,19 @@ class SlurmDriver:
             self._do(self._submit_again(submit, told))
         for start, told in self._past.starts.values():
             if self._engine.awaits(step_name(start.step)):
-                self._do(self._start_again(start, told))
-        for action in self._past.to_repeat_in((await self._holding.comments()).keys()):
+                self._do_step(self._start_again(start, told))
+        for action in self._past.to_repeat_in((await self._holding.comments(inf)).keys()):
             self.carry_out(action)
         await self._look(self._engine.job_ids, True)
 
     async def _submit_again(self, submit: do.Submit, told: Told) -> None:
         """Unless it was submitted; a command of the last launcher may still be running."""
         mark = request.comment(self._run_id, submit.key)
-        number = await self._holding.job_with(mark)
+        end = time.monotonic() + SUBMIT_WITHIN
+        number = await self._holding.job_with(mark, end)
         if not number:
             await asyncio.sleep(SETTLE_WITHIN)
-            number = await self._holding.job_with(mark)
+            number = await self._holding.job_with(mark, end)
         if number:
             self._jobs[number] = None
             self._emit(happened.Submitted(submit.key, number))
@@ -214,8 +225,12 @@ class SlurmDriver:
         )
         nodes = self._around.nodes
         words = request.submission(config, self._run_id, submit.key, submit.steps, nodes)
+        self._unanswered.add(submit.key)
         answer = await self._submitted(words, text, request.comment(self._run_id, submit.key))
-        if number := answers.job_number(answer.out):
+        number = answers.job_number(answer.out)
+        if number or not answers.is_away(answer.err):
+            self._unanswered.discard(submit.key)
+        if number:
             self._jobs[number] = None
             self._emit(happened.Submitted(submit.key, number))
         else:
@@ -230,20 +245,22 @@ class SlurmDriver:
                 return answer
             self._emit(happened.SlurmSought(f"Slurm: {answers.complaint(answer.err)}"))
             await asyncio.sleep(RETRY_EVERY)
-            if number := await self._holding.job_with(mark):
-                return Answer(0, number, "")
+            with suppress(EngineError):
+                if number := await self._holding.job_with(mark, end):
+                    return Answer(0, number, "")
 
     async def _let_go(self, job_id: str, mark: str) -> None:
         """Unless it was let go; a controller that does not answer is asked again."""
         end = time.monotonic() + SUBMIT_WITHIN
+        words = ("update", f"JobId={job_id}", f"Comment={self._holding.named(mark)}{GO}")
         while time.monotonic() < end:
-            found = await self._commands.run("squeue", "--noheader", f"--jobs={job_id}", "-o%k")
-            waits = [line for line in found.out.splitlines() if ";" not in line]
-            if not answers.is_away(found.err) and mark not in map(mark_in, waits):
-                return  # a query will show what became of it
-            words = ("update", f"JobId={job_id}", f"Comment={self._holding.named(mark)}{GO}")
-            if not (await self._commands.run("scontrol", *words)).code:
-                return
+            async with self._holding.writing:
+                found = await self._commands.run("squeue", "--noheader", f"--jobs={job_id}", "-o%k")
+                waits = [line for line in found.out.splitlines() if ";" not in line]
+                if not answers.is_away(found.err) and mark not in map(mark_in, waits):
+                    return  # a query will show what became of it
+                if not (await self._commands.run("scontrol", *words)).code:
+                    return
             await asyncio.sleep(RETRY_EVERY)
         self._emit(happened.SlurmGaveUp(EngineError(f"Slurm does not let job {job_id} begin")))
 
@@ -377,43 +394,23 @@ class SlurmDriver:
         """Let jobs end if all their tasks have ended, and cancel the others."""
         loop = asyncio.get_running_loop()
         end = loop.time() + within
-        if self._work and not self._steps:
-            await asyncio.wait(self._work, timeout=within)  # perhaps it submits a job
-            await self._drop_work()
+        await self._drop(self._work - self._step_work, within)  # perhaps it submits a job
         end = max(end, loop.time() + within / 2)
         await self._end_steps(max(end - loop.time(), 1.0))
         for job_id in list(self._jobs):
-            await self._leave_job(job_id, end)
-        if self._is_successor:
-            await self._cancel_unknown()
-        await self._drop_work()
+            await self._job_ends.by(end, job_id, is_over=self._engine.is_over(job_id))
+        if self._is_successor or self._unanswered:
+            await self._job_ends.of_unknown(self._jobs, self._unanswered, end)
+        await self._drop(self._work, 0.0)
 
-    async def _drop_work(self) -> None:
-        """Commands that have not ended are killed, and waited for."""
-        for task in self._work:
-            task.cancel()
-        if self._work:
-            await asyncio.wait(self._work)
-
-    async def _leave_job(self, job_id: str, end: float) -> None:
-        tell = self._tell_to_end if self._engine.is_over(job_id) else self._told_cancel
-        clock = asyncio.get_running_loop().time
-        is_last = False
-        while not is_last:
-            is_last = clock() > end
-            answer = await tell(job_id, max(end - clock(), RETRY_EVERY))
-            if not answer.code or not answers.is_away(answer.err):
-                return
-            await asyncio.sleep(RETRY_EVERY / 4)
-        text = f"Slurm does not answer: job {job_id} may still be there (scancel {job_id})"
-        self._say(text, "warning")
-
-    async def _cancel_unknown(self) -> None:
-        """An earlier launcher may have submitted a job that is not in the record."""
-        ours = request.comment(self._run_id, "")
-        for number, text in (await self._holding.comments()).items():
-            if text.startswith(ours) and number not in self._jobs:
-                await self._told_cancel(number)
+    async def _drop(self, work: Iterable[asyncio.Task[Any]], within: float) -> None:
+        """Commands that have not ended by then are killed, and waited for."""
+        tasks = list(work)
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=within)
+            for task in late:
+                task.cancel()
+            await asyncio.wait(tasks)
 
     async def _end_steps(self, within: float) -> None:
         """Ends the steps that we started in a job that is not ours."""
@@ -425,22 +422,3 @@ class SlurmDriver:
         working = [task for task in self._work if not task.done()]
         if working:
             await asyncio.wait(working, timeout=within)
-
-    async def _told_cancel(self, job_id: str, within: float = TIMEOUT) -> Answer:
-        if not await self._is_ours(job_id, within):
-            return Answer(0, "", "")
-        return await self._commands.run("scancel", job_id, within=within)
-
-    async def _is_ours(self, job_id: str, within: float) -> bool:
-        if not self._config.survive:
-            return True  # nobody can have taken it over
-        words = ("--noheader", f"--jobs={job_id}", "--format=%i|%k")
-        found = await self._commands.run("squeue", *words, within=within)
-        return await self._holding.look(answers.comments(found.out))
-
-    async def _tell_to_end(self, job_id: str, within: float = TIMEOUT) -> Answer:
-        """Its script then ends with the exit code of its steps."""
-        if not await self._is_ours(job_id, within):
-            return Answer(0, "", "")
-        words = ("--batch", "--signal=USR1", job_id)
-        return await self._commands.run("scancel", *words, within=within)

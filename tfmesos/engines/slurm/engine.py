@@ -15,8 +15,8 @@ from ...core.events import Event, Ticked
 from ...errors import CANNOT_REACH_LAUNCHER, EVICTED
 from ...shared.exit_status import KILLED
 from . import actions as do
-from . import ends, reports
 from . import events as happened
+from . import reports
 from .actions import SlurmAction, Step, step_name
 from .allocation import (
     Allocation,
@@ -401,13 +401,13 @@ class SlurmEngine:
     def _end(self, one: Allocation, end: JobEnd) -> list[Output]:
         """The end of a job, and of all tasks in it."""
         self._allocations.remove(one)
-        return [*ends.with_job(one, end)]
+        return [*reports.job_ended(one, end)]
 
     def _step_ended(self, ended: happened.StepEnded, now: float) -> list[Output]:
         found = [one for one in self._allocations if one.job_id == ended.job_id]
         for one in found:
             one.is_retrying |= ended.code == CANNOT_REACH_LAUNCHER
-        todo = [told for one in found for told in ends.with_step(one, ended)]
+        todo = [told for one in found for told in reports.step_ended(one, ended)]
         self._looks.later(now)
         return [*todo]
 

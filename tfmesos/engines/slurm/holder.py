@@ -7,12 +7,15 @@ three words (``request.comment``); a launcher that has taken the run over adds i
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
+import time
 from collections.abc import Callable, Mapping
 
+from ...errors import EngineError
 from . import answers
-from .commands import Commands
+from .commands import RETRY_EVERY, TIMEOUT, Commands
 
 _WORDS = 3  # before the number of the launcher
 _FIRST = (1, "")
@@ -39,6 +42,7 @@ class Holding:
         self._epoch = epoch
         self._give_away = give_away
         self._name = f"{socket.gethostname()} (pid {os.getpid()})"
+        self.writing = asyncio.Lock()  # held from reading a comment until it is changed
 
     def named(self, mark: str) -> str:
         """The beginning of the comments of our jobs."""
@@ -52,17 +56,37 @@ class Holding:
                 self._give_away(f"another launcher holds the run now: {name}")
                 return False
             if epoch < self._epoch:
-                head, semicolon, notes = comment.partition(";")
-                text = f"{self.named(mark_in(head))}{semicolon}{notes}"
-                await self._commands.run("scontrol", "update", f"JobId={job_id}", f"Comment={text}")
+                await self._name_us(job_id)
         return True
 
-    async def job_with(self, mark: str) -> str:
+    async def _name_us(self, job_id: str) -> None:
+        """Its comment may have changed since it was listed. The next look repeats what fails."""
+        async with self.writing:
+            words = ("--noheader", f"--jobs={job_id}", "--format=%i|%k")
+            found = answers.comments((await self._commands.run("squeue", *words)).out)
+            comment = found.get(job_id)
+            if comment is None or holder_in(comment)[0] >= self._epoch:
+                return
+            head, semicolon, notes = comment.partition(";")
+            text = f"{self.named(mark_in(head))}{semicolon}{notes}"
+            await self._commands.run("scontrol", "update", f"JobId={job_id}", f"Comment={text}")
+
+    async def job_with(self, mark: str, end: float) -> str:
         """The number of the job that is known by it; empty if there is none."""
-        found = await self.comments()
+        found = await self.comments(end)
         return next((number for number, text in found.items() if mark_in(text) == mark), "")
 
-    async def comments(self) -> dict[str, str]:
-        """Those of the jobs of this user that have not ended, by their numbers."""
-        answer = await self._commands.run("squeue", "--noheader", "--me", "--format=%i|%k")
-        return answers.comments(answer.out)
+    async def comments(self, end: float) -> dict[str, str]:
+        """Those of the jobs of this user that have not ended, by their numbers.
+
+        Raises EngineError if Slurm has not listed them by *end*.
+        """
+        while True:
+            within = min(max(end - time.monotonic(), RETRY_EVERY), TIMEOUT)
+            words = ("--noheader", "--me", "--format=%i|%k")
+            answer = await self._commands.run("squeue", *words, within=within)
+            if not answer.code:
+                return answers.comments(answer.out)
+            if time.monotonic() > end:
+                raise EngineError(f"Slurm does not answer: {answers.complaint(answer.err)}")
+            await asyncio.sleep(RETRY_EVERY)

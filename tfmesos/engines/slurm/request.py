@@ -27,6 +27,10 @@ def comment(run_id: str, key: str) -> str:
     return f"{MARK} {run_id} {key}"
 
 
+def job_name(config: LaunchConfig, run_id: str) -> str:
+    return run_id if config.name.startswith(_DEFAULT_NAME) else config.name
+
+
 def submission(
     config: LaunchConfig,
     run_id: str,
@@ -44,7 +48,7 @@ def submission(
 
 
 def _common(config: LaunchConfig, run_id: str) -> Iterator[str]:
-    yield f"--job-name={run_id if config.name.startswith(_DEFAULT_NAME) else config.name}"
+    yield f"--job-name={job_name(config, run_id)}"
     yield from ("--output=/dev/null", "--input=/dev/null", "--export=ALL", "--chdir=/")
     yield "--no-requeue"
     if partition := partition_of(config.master):
