@@ -103,6 +103,7 @@ def test_a_flag_that_may_go_without_a_value_has_it_after_a_sign_only(argv, ship,
         (["-w", "2", "--ship", "https://example.org/a.zip", "--", "x"], "--ship=https://"),
         (["-w", "2", "--dry-run", "tfjob", "--", "run"], "--dry-run=tfjob"),
         (["job.yaml", "--dry-run", "kubernetes"], "--dry-run=kubernetes"),
+        (["-w", "2", "--pause-on-failure", "10m", "--", "run"], "--pause-on-failure=10m"),
     ],
 )
 def test_a_value_behind_a_blank_is_refused_where_it_needs_an_equals_sign(here, argv, right):
@@ -122,6 +123,7 @@ def test_a_value_behind_a_blank_is_refused_where_it_needs_an_equals_sign(here, a
         (["-w", "2", "--ship", "-v", "sh", "--", "x"], ["sh", "--", "x"]),
         (["-w", "2", "--dry-run", "--", "yaml"], ["yaml"]),
         (["--dry-run", "-w", "1", "yaml"], ["yaml"]),
+        (["-w", "2", "--pause-on-failure", "sleep", "10m"], ["sleep", "10m"]),
     ],
 )
 def test_a_command_is_no_value_though_a_directory_or_format_has_its_name(here, argv, cmd):

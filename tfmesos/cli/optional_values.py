@@ -7,7 +7,8 @@ import os
 import shutil
 from collections.abc import Sequence
 
-from ..config.setting import Setting
+from ..config.setting import Seconds, Setting
+from ..config.units import seconds
 from ..errors import SpecError
 
 _MAY_BE_BARE = "containerizer_type"  # TFMesos took -C without a value: the default
@@ -55,4 +56,6 @@ def _refuse_value(flag: Setting, behind: Sequence[str]) -> None:
 def _is_value(flag: Setting, word: str) -> bool:
     if flag.field == "ship":
         return "://" in word or os.path.exists(word)
+    if flag.kind is Seconds:
+        return seconds(word) is not None
     return flag.check is not None and not flag.check(word)

@@ -15,7 +15,7 @@ def hold(members: Tasks, task_id: str, reason: str) -> list[Action]:
     if member is None:
         return []
     member.is_held = True
-    words = f"{member.task.name} on {member.hostname} {reason} and is held: {WAY_OUT}"
+    words = f"{member.task.name} on {member.hostname} {reason}; it is held: {WAY_OUT}"
     return [do.Say(words, "warning")]
 
 
