@@ -7,18 +7,21 @@ import os
 import signal
 import subprocess
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 
 from tests.bounds import HANG
 from tests.runs.takeover.recorded import CONFIG, record_of_a_run
 from tfmesos.cli import taking_over
-from tfmesos.cli.taking_over import take_over
+from tfmesos.cli.taking_over import end_by_keys, take_over
+from tfmesos.errors import EngineError
+from tfmesos.launcher import abandoned_run
 from tfmesos.launcher.past import CannotTakeOver
 from tfmesos.runs.event_json import to_json
 from tfmesos.runs.launcher_process import this_process
 from tfmesos.runs.run_directories import Store
+from tfmesos.runs.run_files import RunDirectory
 from tfmesos.runs.takeover import keys_file, lost_runs
 from tfmesos.version import __version__
 
@@ -111,3 +114,16 @@ def test_a_stopped_launcher_that_somebody_else_ends_first_is_no_fault(run, launc
     monkeypatch.setattr(lost_runs.os, "kill", too_late)
     lost_runs.end_stopped(run)
     assert run.launcher.is_alive is False
+
+
+@pytest.mark.parametrize("error", [None, EngineError("Slurm does not answer")])
+def test_the_keys_of_a_run_stay_unless_its_engine_has_ended_its_tasks(run, error, monkeypatch):
+    def end_tasks(*_):
+        if error is not None:
+            raise error
+
+    monkeypatch.setattr(abandoned_run, "end_tasks", end_tasks)
+    with suppress(EngineError):
+        end_by_keys(run)
+    assert run.keys_file.exists() is (error is not None)
+    assert (RunDirectory(run.path).outcome is None) is (error is not None)
