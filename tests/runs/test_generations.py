@@ -2,11 +2,14 @@
 
 from math import inf
 
+import pytest
+
 from tests.builders import workers
 from tests.core.restart_policies import ALL, KILLED
 from tests.runs.test_recorder import Recorded
 from tests.runs.test_recorder import directory as directory
 from tests.runs.test_recorder import recorder as recorder
+from tfmesos.config.job import Job
 from tfmesos.core import events as happened
 from tfmesos.core.outcome import Outcome
 from tfmesos.runs.live_status import LiveStatus
@@ -152,3 +155,23 @@ def test_a_rolling_update_ends_where_the_next_generation_begins(recorder, direct
     recorder.end(Outcome(), [])
     (update,) = Reader().read(directory.entries()).updates
     assert not update.is_going_on and "generation 1" in update.problem
+
+
+@pytest.mark.parametrize("back", [["worker:0"], ["worker:0", "worker:1"]])
+def test_a_generation_has_begun_with_its_tasks_even_if_its_tensorboard_cannot_run(
+    recorder, directory, back
+):
+    board = Job("tensorboard", 1, cmd="board")
+    run = Updated(recorder, workers(1), board).up()
+    run(happened.UpdateRequested((workers(2), board), ("to 2",)))
+    for member in list(run.state.members):
+        run(happened.TaskExited(member.task_id, 143, "stopped", was_stopped=True))
+    run.wait(1)
+    run.tasks = [member.task for member in run.state.members]
+    run.seen()
+    run(happened.TaskExited(run.id("tensorboard:0"), 127, "no such program"))
+    for name in back:
+        run.back(name)
+    recorder.end(Outcome(), [])
+    status = Reader().read(directory.entries())
+    assert (status.generation, status.has_begun) == (1, len(back) == 2)

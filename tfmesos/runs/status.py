@@ -120,12 +120,22 @@ class RunStatus:
     @property
     def is_left_to_tensorboard(self) -> bool:
         """Have all other tasks ended, so that only TensorBoard is left?"""
-        others = [task for task in self.tasks.values() if task.type != TENSORBOARD]
+        others = self._others
         return (
             bool(others)
             and len(others) < len(self.tasks)
             and all(task.ended is not None for task in others)
         )
+
+    @property
+    def _others(self) -> list[TaskStatus]:
+        """All tasks but TensorBoard, without which a run goes on."""
+        return [task for task in self.tasks.values() if task.type != TENSORBOARD]
+
+    @property
+    def has_begun(self) -> bool:
+        """Have all tasks begun that the run needs? They may even have ended already."""
+        return all(task.began is not None for task in self._others)
 
     def jobs(self) -> dict[str, dict[str, int]]:
         """By job: the counts, the usual ones even if they are 0, and its restarts."""
@@ -349,8 +359,7 @@ class Reader:
     def _ready(self, task: TaskStatus, at: float) -> None:
         self._enter(task, "running", at)
         task.began = at
-        awaited = [one for one in self.status.tasks.values() if one.type != TENSORBOARD]
-        if all(one.began is not None for one in awaited):
+        if self.status.has_begun:
             self.status.phase = "running"
             self.status.why = ""
 

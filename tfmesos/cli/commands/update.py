@@ -10,7 +10,7 @@ from ...config.launch_config import LaunchConfig
 from ...errors import SpecError
 from ...runs.control import ask
 from ...runs.run_files import RunDirectory
-from ...runs.status import RollingUpdate, status_now
+from ...runs.status import RollingUpdate, RunStatus, status_now
 from ..arguments import FLAGS, argument_of, variables
 from ..job_flags import JOB_FLAGS, job_changes, role_names
 from .answer import say
@@ -77,20 +77,25 @@ def _wait_for_rolling(run: RunDirectory, number: int) -> int:
 
 def wait_for_generation(run: RunDirectory, number: int, hint: str = "") -> int:
     """Wait until all tasks of the generation are running; *hint* says why that may never happen."""
-    until(lambda: run.is_over or _has_begun(run, number))
-    if not _has_begun(run, number):
-        say(f"{run.id} ended without another generation{hint}")
+    until(lambda: run.is_over or _has_begun(status_now(run), number))
+    status = status_now(run)
+    if status.generation > number:
+        later = status.generations[-1]
+        say(f"{run.id}: generation {later.number} has replaced generation {number}: {later.why}")
+        return 0
+    if not _has_begun(status, number):
+        without = "without another generation"
+        if status.generation == number:
+            without = f"before all tasks of generation {number} were running"
+        say(f"{run.id} ended {without}{hint}")
         return end_of(run) or 1
-    say(f"{run.id}: generation {number} runs: {status_now(run).generations[number].words}")
+    say(f"{run.id}: generation {number} runs: {status.generations[number].words}")
     return 0
 
 
-def _has_begun(run: RunDirectory, number: int) -> bool:
-    """Have all its tasks begun? They may even have ended already."""
-    status = status_now(run)
-    if status.generation != number:
-        return status.generation > number
-    return all(task.began is not None for task in status.tasks.values())
+def _has_begun(status: RunStatus, number: int) -> bool:
+    """Have the tasks of this generation begun, or those of a later one?"""
+    return status.generation > number or (status.generation == number and status.has_begun)
 
 
 def changes_of(args: argparse.Namespace) -> Changes:
