@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Unpack
 
-    from .config.changes import Around, Changed, Changes
+    from .config.changes import Around, Changed
     from .config.setting import Text
     from .config.settings import Settings
     from .inputs.resolve import Asked
@@ -93,7 +93,6 @@ class TFMesosScheduler(OldNames):
         self._ready: Future[ClusterSpec] = Future()
         self._ended: Future[Outcome] = Future()
         self._rolled: Future[str] = Future()  # what has stopped a rolling update
-        self._rolled.set_result("")
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._run: Run | None = None
@@ -224,23 +223,23 @@ class TFMesosScheduler(OldNames):
         if not any(value for key, value in changes.items() if key != "rolling"):
             problem = "needs a change, such as {'worker': 4}, or back=True"
             raise SpecError(None, "update", problem)
-        asked = asyncio.run_coroutine_threadsafe(self._update(run, changes, dry_run), loop)
-        found = asked.result()
-        with self._caller.main_thread.listening():
-            problem = self._rolled.result()
-        if problem:
-            raise NotUpdated(problem)
+        wanted = run.owner_requests.update(changes, dry_run=dry_run)
+        found = asyncio.run_coroutine_threadsafe(wanted, loop).result()
+        if found and changes.get("rolling") and not dry_run:
+            with self._caller.main_thread.listening():
+                problem = self._rolled.result()
+            if problem:
+                raise NotUpdated(problem)
         self._cluster()
         return found
 
-    async def _update(self, run: Run, changes: Changes, dry_run: bool) -> tuple[str, ...]:
-        found = await run.owner_requests.update(changes, dry_run=dry_run)
-        if found and not dry_run:
-            if changes.get("rolling"):
-                self._rolled = Future()
-            else:
-                self._ready = Future()  # nobody uses the addresses of the last generation
-        return found
+    def _begin_update(self, is_rolling: bool) -> None:
+        """The run takes an update, which ends the wait for a rolling one."""
+        self._end_rolling("undone before it was complete")
+        if is_rolling:
+            self._rolled = Future()
+        elif self._ready.done():
+            self._ready = Future()  # nobody uses the addresses of the last generation
 
     def _end_rolling(self, problem: str) -> None:
         if not self._rolled.done():
@@ -333,6 +332,7 @@ class TFMesosScheduler(OldNames):
             bring_to=recording.brought,
         )
         run.on_rolled = self._end_rolling
+        run.on_update = self._begin_update
         with self._lock:
             self._loop = asyncio.get_running_loop()
             self._run = run

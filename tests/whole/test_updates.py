@@ -1,11 +1,16 @@
 """Runs that are changed while they go on, on this machine."""
 
+import asyncio
 import json
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from tests.bounds import HANG
 from tests.commands import tfrun, wait_for_output
+from tests.mesos.genuine.cluster import wait_until
 from tests.sentences import names
 from tests.whole.test_records import detached as detached
 from tests.whole.test_records import directory
@@ -53,6 +58,18 @@ def test_a_job_file_says_what_the_run_is_to_be_like(detached, tmp_path):
     assert status(detached)["generation"] == 0
     assert tfrun("update", detached, file).returncode == 0
     assert sorted(task["name"] for task in status(detached)["tasks"]) == ["ps:0", "worker:0"]
+
+
+def test_a_tensorboard_that_cannot_run_holds_up_no_update(detached, tmp_path):
+    file = tmp_path / "job.yaml"
+    file.write_text(
+        f"jobs: {{worker: {{num: 1}}, tensorboard: {{num: 1, cmd: exit 127}}}}\n"
+        f"cmd: {json.dumps(SAYS)}\n"
+    )
+    done = tfrun("update", detached, file)
+    assert done.returncode == 0, done.stderr
+    assert "generation 1 runs: 1 worker, 1 tensorboard" in done.stderr
+    assert tfrun("stop", detached).returncode == 0
 
 
 def test_what_cannot_be_is_refused_in_one_line_and_the_run_goes_on(detached):
@@ -142,3 +159,36 @@ def test_a_program_changes_its_cluster_and_has_the_new_addresses():
         assert c.update(back=True) == ("worker: 3 -> 1",) and c.targets.keys() == old.keys()
         assert c.update(back=True) == ("worker: 1 -> 3",)
         assert len(c.targets) == 3
+
+
+def test_of_two_updates_of_a_program_that_come_together_one_is_refused_and_none_hangs(monkeypatch):
+    command = [sys.executable, "-c", "import time; time.sleep(600)"]
+    submit, submitted = asyncio.run_coroutine_threadsafe, threading.Semaphore(0)
+
+    def counted(*args):
+        asked = submit(*args)
+        submitted.release()
+        return asked
+
+    monkeypatch.setattr(asyncio, "run_coroutine_threadsafe", counted)
+    with cluster([Job("worker", 1, cmd=command)], quiet=True) as c, ThreadPoolExecutor() as pool:
+        may_go_on = threading.Event()
+        c._loop.call_soon_threadsafe(may_go_on.wait)
+        first = pool.submit(c.update, env={"A": "1"}, rolling=True)
+        assert submitted.acquire(timeout=HANG)
+        second = pool.submit(c.update, {"worker": 3})
+        assert submitted.acquire(timeout=HANG)
+        may_go_on.set()
+        assert "being updated already" in str(second.exception(HANG))
+        assert first.result(HANG) == ("worker.env: A",)
+        assert len(c.targets) == 1
+
+
+def test_a_rolling_update_that_another_one_undoes_ends_with_an_error_for_who_waits_for_it():
+    command = [sys.executable, "-c", "import time; time.sleep(600)"]
+    with cluster([Job("worker", 2, cmd=command)], quiet=True) as c, ThreadPoolExecutor() as pool:
+        rolled = pool.submit(c.update, env={"A": "1"}, rolling=True)
+        wait_until("it is being updated", lambda: c._run._lifecycle.generations.is_rolling)
+        c.update(back=True)
+        assert "undone" in str(rolled.exception(HANG))
+        assert c.update({"worker": 3}) == ("worker: 2 -> 3",)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from ..config.launch_config import LaunchConfig
-from ..core.events import ContinueRequested, Event, NoticeGiven, RestartRequested
+from ..core.events import ContinueRequested, Event, NoticeGiven, RestartRequested, UpdateRequested
 from ..core.generations.notices import why_not_checkpoint
+from ..core.generations.sequence import ENDING
 from ..core.lifecycle import Lifecycle
 from ..json_types import Json
 from .inside import Inside
@@ -28,6 +30,7 @@ class OwnerRequests:
         self._lifecycle: Lifecycle | None = None
         self._inside: Inside
         self._look: Callable[[LaunchConfig], Awaitable[None]]
+        self._undecided: deque[asyncio.Future[str]] = deque()  # of the requested updates
 
     def begin(
         self,
@@ -43,6 +46,11 @@ class OwnerRequests:
     def change(self, config: LaunchConfig) -> None:
         """The next generation begins."""
         self._config = config
+
+    def end(self) -> None:
+        """The run takes no more updates."""
+        while self._undecided:
+            self._answer(ENDING)
 
     def restart(self, name: str, elsewhere: bool) -> str:
         """Have a task stopped and started again."""
@@ -65,20 +73,44 @@ class OwnerRequests:
     async def update(self, changes: Changes, *, dry_run: bool = False) -> tuple[str, ...]:
         """Continue with other jobs; returns what changes, in words: nothing if they are the same.
 
-        Raises SpecError, ResourcesError or NotUpdated: then the run continues as it was.
+        It waits for its turn. Raises SpecError, ResourcesError or NotUpdated: then the run
+        continues as it was.
         """
         from .updates import NotUpdated, resolved  # most runs are not updated
 
         if self._lifecycle is None:
             raise NotUpdated(NOT_YET)
+        looked_at = None
         new, wanted = resolved(self._config, changes, self._lifecycle)
+        while wanted is not None and new != looked_at:
+            await self._look(new)
+            looked_at = new  # the run may have changed meanwhile
+            new, wanted = resolved(self._config, changes, self._lifecycle)
         if wanted is None:
             return ()
-        await self._look(new)
-        resolved(self._config, changes, self._lifecycle)  # it may have changed while we looked
-        if not dry_run:
-            self._emit(wanted)
+        if not dry_run and (problem := await self._decided(wanted)):
+            raise NotUpdated(problem)
         return wanted.difference
+
+    def _decided(self, update: UpdateRequested) -> asyncio.Future[str]:
+        """Why the run does not take the update when it handles it; empty if it does."""
+        decided: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._undecided.append(decided)
+        self._emit(update)
+        return decided
+
+    def decide(self, update: UpdateRequested) -> bool:
+        """Does the run take the update, which it is about to handle?"""
+        assert self._lifecycle is not None
+        problem = self._lifecycle.generations.why_not_take(update, self._lifecycle.phase)
+        self._answer(problem)
+        return not problem
+
+    def _answer(self, problem: str) -> None:
+        """Answer the first requested update, unless nobody waits for the answer any more."""
+        decided = self._undecided.popleft()
+        if not decided.done():
+            decided.set_result(problem)
 
     def continue_held(self) -> str:
         """Release the tasks that are held."""

@@ -78,6 +78,7 @@ class Run:
         self._given_away: GivenAway | None = None
         self.on_open: Callable[[], object] = lambda: None  # nothing can be refused any more
         self.on_rolled: Callable[[str], object] = lambda problem: None  # a rolling update is over
+        self.on_update: Callable[[bool], object] = lambda is_rolling: None  # one is taken
         self._observer = observer or Observer()
         every = progress_every(config, console, self._observer)
         self.config = config.replace(progress_every=every)
@@ -296,6 +297,7 @@ class Run:
         async with self._driving(), asyncio.TaskGroup() as self._group:
             self._beside(self._view.draw_on(self._lifecycle, lambda: self._shipment.status))
             outcome = await self._loop()
+            self.owner_requests.end()
             if self._given_away is None:
                 outcome = await self._finish(outcome)
             for work in self._side_work:
@@ -350,6 +352,8 @@ class Run:
             if self._given_away is not None:
                 return Outcome(error=self._given_away)
             log.debug("event: %s", event)
+            if isinstance(event, happened.UpdateRequested) and self.owner_requests.decide(event):
+                self.on_update(event.is_rolling)
             todo = self._deciders.handle(event, now)
             for line in self._story.tell(event, todo):
                 self._console.say(line, "info")

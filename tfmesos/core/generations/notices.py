@@ -6,6 +6,7 @@ from ...errors import Preempted, RunTimeout, TFMesosError
 from ..events import NodeDrained, NoticeGiven
 from ..phases import Phase
 from ..tasks import Member
+from .sequence import ENDING
 
 
 class Notices:
@@ -37,7 +38,7 @@ def why_not_checkpoint(phase: Phase) -> str:
     """Why the tasks cannot write a checkpoint now; empty if they can."""
     if phase is Phase.RUNNING:
         return ""
-    return "it is ending" if phase > Phase.RESTARTING else "its tasks are not running yet"
+    return ENDING if phase > Phase.RESTARTING else "its tasks are not running yet"
 
 
 def error_of(notice: NoticeGiven) -> TFMesosError:

@@ -12,6 +12,8 @@ from ..actions import BeginGeneration
 from ..events import UpdateRequested
 from ..phases import Phase
 
+ENDING = "it is ending"
+
 
 class Generations:
     def __init__(self, tasks: Sequence[Task]) -> None:
@@ -51,7 +53,7 @@ class Generations:
         A rolling update can be undone (*back*) while it goes on.
         """
         if phase > Phase.RESTARTING:
-            return "it is ending"
+            return ENDING
         if self.is_rolling and not is_back:
             return "it is being updated already, task by task; --back undoes that"
         if self.is_updating and not self.is_rolling:
