@@ -354,3 +354,18 @@ def test_a_stop_in_the_middle_ends_the_run():
     end(life, 0)
     end(life, 1)
     assert life.outcome.exit_code == 130
+
+
+def test_a_later_failure_is_not_reported_with_the_restarts_of_a_rolling_update():
+    life = begun(2)
+    roll(life, 0)
+    end(life, 1)
+    back(life, 1)
+    end(life, 1, 3)  # its first failure is no plan
+    life(happened.Ticked(), life.now + 1)
+    back(life, 1)
+    assert only(do.EndRolling, settle(life))
+    end(life, 0, 7)
+    end(life, 1)
+    assert life.outcome.exit_code == 7
+    assert [(one.task.name, one.code) for one in life.outcome.restarted] == [("worker:1", 3)]

@@ -358,7 +358,7 @@ class Lifecycle:
         assert member.ending is not None
         words = end.with_news(had_started, self._restarted)
         said = do.Say(f"{words}; {restart}", "warning")
-        if had_started:
+        if had_started and not restart.is_planned:
             self._restarted.append(member.ending)
         if restart.of_all:
             self.generations.restart(words)

@@ -27,6 +27,7 @@ class Restart(Record):
     is_requested: bool = False  # by the owner of the run
     elsewhere: bool = False  # on another node, then
     keeps_place: float = 0.0  # seconds for which only its previous place will do, in any case
+    is_planned: bool = False  # by a rolling update: it stops the task itself
     words: str = ""  # the words about it, if they are not the usual ones
 
     def __str__(self) -> str:

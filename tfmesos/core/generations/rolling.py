@@ -173,7 +173,8 @@ class Rolling:
         return [self._start_again(member, UPDATED, PLACED_WITHIN)]
 
     def _start_again(self, member: Member, words: str, keeps_place: float) -> Action:
-        return self._requested.start_again(member, _restart(words, keeps_place), "it is updated")
+        restart = _restart(words, keeps_place).replace(is_planned=True)
+        return self._requested.start_again(member, restart, "it is updated")
 
     def _place_again(self) -> list[Action]:
         """For tasks that wait for a place, as what they are now."""
