@@ -190,7 +190,8 @@ class LaunchConfig(Record):
         if all(job.at_least is None for job in self.jobs):
             raise SpecError(None, "grow_every", "needs a job that asks for MIN:MAX tasks")
         if self.restarts.after_start != "all":
-            problem = "needs restart_policy 'all': growing starts all tasks again"
+            policy = "--restart-policy all (restart_policy='all')"
+            problem = f"needs {policy}: growing starts all tasks again"
             raise SpecError(None, "grow_every", problem)
 
     def _check_survival(self) -> None:
