@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from math import inf
 from typing import Any, TypedDict
 
 from ..errors import SpecError
 from ..record import NOTHING
-from ..text import join_names, suggestion
+from ..text import join_names, shortened, suggestion
 from .constraints import parse_all, parse_for_job
 from .job import Job
 from .jobs import FIELDS, parse_jobs
 from .launch_config import LaunchConfig
+from .setting import UNLIMITED
 
 Changes = Mapping[str, Any]
 Changed = Mapping[str, int | Mapping[str, Any]] | None  # a number, or fields of a job, by its name
@@ -38,7 +40,10 @@ KEYS = ("jobs", "cmd", "env", "image", "constraints", "whole", "back", "rolling"
 NO_CONSTRAINTS = "none"  # instead of a constraint: removes the existing ones
 _JOB_FIELDS = tuple(field for field in FIELDS if field != "name")
 _OF_ADDRESS = ("start", "task_type", "port")
-_SHOWN = ("cpus", "mem", "gpus", "disk", *_OF_ADDRESS)
+# The others have words of their own.
+_WORDED = {"num", "at_least", "cmd", "env", "pod_template", "image", "constraints", "reserve_port"}
+_WORDED |= {"restarts", "restart_policy", "retry_codes"}
+_SHOWN = tuple(field for field in _JOB_FIELDS if field not in _WORDED)
 
 
 def changed_jobs(config: LaunchConfig, changes: Changes) -> tuple[Job, ...]:
@@ -66,6 +71,11 @@ def _changed_job(job: Job | None, name: str, asked: Any, others: Sequence[Job]) 
         if "num" in fields:
             fields = {"at_least": None, **fields}
         return job.replace(**{**fields, "env": env})
+    # A job "worker2" beside "worker" is not a mistake.
+    near = suggestion(name, [one.name for one in others if not name.startswith(one.name)])
+    if near and not fields.keys() & {"cmd", "task_type"}:
+        problem = f"is for a job that is not in this run{near} (if not, give its task_type, too)"
+        raise SpecError(name, next(iter(fields), "num"), problem)
     if "num" not in fields:
         there = join_names([one.name for one in others])
         problem = f"is for a job that is not in this run (its jobs: {there}): add tasks to it, too"
@@ -136,21 +146,39 @@ def _difference(
 ) -> Iterator[str]:
     if old is None or new is None or not new.size:
         return
-    for field in _SHOWN:
-        one, other = getattr(old, field), getattr(new, field)
-        if one != other:
+    values = _values(old, before), _values(new, after)
+    for field, one in values[0].items():
+        if one != (other := values[1][field]):
             yield f"{name}.{field}: {_text(one)} -> {_text(other)}"
-    for field, one, other in (
-        ("command", _command(old), _command(new)),
-        ("image", before.image_of(old), after.image_of(new)),
-        ("cwd", old.cwd, new.cwd),
-        ("constraints", _constraints(old), _constraints(new)),
-    ):
-        if one != other:
-            yield f"{name}.{field}: {_text(one)} -> {_text(other)}"
+    if old.cmd != new.cmd:
+        yield f"{name}.command: {_text(_command(old))} -> {_changed_command(old, new)}"
+    if old.pod_template != new.pod_template:  # which is long, and may have passwords
+        how = _change(old.pod_template or None, new.pod_template or None)
+        yield f"{name}.pod_template: {how}"
     env = before.env_of(old), after.env_of(new)
-    if changed := sorted(key for key in {**env[0], **env[1]} if env[0].get(key) != env[1].get(key)):
-        yield f"{name}.env: {', '.join(changed)}"
+    changed = sorted(key for key in {**env[0], **env[1]} if env[0].get(key) != env[1].get(key))
+    if changed:
+        words = (f"{key} {_change(env[0].get(key), env[1].get(key))}" for key in changed)
+        yield f"{name}.env: {', '.join(words)}"
+
+
+def _values(job: Job, config: LaunchConfig) -> dict[str, Any]:
+    """What can be shown of a job, its share of the settings of the run included."""
+    policy = config.restarts.changed(job.restarts, job.restart_policy, job.retry_codes)
+    return {
+        **{field: getattr(job, field) for field in _SHOWN},
+        "image": config.image_of(job),
+        "constraints": tuple(map(str, job.constraints)),
+        "restarts": policy.limit,
+        "restart_policy": policy.after_start,
+        "retry_codes": policy.codes,
+        "reserve_port": config.reserves_port(job),
+    }
+
+
+def _change(old: object, new: object) -> str:
+    """What is done to a value that is not shown."""
+    return "set" if old is None else "removed" if new is None else "changed"
 
 
 def readdressed(old: LaunchConfig, new: LaunchConfig) -> str:
@@ -180,8 +208,12 @@ def _command(job: Job) -> str | None:
     return shlex.join(job.cmd)
 
 
-def _constraints(job: Job) -> tuple[str, ...]:
-    return tuple(map(str, job.constraints))
+def _changed_command(old: Job, new: Job) -> str:
+    """The same words may be for a shell now, or no longer."""
+    text = _text(_command(new))
+    if text != _command(old):
+        return text
+    return f"{text}, {'in' if isinstance(new.cmd, str) else 'without'} a shell"
 
 
 def _text(value: Any) -> str:
@@ -189,7 +221,9 @@ def _text(value: Any) -> str:
         case None | () | "":
             return "none"
         case float():
-            return f"{value:.15g}"
+            return UNLIMITED if value == inf else f"{value:.15g}"
+        case frozenset():
+            return shortened(", ".join(map(str, sorted(value))), 80)
         case tuple():
             return " ".join(map(str, value))
     return str(value)
