@@ -180,7 +180,7 @@ def test_of_two_updates_of_a_program_that_come_together_one_is_refused_and_none_
         assert submitted.acquire(timeout=HANG)
         may_go_on.set()
         assert "being updated already" in str(second.exception(HANG))
-        assert first.result(HANG) == ("worker.env: A",)
+        assert first.result(HANG) == ("worker.env: A set",)
         assert len(c.targets) == 1
 
 
