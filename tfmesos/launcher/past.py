@@ -7,12 +7,24 @@ from typing import Any, NamedTuple
 
 from ..core.actions import Mark
 from ..core.events import Event
-from ..errors import TFMesosError
+from ..errors import SpecError, TFMesosError
 from ..record import Record
+from ..sanitize import plain
 from .deciders import Beginning, Deciders
 from .keys import Keys
 
 Told = Event | Mark
+# What a value raises that is not what a launcher wrote, wherever it is used.
+UNFIT = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    SpecError,
+    TypeError,
+    ValueError,
+)
 
 
 class CannotTakeOver(TFMesosError):
@@ -76,8 +88,9 @@ class Past(Record):
         try:
             for event, now in self.steps:
                 step(event, deciders.handle(event, now))
-        except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:
-            raise CannotTakeOver(f"its record cannot be replayed: {error!r}") from error
+        except UNFIT as error:
+            problem = plain(repr(error))
+            raise CannotTakeOver(f"its record cannot be replayed: {problem}") from error
         self._compare([event for event, _ in told])
         return told[len(self.told) :]
 

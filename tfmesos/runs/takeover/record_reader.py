@@ -8,12 +8,15 @@ from typing import Any
 
 from ...json_types import Json
 from ...launcher.deciders import Beginning
-from ...launcher.past import CannotTakeOver, Past
+from ...launcher.past import UNFIT, CannotTakeOver, Past
+from ...sanitize import plain
 from ...version import __version__
 from ..event_json import from_json
 from ..run_files import RunDirectory
 from .hold import last_beat
 from .taken_messages import Taken
+
+LATEST = 1e12  # seconds on the clock of a run: a number, and a finite one
 
 
 def past_of(run: RunDirectory, before: list[Taken]) -> Past:
@@ -24,11 +27,13 @@ def past_of(run: RunDirectory, before: list[Taken]) -> Past:
         raise CannotTakeOver(f"run {run.id} cannot be taken over: {problem}")
     beat = last_beat(run)
     first, *entries = _entries(run, beat.recorded)
-    beginning = _value(run, first.get("beginning"))
-    if not isinstance(beginning, Beginning):
-        raise _damaged(run, "it does not say how the run began")
-    steps = [(_value(run, e["event"]), float(e["at"])) for e in entries if "event" in e]
-    told = [_value(run, e["told"]) for e in entries if "told" in e]
+    beginning = _beginning(run, first)
+    steps, told = [], []
+    for number, entry in enumerate(entries, 2):
+        if "event" in entry:
+            steps.append((_value(run, number, entry["event"]), _moment(run, number, entry)))
+        if "told" in entry:
+            told.append(_value(run, number, entry["told"]))
     received = {taken.task_id: (taken.number, taken.is_last) for taken in before}
     away = max(time.time() - beat.wall, 0.0)
     return Past(beginning, tuple(steps), tuple(told), received, beat.at, away)
@@ -54,18 +59,48 @@ def _entries(run: RunDirectory, least: int) -> list[Json]:
 def _entry(run: RunDirectory, number: int, line: bytes) -> Json:
     try:
         found = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise _damaged(run, f"line {number} is malformed")
+        raise _malformed(run, number)
     return found
 
 
-def _value(run: RunDirectory, value: Any) -> Any:
+def _beginning(run: RunDirectory, entry: Json) -> Beginning:
+    found = _value(run, 1, entry.get("beginning"))
+    if not isinstance(found, Beginning):
+        raise _damaged(run, "it does not say how the run began")
+    try:
+        found.lifecycle()
+        found.engine()
+    except UNFIT:
+        raise _malformed(run, 1) from None
+    if not _is_moment(found.at):
+        raise _malformed(run, 1)
+    return found
+
+
+def _value(run: RunDirectory, number: int, value: Any) -> Any:
     try:
         return from_json(value)
-    except (ValueError, TypeError) as error:
-        raise _damaged(run, str(error)) from None
+    except UNFIT as error:
+        raise _malformed(run, number, f": {plain(str(error))}") from None
+
+
+def _moment(run: RunDirectory, number: int, entry: Json) -> float:
+    at: Any = entry.get("at")
+    if not _is_moment(at):
+        raise _malformed(run, number, ": it does not say when")
+    return float(at)
+
+
+def _is_moment(value: Any) -> bool:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_number and abs(value) <= LATEST
+
+
+def _malformed(run: RunDirectory, number: int, why: str = "") -> CannotTakeOver:
+    return _damaged(run, f"line {number} is malformed{why}")
 
 
 def _damaged(run: RunDirectory, problem: str) -> CannotTakeOver:

@@ -66,9 +66,29 @@ def read(path: Path) -> list[Taken]:
         lines = path.read_bytes().split(b"\n")[:-1]  # what follows the last newline is cut
     except FileNotFoundError:
         return []
-    for line in lines:
-        task_id, number, is_last, log, position = json.loads(line)
-        found.pop(task_id, None)
-        place = None if position is None else Position(*map(int, position))
-        found[task_id] = Taken(task_id, int(number), bool(is_last), log, place)
+    for number, line in enumerate(lines, 1):
+        taken = _taken(line)
+        if taken is None:
+            raise ValueError(f"{path} is damaged: line {number} is malformed")
+        found.pop(taken.task_id, None)
+        found[taken.task_id] = taken
     return list(found.values())
+
+
+def _taken(line: bytes) -> Taken | None:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    match value:
+        case [str(task_id), number, bool(is_last), str(log), None] if _is_count(number):
+            return Taken(task_id, number, is_last, log, None)
+        case [str(task_id), number, bool(is_last), str(log), [_, _, _, _] as position] if all(
+            map(_is_count, [number, *position])
+        ):
+            return Taken(task_id, number, is_last, log, Position(*position))
+    return None
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and value >= 0
