@@ -49,6 +49,27 @@ def test_a_process_that_could_not_be_read_says_why_and_what_it_waits_for():
     assert grouped([answer], {"ps": 1}) == ["ps:0: why", "    D (disk), nfs_wait"]
 
 
+@pytest.mark.parametrize(
+    "problem, of_several",
+    [
+        ("has no Python process", "have no Python process"),
+        ("is not running", "are not running"),
+        ("sent a malformed answer", "sent a malformed answer"),
+        ("did not answer in time", "did not answer in time"),
+    ],
+)
+def test_a_problem_is_well_formed_of_one_task_and_of_several(problem, of_several):
+    answers = [{"task": f"worker:{n}", "problem": problem} for n in range(2)]
+    jobs = {"worker": 2}
+    assert grouped(answers[:1], jobs) == [f"worker:0: {problem}"]
+    assert grouped(answers, jobs) == [f"worker:0-1 of 2: {of_several}"]
+
+
+def test_several_processes_of_one_task_are_not_several_tasks():
+    answers = [{"task": "ps:0", "pid": n, "problem": "is stopped"} for n in range(2)]
+    assert grouped(answers, {"ps": 1}) == ["ps:0 (2 processes): is stopped"]
+
+
 def test_what_a_task_says_cannot_move_a_cursor():
     (line, *_) = grouped([process("worker:0", [["\x1b[2Jx", "a\rb.py", 1, True]])], {"worker": 1})
     assert "\x1b" not in line and "\r" not in line

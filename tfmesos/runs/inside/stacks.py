@@ -16,6 +16,7 @@ from ...node.loop import Loop
 from ...sanitize import plain
 from ...shared import json_reader
 from ...shared.channel import PIECE
+from ...text import agreeing
 from ..control import Refused
 from ..run_files import RunDirectory
 from .channel_end import ChannelEnd, connect
@@ -24,6 +25,7 @@ AT_ONCE = 16  # tasks
 WITHIN = 120.0  # seconds for all of them
 LONGEST = 64 * 1024 * 1024  # bytes that a task may answer
 
+_OF_SEVERAL = {"has": "have", "is": "are", "was": "were"}
 _ADDRESS = re.compile("0x[0-9a-f]+")
 
 Frame = tuple[str, str, int, bool]  # function, file, line, and whether it is the user's own code
@@ -84,7 +86,7 @@ def read_answers(task: str, lines: bytes, problem: str = "") -> list[Json]:
     try:
         found = [_answer(json_reader.read(line)) for line in lines.split(b"\n")[:-1]]
     except (ValueError, LookupError, TypeError, AttributeError):
-        found, problem = [], "its runner sent a malformed answer"
+        found, problem = [], "sent a malformed answer"
     if not found and not problem:
         problem = "has no Python process"
     return [{"task": task, **one} for one in found] or [{"task": task, "problem": problem}]
@@ -172,7 +174,8 @@ def _group_lines(group: Sequence[Json], jobs: Mapping[str, int]) -> list[str]:
     who = named([one["task"] for one in group], jobs)
     if "threads" not in first:
         kernel = ", ".join(filter(None, (first.get("state"), first.get("waits"))))
-        return [f"{who}: {first.get('problem')}", *([f"    {kernel}"] if kernel else [])]
+        problem = _of_number(len({one["task"] for one in group}), str(first.get("problem")))
+        return [f"{who}: {problem}", *([f"    {kernel}"] if kernel else [])]
     frames = main_frames(first)
     place = next((frame for frame in frames if frame[3]), None)
     at = _words(place or frames[0]) if frames else "no Python code"
@@ -182,6 +185,12 @@ def _group_lines(group: Sequence[Json], jobs: Mapping[str, int]) -> list[str]:
         if one["frames"] and not one.get("is_main")
     ]
     return [f"{who}: {at}", *(f"    {_words(frame)}" for frame in frames), *others]
+
+
+def _of_number(tasks: int, problem: str) -> str:
+    """A *problem* that begins with its verb, whose subject is so many tasks."""
+    verb, space, rest = problem.partition(" ")
+    return f"{agreeing(tasks, verb, _OF_SEVERAL.get(verb, verb))}{space}{rest}"
 
 
 def _words(frame: Sequence[Any]) -> str:
