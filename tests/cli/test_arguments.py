@@ -22,6 +22,12 @@ from tfmesos.errors import SpecError
         ("--containerizer", "-C/--containerizer-type"),
         ("--hang_timeout", "--hang-timeout"),
         ("--worker-cpu", "-Cw/--worker-cpus"),
+        ("--cpus", "-Cw/--worker-cpus"),
+        ("--gpus=1", "-Gw/--worker-gpus"),
+        ("--mem", "-Mw/--worker-mem"),
+        ("--memory", "-Mw/--worker-mem"),
+        ("--gpu", "-Gw/--worker-gpus"),
+        ("--gpu-resources", "--gpu-resource"),
     ],
 )
 def test_a_wrong_flag_is_one_line_with_the_nearest_right_one(wrong, right, capsys):

@@ -95,6 +95,7 @@ _OF_OTHER_LAUNCHERS = {
     "--nnodes": "torchrun",
     "--ntasks": "srun",
 }
+_RESOURCES = ("cpus", "gpus", "mem")  # as flags of other launchers name them
 
 _LARGEST_JSON = 1024 * 1024  # bytes
 
@@ -232,7 +233,9 @@ def _has_jobs(args: argparse.Namespace) -> bool:
 def _unknown(word: str) -> str:
     if other := _OF_OTHER_LAUNCHERS.get(word):
         return f"{word} is a flag of {other}: -w N starts N workers, each on its own node"
-    names = {one: flag.name for flag in FLAGS for one in flag.flags}
+    of_workers = [flag for flag in JOB_FLAGS if flag.job == "worker"]
+    names = {f"--{flag.field}": flag.name for flag in of_workers if flag.field in _RESOURCES}
+    names |= {one: flag.name for flag in FLAGS for one in flag.flags}
     return f"{word} is not a flag of tfrun{suggestion(word, names, names.__getitem__)}"
 
 
