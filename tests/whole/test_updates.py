@@ -49,6 +49,19 @@ def test_a_run_grows_and_shrinks_and_keeps_its_id_and_record(detached):
     assert len(list(replay(RunDirectory(directory(detached))))) > 0
 
 
+def test_the_only_run_needs_no_id(detached, tmp_path):
+    file = tmp_path / "job.yaml"
+    file.write_text(f"jobs: {{worker: {{num: 1}}}}\ncmd: {json.dumps(SAYS)}\n")
+    for words in (("-w", 1), (file,)):
+        shown = tfrun("update", "--dry-run", *words)
+        assert shown.returncode == 0, shown.stderr
+        assert f"run {detached}" in shown.stderr and "worker: 2 -> 1" in shown.stderr
+    assert "worker.command" in shown.stderr
+    assert tfrun("stop", detached).returncode == 0
+    none = tfrun("update", "-w", 1)
+    assert none.returncode == 2 and "no run is alive" in none.stderr
+
+
 def test_a_job_file_says_what_the_run_is_to_be_like(detached, tmp_path):
     file = tmp_path / "job.yaml"
     file.write_text(f"jobs: {{worker: {{num: 1}}, ps: {{num: 1}}}}\ncmd: {json.dumps(SAYS)}\n")

@@ -8,14 +8,15 @@ from typing import Any
 from ...config.changes import Changes
 from ...config.launch_config import LaunchConfig
 from ...errors import SpecError
+from ...jobfiles import ENDINGS
 from ...runs.control import ask
 from ...runs.run_files import RunDirectory
 from ...runs.status import RollingUpdate, RunStatus, status_now
 from ..arguments import FLAGS, argument_of, variables
 from ..job_flags import JOB_FLAGS, job_changes, role_names
 from .answer import say
-from .choice import end_of, the_run, until
-from .common_arguments import NO_WAIT, THE_RUN, Argument, switch
+from .choice import end_of, living_run, until
+from .common_arguments import LIVING, NO_WAIT, Argument, switch
 
 HELP = (
     "change a running run: stop all tasks within their grace period and start them with the "
@@ -25,7 +26,7 @@ TAKES_COMMAND = True
 _SETTINGS = ("constraints", "env", "image")
 _FLAGS = [f for f in JOB_FLAGS if f.field != "serve"] + [f for f in FLAGS if f.field in _SETTINGS]
 ARGUMENTS: tuple[Argument, ...] = (
-    THE_RUN,
+    LIVING,
     (
         ("file",),
         {"nargs": "?", "metavar": "FILE", "help": "job file with the new jobs"},
@@ -46,7 +47,9 @@ LOOK_WITHIN = 3600.0  # seconds: an image may have to be pulled first
 
 
 def run(args: argparse.Namespace) -> int:
-    found = the_run(args.id)
+    if args.file is None and (args.id or "").endswith(ENDINGS):
+        args.id, args.file = None, args.id
+    found = living_run(args.id)
     changes = changes_of(args)
     before = status_now(found)
     answer = ask(found, "update", within=LOOK_WITHIN, changes=changes, dry_run=args.dry_run)
