@@ -50,6 +50,7 @@ FOLDERS = {
         "slurm": {"slurm", "api", "elastic", "listening", "own_address"},
     },
     "engines/mesos": {"api": {"api"}},
+    "engines/slurm": {"api": {"api"}},
     "engines/kubernetes": {
         "api": {"api"},
         "permissions": {"permissions", "api"},
@@ -250,7 +251,7 @@ def test_a_name_that_stands_twice_means_the_same_in_each_folder():
 def test_no_folder_has_more_modules_than_one_looks_through():
     folders = {path.parent for path in PACKAGE.rglob("*.py")}
     sizes = {folder.name: len(list(folder.glob("*.py"))) for folder in folders}
-    assert {folder: number for folder, number in sizes.items() if number > 27} == {}
+    assert {folder: number for folder, number in sizes.items() if number > 26} == {}
 
 
 def test_nothing_takes_more_parameters_than_one_keeps_in_mind():

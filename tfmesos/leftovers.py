@@ -36,7 +36,7 @@ LEFTOVERS = (
         "helpers of the launcher",
         (
             "engines/local/parent_process",
-            "engines/slurm/commands",
+            "engines/slurm/api/commands",
             "engines/kubernetes/api/exec_plugin",
             "runs/on_end",
         ),

@@ -10,7 +10,7 @@ import pytest
 from tests.bounds import HANG
 from tfmesos.config.job import Job
 from tfmesos.engines.slurm import events as happened
-from tfmesos.engines.slurm.commands import Answer
+from tfmesos.engines.slurm.api.commands import Answer
 from tfmesos.engines.slurm.driver import SlurmDriver, Surroundings
 from tfmesos.errors import EngineError
 from tfmesos.inputs.merging import make_config

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tfmesos.engines.slurm import answers
-from tfmesos.engines.slurm.events import Component, Job
-from tfmesos.engines.slurm.hostlist import expand
+from tfmesos.engines.slurm.api import answers
+from tfmesos.engines.slurm.api.batch_jobs import Component, Job
+from tfmesos.engines.slurm.api.hostlist import expand
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from tfmesos.engines.slurm.commands import Answer
+from tfmesos.engines.slurm.api.commands import Answer
 from tfmesos.engines.slurm.holder import Holding, holder_in, mark_in
 
 LATER = "tfmesos tfmesos-ab12 1 3 login-2 (pid 8)"

@@ -9,8 +9,8 @@ from tfmesos.core import events as tell
 from tfmesos.core.actions import LookForRoom, Place, Wanted
 from tfmesos.core.events import Ticked
 from tfmesos.engines.slurm import actions as do
-from tfmesos.engines.slurm import answers
 from tfmesos.engines.slurm import events as happened
+from tfmesos.engines.slurm.api import answers
 
 from .test_engine import Case, of_type
 

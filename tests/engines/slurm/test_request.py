@@ -15,7 +15,7 @@ from tfmesos.config.secret import Secret
 from tfmesos.engines.slurm import images, request
 from tfmesos.engines.slurm import script as script_module
 from tfmesos.engines.slurm.actions import Seat, Step, step_name
-from tfmesos.engines.slurm.answers import KnownNode
+from tfmesos.engines.slurm.api.answers import KnownNode
 from tfmesos.engines.slurm.script import TAKE_LINE, script, table
 from tfmesos.errors import SpecError
 from tfmesos.inputs.merging import make_config

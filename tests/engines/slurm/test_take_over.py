@@ -15,7 +15,7 @@ from tfmesos.engines.api import Context
 from tfmesos.engines.slurm import actions as do
 from tfmesos.engines.slurm import driver as driver_module
 from tfmesos.engines.slurm import events as happened
-from tfmesos.engines.slurm.commands import Answer
+from tfmesos.engines.slurm.api.commands import Answer
 from tfmesos.engines.slurm.driver import SlurmDriver, Surroundings
 from tfmesos.engines.slurm.engine import SlurmEngine
 from tfmesos.inputs.merging import make_config

@@ -18,15 +18,16 @@ from ...core.outcome import Ending
 from ...errors import EngineError, Refused
 from ..api import Context, Emit, Expect
 from . import actions as do
-from . import answers, request
 from . import events as happened
+from . import request
 from .actions import SlurmAction, Step, step_name
-from .answers import KnownNode
-from .commands import RETRY_EVERY, Answer, Commands
+from .api import answers, batch_jobs
+from .api.answers import KnownNode
+from .api.commands import RETRY_EVERY, Answer, Commands
+from .api.job_states import CANCELLED
 from .engine import SlurmEngine
 from .holder import Holding, mark_in
 from .job_ends import SETTLE_WITHIN, JobEnds
-from .job_states import CANCELLED
 from .node_choice import obstacle
 from .past_work import PastWork, Told, steps_in
 from .script import GO, script, table
@@ -333,7 +334,7 @@ class SlurmDriver:
         self._emit(happened.JobsSeen(found, tuple(one for one in job_ids if one not in known)))
         await self._find_ended_steps()
 
-    async def _with_cancellers(self, jobs: Sequence[happened.Job]) -> tuple[happened.Job, ...]:
+    async def _with_cancellers(self, jobs: Sequence[batch_jobs.Job]) -> tuple[batch_jobs.Job, ...]:
         cancelled = {job.job_id for job in jobs if job.state == CANCELLED}
         users = {job_id: await self._canceller(job_id) for job_id in cancelled}
         return tuple(job.replace(cancelled_by=users.get(job.job_id, "")) for job in jobs)
@@ -349,7 +350,7 @@ class SlurmDriver:
             await asyncio.sleep(RETRY_EVERY)
         return ""
 
-    def _note_last_words(self, jobs: Sequence[happened.Job]) -> None:
+    def _note_last_words(self, jobs: Sequence[batch_jobs.Job]) -> None:
         for job in jobs:
             for name, _, text in job.ended_steps:
                 self._last_words[name] = text

@@ -30,9 +30,8 @@ from .allocation import (
     seat_for,
     steps_of,
 )
-from .events import Job, SlurmEvent
-from .given_allocation import GivenAllocation
-from .job_states import (
+from .api.batch_jobs import Job
+from .api.job_states import (
     BACK_IN_QUEUE,
     COMPLETING,
     GONE,
@@ -44,6 +43,8 @@ from .job_states import (
     never,
     why_waiting,
 )
+from .events import SlurmEvent
+from .given_allocation import GivenAllocation
 from .looks import Looks
 from .spare import Spare
 from .time_limits import TimeLimits

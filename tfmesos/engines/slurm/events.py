@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from ...errors import TFMesosError
 from ...record import Record
+from .api.batch_jobs import Component, Job
 
 
 class SlurmEvent(Record):
     """Goes to the decider of this engine, and to no other."""
-
-
-class Component(Record):
-    """What a component of an allocation has; only a heterogeneous one has several. None: unknown"""
-
-    nodes: tuple[str, ...]
-    cpus: int | None = None
-    gpus: int | None = None
 
 
 class SlurmFound(SlurmEvent):
@@ -44,21 +37,6 @@ class NotSubmitted(SlurmEvent):
 
     key: str
     reason: str
-
-
-class Job(Record):
-    """A batch job, or a component of one, as squeue reports it."""
-
-    job_id: str
-    group: int
-    state: str
-    reason: str
-    nodes: tuple[str, ...] = ()
-    starts_in: float | None = None  # seconds, as Slurm expects
-    ends_in: float | None = None  # seconds, by its time limit
-    place: int = 0  # among the jobs that wait in its partition; 0: unknown
-    ended_steps: tuple[tuple[str, int, str], ...] = ()  # name, code and last words
-    cancelled_by: str = ""  # the user, if accounting knows
 
 
 class JobsSeen(SlurmEvent):

@@ -10,7 +10,7 @@ from ...text import count
 from ..elastic import most, rest
 from .actions import Seat, Step
 from .allocation import Allocation, Phase, cpus_of, seat_for, steps_of
-from .events import Component
+from .api.batch_jobs import Component
 
 
 class GivenAllocation:

@@ -14,8 +14,8 @@ import time
 from collections.abc import Callable, Mapping
 
 from ...errors import EngineError
-from . import answers
-from .commands import RETRY_EVERY, TIMEOUT, Commands
+from .api import answers
+from .api.commands import RETRY_EVERY, TIMEOUT, Commands
 
 _WORDS = 3  # before the number of the launcher
 _FIRST = (1, "")

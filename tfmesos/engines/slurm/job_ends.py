@@ -9,8 +9,9 @@ from collections.abc import Collection
 
 from ...errors import EngineError
 from ..api import Context
-from . import answers, request
-from .commands import RETRY_EVERY, TIMEOUT, Answer, Commands
+from . import request
+from .api import answers
+from .api.commands import RETRY_EVERY, TIMEOUT, Answer, Commands
 from .holder import Holding, mark_in
 
 SETTLE_WITHIN = 2.0  # seconds for a command that was killed to have its effect

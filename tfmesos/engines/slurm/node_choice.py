@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from ...config.constraints import HOSTNAME, Constraint, Node
 from ...config.job import Job
 from ...errors import SpecError
-from .answers import KnownNode
+from .api.answers import KnownNode
 
 FEATURE = "feature"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ...core.events import Event, NodeDrained, TaskEnded, TasksPlaced
 from ...errors import EVICTED
 from .allocation import Allocation, Phase, Sitting, guess, placed
+from .api.job_states import JobEnd
 from .events import StepEnded
-from .job_states import JobEnd
 
 
 def registered(one: Allocation, sitting: Sitting, node: str) -> list[TasksPlaced]:

@@ -10,7 +10,7 @@ from ...config.kubernetes_settings import SLURM_GPU
 from ...config.launch_config import LaunchConfig
 from ...config.slurm_settings import partition_of
 from .actions import Step, step_name
-from .answers import MARK, KnownNode
+from .api.answers import MARK, KnownNode
 from .node_choice import options as node_options
 
 _DEFAULT_NAME = "[tensorflow] "  # the beginning of default names

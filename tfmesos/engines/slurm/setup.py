@@ -18,9 +18,10 @@ from ...text import join_names
 from ..api import Context, Emit, Expect, Setup
 from ..listening import listen_as_before
 from ..own_address import local_address_towards
-from . import answers, images
-from .answers import KnownNode
-from .commands import Answer, Commands
+from . import images
+from .api import answers
+from .api.answers import KnownNode
+from .api.commands import Answer, Commands
 from .driver import SlurmDriver, Surroundings
 from .engine import SlurmEngine
 from .events import SlurmFound

@@ -8,7 +8,7 @@ from math import inf
 from ...core.events import NoticeGiven
 from ...text import duration
 from .allocation import Allocation
-from .events import Job
+from .api.batch_jobs import Job
 
 
 class TimeLimits:

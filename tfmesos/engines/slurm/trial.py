@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from ...config.job import Task
 from ...config.launch_config import LaunchConfig
 from ...errors import ResourcesError
-from . import answers, request
+from . import request
 from .actions import Seat
 from .allocation import steps_of
-from .answers import KnownNode
-from .commands import Answer, Commands
+from .api import answers
+from .api.answers import KnownNode
+from .api.commands import Answer, Commands
 
 AT_ONCE = 60.0  # seconds; the clock of the controller may be another one
 

@@ -6,9 +6,9 @@ import pwd
 import re
 from collections.abc import Mapping
 
-from ...record import Record
-from ...text import shortened
-from .events import Component, Job
+from ....record import Record
+from ....text import shortened
+from .batch_jobs import Component, Job
 from .hostlist import expand
 from .job_states import CANCELLED, RUNNING
 

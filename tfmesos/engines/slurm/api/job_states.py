@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ...errors import EVICTED
-from ...record import Record
-from ...shared.exit_status import KILLED, out_of_memory
-from ...text import duration
-from .events import Job
+from ....errors import EVICTED
+from ....record import Record
+from ....shared.exit_status import KILLED, out_of_memory
+from ....text import duration
+from .batch_jobs import Job
 
 WAITING = ("PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT")
 SUSPENDED = ("SUSPENDED", "STOPPED")

@@ -9,8 +9,8 @@ import subprocess
 from collections.abc import Sequence
 from typing import IO
 
-from ...errors import EngineError
-from ...record import Record
+from ....errors import EngineError
+from ....record import Record
 
 COMMANDS = ("sbatch", "squeue", "scontrol", "scancel", "srun", "sinfo")
 _OPTIONAL = ("sacct",)
