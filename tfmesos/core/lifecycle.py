@@ -356,7 +356,7 @@ class Lifecycle:
     def _restart(self, end: End, restart: Restart, had_started: bool, now: float) -> list[Action]:
         member = end.member
         assert member.ending is not None
-        words = end.with_news(had_started, self._restarted)
+        words = self._restarts.shown(end).with_news(had_started, self._restarted)
         said = do.Say(f"{words}; {restart}", "warning")
         if had_started and not restart.is_planned:
             self._restarted.append(member.ending)

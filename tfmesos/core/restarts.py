@@ -8,6 +8,7 @@ from math import inf
 from ..config.restart_settings import RestartPolicy
 from ..record import Record
 from .actions import PreviousPlace
+from .check_reasons import CheckReasons
 from .endings import NO_SUCH_PROGRAM, End
 from .tasks import Member
 
@@ -62,6 +63,7 @@ class Restarts:
         self._spent: Counter[str] = Counter()  # by task; under "" those of all tasks
         self._due: dict[Member, float] = {}
         self._requested: dict[str, Restart] = {}  # by the id of the attempt
+        self._checks = CheckReasons()
         self._passing: dict[str, list[float]] = {}  # by task: when it met a transient condition
 
     @property
@@ -93,6 +95,10 @@ class Restarts:
             self._spent = Counter({"": self._spent[""]})  # everybody begins again
         self._spent[who] += 1
         return Restart(of_all, self._spent[who], limit, _pause(self._spent[who], had_started))
+
+    def shown(self, end: End) -> End:
+        """*end* with its reason as it is shown: that of a check of its node only once."""
+        return end.replace(reason=self._checks.shown(end.code, end.reason))
 
     def _wait_out(self, end: End) -> Restart | None:
         """A condition that should pass by itself counts only if it persists."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ...core.check_reasons import CheckReasons
 from ...core.outcome import Ending, Outcome
 from ...sanitize import columns_of, plain, tidy
 from ...text import join_names
@@ -21,7 +22,9 @@ def failure_report(outcome: Outcome, named: Callable[[str], str] = str) -> list[
         if way_out := hint(cause.tail, cause.code, cause.reason, named):
             lines.append(f"  hint: {way_out}")
         if outcome.others:
-            lines.append(f"  ended after it, or because of it: {_named(outcome.others)}")
+            lines.append(
+                f"  ended after it, or because of it: {_named(outcome.others, cause.reason)}"
+            )
     if outcome.restarted:
         lines.append(f"  restarted before it: {_named(outcome.restarted)}")
     if outcome.unstopped:
@@ -29,8 +32,11 @@ def failure_report(outcome: Outcome, named: Callable[[str], str] = str) -> list[
     return lines
 
 
-def _named(endings: Sequence[Ending]) -> str:
-    return join_names([f"{end.task.name} ({end.reason})" for end in endings], most=8)
+def _named(endings: Sequence[Ending], *said: str) -> str:
+    """The tasks, and why they ended; *said* are reasons that the report has given."""
+    checks = CheckReasons(*said)
+    why = [(end.task.name, checks.shown(end.code, end.reason)) for end in endings]
+    return join_names([f"{name} ({reason})" for name, reason in why], most=8)
 
 
 def _last_lines(ending: Ending) -> list[str]:
