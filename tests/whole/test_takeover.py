@@ -163,7 +163,15 @@ def test_what_cannot_be_adopted_is_told_in_one_line_and_nothing_is_disturbed(los
     (run.path / "events.jsonl").write_text(without_a_step(events))
     assert "is inconsistent" in refusal(run.id)
     assert (run.path / "events.jsonl").read_text().startswith(without_a_step(events))
+    (run.path / "events.jsonl").write_text(events + '{"event": null}\n')
+    assert "is malformed: it does not say when" in refusal(run.id)
     (run.path / "events.jsonl").write_text(events)
+
+    taken = run.path / "taken.jsonl"
+    before = taken.read_bytes() if taken.exists() else b""  # it is written a moment after a line
+    taken.write_bytes(b"null\n" + before)
+    assert "taken.jsonl is damaged: line 1 is malformed" in refusal(run.id)
+    taken.write_bytes(before)
 
     about = (run.path / "run.json").read_text()
     (run.path / "run.json").write_text(about.replace('"tfmesos": "', '"tfmesos": "9'))
