@@ -43,12 +43,12 @@ def test_only_jobs_without_a_command_need_to_ask_their_image():
 
 @pytest.mark.parametrize("image", [None, ""])
 def test_without_an_image_the_command_must_be_named(image):
-    with pytest.raises(SpecError, match="there is no image that might have one: name the command"):
+    with pytest.raises(SpecError, match=r"no image .* the command"):
         images_wanted(document(image=image))
 
 
 def test_an_image_without_any_command_is_named():
-    with pytest.raises(SpecError, match="is missing, and its image has none: name the command"):
+    with pytest.raises(SpecError, match=r"is missing, .* image .* the command"):
         filled_in(document(), {"worker": ImageCommand(())})
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.sentences import begins, names
 from tfmesos.config.job import Job
 from tfmesos.errors import SpecError
 from tfmesos.jobfiles.formats import translate
@@ -40,34 +41,35 @@ def test_a_job_without_fields_is_one_task():
     assert jobs_of({"cmd": "x", "jobs": {"chief": None}}) == [Job("chief", 1, cmd="x")]
 
 
-@pytest.mark.parametrize(
-    "text, said",
-    [
-        ("nam: x", "j.yaml:1: nam is not a setting of a job file: did you mean name?"),
-        ("frobnicate: x", "j.yaml:1: frobnicate is not a setting of a job file"),
-        ("jobs:\n worker:\n  memm: 5", "j.yaml:3: jobs.worker.memm is not a field of a job: "
-                                       "did you mean mem?"),
-        ("jobs:\n worker:\n  name: w", "j.yaml:3: jobs.worker.name is not a field of a job"),
-        ("jobs: 5", "j.yaml:1: jobs must contain names of jobs, as in worker: ..., got 5"),
-        ("jobs:\n worker: 2", "j.yaml:2: jobs.worker must contain fields of a job, as in num: "
-        "2, got"),
-        ("cmd: a\ncommand: b", "j.yaml:2: command and cmd mean the same: give only one"),
-        ("jobs:\n w: {num: 1, count: 2}", "j.yaml:2: jobs.w.count and num mean the same"),
-        ("jobs:\n w: {serve: 'yes'}", "j.yaml:2: jobs.w.serve must be true or false, got 'yes'"),
-        ("jobs:\n w: {serve: true, cmd: x}", "j.yaml:2: jobs.w.serve and cmd are mutually"),
-    ],
-)  # fmt: skip
-def test_a_wrong_key_is_named_with_its_line_and_the_nearest_right_one(text, said):
+WRONG = [
+    ("nam: x", "j.yaml:1: nam is not a setting ... name?"),
+    ("frobnicate: x", "j.yaml:1: frobnicate is not a setting"),
+    ("jobs:\n worker:\n  memm: 5", "j.yaml:3: jobs.worker.memm is not a field ... mem?"),
+    ("jobs:\n worker:\n  name: w", "j.yaml:3: jobs.worker.name is not a field"),
+    ("jobs: 5", "j.yaml:1: jobs ... names of jobs, ... got 5"),
+    ("jobs:\n worker: 2", "j.yaml:2: jobs.worker ... fields of a job, ... got 2"),
+    ("cmd: a\ncommand: b", "j.yaml:2: command and cmd mean the same"),
+    ("jobs:\n w: {num: 1, count: 2}", "j.yaml:2: jobs.w.count and num mean the same"),
+    ("jobs:\n w: {serve: 'yes'}", "j.yaml:2: jobs.w.serve ... true or false, got 'yes'"),
+    ("jobs:\n w: {serve: true, cmd: x}", "j.yaml:2: jobs.w.serve and cmd are mutually"),
+]
+
+
+def problem(text):
     with pytest.raises(JobFileError) as caught:
         translate(read(text.encode(), "j.yaml"))
-    assert str(caught.value).startswith(said)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("text, said", WRONG)
+def test_a_wrong_key_is_named_with_its_line_and_the_nearest_right_one(text, said):
+    assert begins(problem(text), said)
 
 
 def test_a_job_needs_a_command_or_serves():
-    with pytest.raises(
-        SpecError, match=r"^jobs.worker.cmd is missing: give one to the job or to all"
-    ):
+    with pytest.raises(SpecError) as caught:
         jobs_of({"jobs": {"worker": {"num": 2}}})
+    assert names(str(caught.value), "jobs.worker.cmd is missing", "the job", "all")
 
 
 def test_changes_win_job_by_job_and_variable_by_variable():

@@ -13,6 +13,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.sentences import begins
 from tfmesos.config.settings import DEFAULTS
 from tfmesos.inputs.merging import make_config
 from tfmesos.jobfiles.marathon import group as marathon
@@ -142,33 +143,36 @@ def test_who_decides_is_the_same_after_it_was_a_tfjob(success, workers):
 OURS = {"name": "a", "image": "x", "cmd": "x", "jobs": {"worker": {"num": 2}}}
 
 
-@pytest.mark.parametrize(
-    "changes, said",
-    [
-        ({"name": "My job"}, "name must be lower-case letters, digits and -, at most 50"),
-        ({"image": ""}, "image is missing: a pod runs in an image"),
-        ({"hang_timeout": 5}, "hang_timeout cannot be expressed in a TFJob: leave it out"),
-        ({"master": "m:5050"}, "master cannot be expressed in a TFJob: leave it out"),
-        ({"run_timeout": 1.5}, "run_timeout must be whole seconds in a TFJob, got 1.5"),
-        ({"success": "worker:1"}, "success can only be worker:0 in a TFJob"),
-        ({"restart_policy": "all"}, "jobs.worker.restart_policy must be never or task in a TFJob"),
-        (TASK, "jobs.worker.retry_codes must be 1-255 or 128-255 in a TFJob"),
-        ({"restarts": 5}, "jobs.worker.restarts cannot be expressed in a TFJob"),
-        ({"cmd": "x {task_index}"}, "jobs.worker.cmd has {task_index}: the tasks of a TFJob learn"),
-        ({"jobs": {"board": {}}}, "jobs.board cannot be expressed in a TFJob"),
-        ({"jobs": {"ps": {"gpus": 1}}}, "jobs.ps.gpus must be 0 for a ps in a TFJob"),
-        ({"jobs": {"worker": {"cpus": 0.0001}}}, "jobs.worker.cpus must be a multiple of 0.001"),
-        ({"jobs": {"worker": {"mem": 33.3}}}, "jobs.worker.mem must be a whole number of bytes"),
-        ({"jobs": {"worker": {"port": "=1"}}}, "jobs.worker.port must be a number in a TFJob"),
-        ({"jobs": {"worker": {"constraints": ["a:UNIQUE"]}}},
-         "jobs.worker.constraints cannot be expressed in a TFJob: leave it out"),
-        ({"jobs": {"worker": {"task_type": "ps"}}}, "jobs.worker.task_type must be worker in a "),
-    ],
-)  # fmt: skip
-def test_what_a_tfjob_cannot_say_is_refused_by_its_key(changes, said):
+NOT_IN_A_TFJOB = [
+    ({"name": "My job"}, "name ... lower-case letters, digits and -, ... 50"),
+    ({"image": ""}, "image is missing"),
+    ({"hang_timeout": 5}, "hang_timeout cannot be ... a TFJob"),
+    ({"master": "m:5050"}, "master cannot be ... a TFJob"),
+    ({"run_timeout": 1.5}, "run_timeout ... whole seconds ... got 1.5"),
+    ({"success": "worker:1"}, "success ... worker:0 ... a TFJob"),
+    ({"restart_policy": "all"}, "jobs.worker.restart_policy ... never or task ... a TFJob"),
+    (TASK, "jobs.worker.retry_codes ... 1-255 or 128-255 ... a TFJob"),
+    ({"restarts": 5}, "jobs.worker.restarts cannot be ... a TFJob"),
+    ({"cmd": "x {task_index}"}, "jobs.worker.cmd has {task_index}: ... a TFJob"),
+    ({"jobs": {"board": {}}}, "jobs.board cannot be ... a TFJob"),
+    ({"jobs": {"ps": {"gpus": 1}}}, "jobs.ps.gpus must be 0 ... a TFJob"),
+    ({"jobs": {"worker": {"cpus": 0.0001}}}, "jobs.worker.cpus ... 0.001"),
+    ({"jobs": {"worker": {"mem": 33.3}}}, "jobs.worker.mem ... whole number of bytes"),
+    ({"jobs": {"worker": {"port": "=1"}}}, "jobs.worker.port ... a number ... a TFJob"),
+    ({"jobs": {"worker": {"constraints": ["a:UNIQUE"]}}}, "jobs.worker.constraints cannot be"),
+    ({"jobs": {"worker": {"task_type": "ps"}}}, "jobs.worker.task_type must be worker"),
+]
+
+
+def refusal(changes):
     with pytest.raises(JobFileError) as caught:
         tfjob.from_ours({**OURS, **changes})
-    assert str(caught.value).startswith(said)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("changes, said", NOT_IN_A_TFJOB)
+def test_what_a_tfjob_cannot_say_is_refused_by_its_key(changes, said):
+    assert begins(refusal(changes), said)
 
 
 @pytest.mark.parametrize("export", [tfjob.from_ours, marathon.from_ours])

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.sentences import names
+from tests.sentences import begins, names
 from tfmesos.config import tensorboard
 from tfmesos.errors import SpecError
 from tfmesos.inputs.resolve import config_of_call
@@ -202,50 +202,54 @@ def test_what_an_app_says_of_its_container_is_honoured():
 DOCKER = {"image": "x"}
 
 
-@pytest.mark.parametrize(
-    "tree, said",
-    [
-        (of(), "apps names no app"),
-        ({"id": "x", "groups": [{"id": "y"}]}, "groups is not supported: one group is one run"),
-        (of(an_app(cmd=None)), "apps[0].cmd is missing"),
-        (of(an_app(args=["x"])), "apps[0].args and cmd are mutually exclusive"),
-        (of(an_app(cpu=1)), "apps[0].cpu is unknown here: did you mean cpus?"),
-        (of(an_app(cmd="x --port $PORT0")), "apps[0].cmd uses PORT0, which only Marathon sets"),
-        (of(an_app(fetch=[{"uri": "x"}])), "apps[0].fetch is not supported: nothing is fetched"),
-        (of(an_app(env={"A": {"secret": "x"}})), "apps[0].env.A must be a string (quote it)"),
-        (of(an_app(networks=[{"mode": "container"}])), "apps[0].networks[0].mode must be host"),
-        (of(an_app(container={"docker": {**DOCKER, "network": "BRIDGE"}})),
-         "apps[0].container.docker.network must be HOST, the network of the node, got 'BRIDGE'"),
-        (of(an_app(container={"network": "USER", "docker": DOCKER})),
-         "apps[0].container.network must be HOST, the network of the node, got 'USER'"),
-        (of(an_app(container={"docker": {**DOCKER, "parameters": [{"key": "a"}]}})),
-         "apps[0].container.docker.parameters cannot be passed to Docker"),
-        (of(an_app(container={"volumes": [{"containerPath": "a", "persistent": {"size": 1}}]})),
-         "apps[0].container.volumes[0].persistent is not supported"),
-        (of(an_app(container={"volumes": [{"hostPath": "/a", "containerPath": "b"}]})),
-         "apps[0].container.volumes[0].containerPath must be an absolute path without a colon"),
-        (of(an_app(container={"volumes": [{"hostPath": "/a:/b", "containerPath": "/b"}]})),
-         "apps[0].container.volumes[0].hostPath must be an absolute path without a colon"),
-        (of(an_app(id="worker-1")), "apps[0] is worker:1, but there is no worker:0"),
-        (of(an_app(), an_app()), "apps[1] is a second task worker:0"),
-        (of(an_app(), an_app(id="worker-1", cpus=2)), "apps[1] differs from worker-0 in cpus"),
-        (of(an_app(), an_app(id="worker-1", cmd="y")), "apps[1] differs from worker-0 in cmd"),
-        (of(an_app(), an_app(id="worker-1", instances=2)), "apps[1].instances must be 1: each"),
-        (of(an_app(cmd="x --worker_hosts a:1,b:2")), "apps[0] names 2 addresses in --worker_hosts"),
-        (of(an_app(cmd="x --task_index x")), "apps[0] has a --task_index that is not a number"),
-        (of(an_app(cmd=None, args=[])), "apps[0].cmd is missing"),
-        (of(an_app(user="a"), an_app(id="ps")), "apps[1] has a different user from worker-0: None"),
-        (of(an_app(container={"docker": DOCKER}), an_app(id="ps", cmd="x"),
-            an_app(id="w2", container={"type": "DOCKER", "docker": DOCKER})),
-         "apps[2] has a different containerizer_type from worker-0: 'DOCKER'"),
-        (of(an_app(constraints=["x"])), "apps[0].constraints[0] must be a list of strings"),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_run_is_refused_by_its_key(tree, said):
-    assert is_mine(tree)
+REFUSED = [
+    (of(), "apps names no app"),
+    ({"id": "x", "groups": [{"id": "y"}]}, "groups is not supported"),
+    (of(an_app(cmd=None)), "apps[0].cmd is missing"),
+    (of(an_app(args=["x"])), "apps[0].args and cmd are mutually exclusive"),
+    (of(an_app(cpu=1)), "apps[0].cpu is unknown ... cpus?"),
+    (of(an_app(cmd="x --port $PORT0")), "apps[0].cmd uses PORT0, ... Marathon"),
+    (of(an_app(fetch=[{"uri": "x"}])), "apps[0].fetch is not supported"),
+    (of(an_app(env={"A": {"secret": "x"}})), "apps[0].env.A must be a string (quote it)"),
+    (of(an_app(networks=[{"mode": "container"}])), "apps[0].networks[0].mode must be host"),
+    (of(an_app(container={"docker": {**DOCKER, "network": "BRIDGE"}})),
+     "apps[0].container.docker.network must be HOST, ... got 'BRIDGE'"),
+    (of(an_app(container={"network": "USER", "docker": DOCKER})),
+     "apps[0].container.network must be HOST, ... got 'USER'"),
+    (of(an_app(container={"docker": {**DOCKER, "parameters": [{"key": "a"}]}})),
+     "apps[0].container.docker.parameters cannot be passed to Docker"),
+    (of(an_app(container={"volumes": [{"containerPath": "a", "persistent": {"size": 1}}]})),
+     "apps[0].container.volumes[0].persistent is not supported"),
+    (of(an_app(container={"volumes": [{"hostPath": "/a", "containerPath": "b"}]})),
+     "apps[0].container.volumes[0].containerPath ... absolute path ... colon"),
+    (of(an_app(container={"volumes": [{"hostPath": "/a:/b", "containerPath": "/b"}]})),
+     "apps[0].container.volumes[0].hostPath ... absolute path ... colon"),
+    (of(an_app(id="worker-1")), "apps[0] is worker:1, but there is no worker:0"),
+    (of(an_app(), an_app()), "apps[1] is a second task worker:0"),
+    (of(an_app(), an_app(id="worker-1", cpus=2)), "apps[1] differs ... worker-0 ... cpus"),
+    (of(an_app(), an_app(id="worker-1", cmd="y")), "apps[1] differs ... worker-0 ... cmd"),
+    (of(an_app(), an_app(id="worker-1", instances=2)), "apps[1].instances must be 1: each"),
+    (of(an_app(cmd="x --worker_hosts a:1,b:2")), "apps[0] ... 2 ... --worker_hosts"),
+    (of(an_app(cmd="x --task_index x")), "apps[0] ... --task_index ... not a number"),
+    (of(an_app(cmd=None, args=[])), "apps[0].cmd is missing"),
+    (of(an_app(user="a"), an_app(id="ps")), "apps[1] ... different user ... worker-0: None"),
+    (of(an_app(container={"docker": DOCKER}), an_app(id="ps", cmd="x"),
+        an_app(id="w2", container={"type": "DOCKER", "docker": DOCKER})),
+     "apps[2] ... different containerizer_type ... worker-0: 'DOCKER'"),
+    (of(an_app(constraints=["x"])), "apps[0].constraints[0] must be a list of strings"),
+]  # fmt: skip
+
+
+def refusal(tree):
     with pytest.raises(JobFileError) as caught:
         to_ours(tree)
-    assert str(caught.value).startswith(said)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("tree, said", REFUSED)
+def test_what_cannot_be_run_is_refused_by_its_key(tree, said):
+    assert is_mine(tree)
+    assert begins(refusal(tree), said)
 
 
 OURS = {

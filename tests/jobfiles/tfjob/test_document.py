@@ -7,7 +7,7 @@ import copy
 import pytest
 import yaml
 
-from tests.sentences import names
+from tests.sentences import begins, names
 from tfmesos.jobfiles.formats import translate
 from tfmesos.jobfiles.reading import read
 from tfmesos.jobfiles.tfjob.document import is_mine, to_ours
@@ -309,73 +309,77 @@ def test_what_has_no_meaning_here_is_named_once_each():
 
 
 CONTAINER = "spec.tfReplicaSpecs.Worker.template.spec.containers[0]"
-OF_KUBERNETES = "is a volume of Kubernetes: run with -m k8s://, or mount a directory instead: -V "
+OF_KUBERNETES = "is a volume of Kubernetes: ... -m k8s://, ... -V "
 
 
-@pytest.mark.parametrize(
-    "tree, said",
-    [
-        (new(Chief=typed(2)), "spec.tfReplicaSpecs.Chief.replicas must be 1 for a chief, got 2"),
-        (new(Chief=typed(), Master=typed()), "spec.tfReplicaSpecs.Master is a second chief"),
-        (new(Worker=typed(), worker=typed()), "spec.tfReplicaSpecs.worker is a duplicate"),
-        (new(Boss=typed()), "spec.tfReplicaSpecs.Boss must be one of Chief, Master, Worker, PS, "),
-        (new(), "spec.tfReplicaSpecs names no replicas"),
-        (new(Evaluator=typed(3)), "spec.tfReplicaSpecs.Evaluator.replicas must be 1 for a "),
-        (new(PS=typed(resources={"limits": {"nvidia.com/gpu": 1}})),
-         "spec.tfReplicaSpecs.PS.template.spec.containers[0].resources must ask for no GPUs"),
-        (new(Worker=typed("two")), "spec.tfReplicaSpecs.Worker.replicas must be a whole number"),
-        (new(Worker=typed(-1)), "spec.tfReplicaSpecs.Worker.replicas must not be negative, got -1"),
-        (new(Worker=typed(policy="Sometimes")), "spec.tfReplicaSpecs.Worker.restartPolicy must be"),
-        (new(Worker=typed(name="tf")), f"{CONTAINER}.name must be tensorflow for the one that"),
-        (new(Worker=typed(imag="x")), f"{CONTAINER}.imag is unknown here: did you mean image?"),
-        (new(Worker=typed(args=[5])), f"{CONTAINER}.args[0] must be a string (quote it), got 5"),
-        (new(Worker=typed(args="x")), f"{CONTAINER}.args must be a list of strings, got 'x'"),
-        (new(Worker=typed(args=["$(TF_CONFIG)"])), f"{CONTAINER}.args[0] $(TF_CONFIG) is known on"),
-        (new(Worker=typed(env=[{"name": "A", "valueFrom": {"secretKeyRef": {}}}])),
-         f"{CONTAINER}.env[0].valueFrom is known to Kubernetes only: give A a value"),
-        (new(Worker=typed(envFrom=[{}])), f"{CONTAINER}.envFrom is known to Kubernetes only"),
-        (new(Worker=typed(resources={"limits": {"cpu": "2x"}})),
-         f"{CONTAINER}.resources.limits.cpu must be an amount such as 500m or 2Gi, got '2x'"),
-        (new(Worker=typed(resources={"limits": {"amd.com/gpu": 1}})),
-         f"{CONTAINER}.resources.limits.amd.com/gpu is not a resource"),
-        (new(Worker=typed(volumeMounts=[{"name": "v", "mountPath": "/v"}])),
-         f"{CONTAINER}.volumeMounts[0].name names no volume of the pod, got 'v'"),
-        (new(Worker=typed(volumeMounts=[{"name": "v", "mountPath": "v"}])),
-         f"{CONTAINER}.volumeMounts[0].mountPath must be an absolute path without a colon"),
-        (new(Worker=typed(pod={"volumes": [{"name": "v", "hostPath": {"path": "data"}}]},
-                          volumeMounts=[{"name": "v", "mountPath": "/v"}])),
-         "spec.tfReplicaSpecs.Worker.template.spec.volumes[0].hostPath.path must be an absolute"),
-        (new(Worker=typed(pod={"volumes": [{"name": "v", "persistentVolumeClaim": {}}]},
-                          volumeMounts=[{"name": "v", "mountPath": "/v"}])),
-         f"spec.tfReplicaSpecs.Worker.template.spec.volumes[0].persistentVolumeClaim "
-         f"{OF_KUBERNETES}DIR:/v"),
-        (new(Worker=typed(pod={"initContainers": [{}]})),
-         "spec.tfReplicaSpecs.Worker.template.spec.initContainers is not supported: a task is one"),
-        (new({"successPolicy": "Most"}, Worker=typed()), "spec.successPolicy must be empty or All"),
-        (new({"enableDynamicWorker": True}, Worker=typed()), "spec.enableDynamicWorker is"),
-        (new({"runPolicy": {"suspend": True}}, Worker=typed()), "spec.runPolicy.suspend is not "
-        "supported"),
-        (new({"runPolicy": {"x": 1}}, Worker=typed()), "spec.runPolicy.x is unknown here"),
-        (old(replica("WORKER")), "spec.replicaSpecs must contain one replica of type MASTER"),
-        (old(replica("MASTER", 2)), "spec.replicaSpecs[0].replicas must be 1 for a master, got 2"),
-        (old(replica("MASTER"), replica("MASTER")), "spec.replicaSpecs[1] is a duplicate: master"),
-        (old(replica("CHIEF")), "spec.replicaSpecs[0].tfReplicaType must be MASTER, WORKER or PS"),
-        (old({"tfReplicaType": "MASTER"}), "spec.replicaSpecs[0].template must have a container"),
-        (old(replica("MASTER"), tensorboard={}), "spec.tensorboard.logDir is missing"),
-        (old(replica("MASTER"), tensorboard={
-            "logDir": "/l",
-            "volumes": [{"name": "azure", "azureFile": {"secretName": "s", "shareName": "data"}}],
-            "volumeMounts": [{"name": "azure", "mountPath": "/l"}]}),
-         f"spec.tensorboard.volumes[0].azureFile {OF_KUBERNETES}DIR:/l"),
-        ({**new(Worker=typed()), "kind": "PyTorchJob"}, "kind must be TFJob, got 'PyTorchJob'"),
-        ({**new(Worker=typed()), "apiVersion": "batch/v1"}, "apiVersion must be kubeflow.org/v1 "),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_run_is_refused_by_its_key(tree, said):
-    assert is_mine(tree)
+REFUSED = [
+    (new(Chief=typed(2)), "spec.tfReplicaSpecs.Chief.replicas must be 1 ... got 2"),
+    (new(Chief=typed(), Master=typed()), "spec.tfReplicaSpecs.Master is a second chief"),
+    (new(Worker=typed(), worker=typed()), "spec.tfReplicaSpecs.worker is a duplicate"),
+    (new(Boss=typed()), "spec.tfReplicaSpecs.Boss ... Chief, Master, Worker, PS, "),
+    (new(), "spec.tfReplicaSpecs names no replicas"),
+    (new(Evaluator=typed(3)), "spec.tfReplicaSpecs.Evaluator.replicas must be 1 ... got 3"),
+    (new(PS=typed(resources={"limits": {"nvidia.com/gpu": 1}})),
+     "spec.tfReplicaSpecs.PS.template.spec.containers[0].resources must ask for no GPUs"),
+    (new(Worker=typed("two")), "spec.tfReplicaSpecs.Worker.replicas must be a whole number"),
+    (new(Worker=typed(-1)), "spec.tfReplicaSpecs.Worker.replicas must not be negative, got -1"),
+    (new(Worker=typed(policy="Sometimes")), "spec.tfReplicaSpecs.Worker.restartPolicy must be"),
+    (new(Worker=typed(name="tf")), f"{CONTAINER}.name must be tensorflow"),
+    (new(Worker=typed(imag="x")), f"{CONTAINER}.imag is unknown ... image?"),
+    (new(Worker=typed(args=[5])), f"{CONTAINER}.args[0] must be a string ... got 5"),
+    (new(Worker=typed(args="x")), f"{CONTAINER}.args ... list of strings, got 'x'"),
+    (new(Worker=typed(args=["$(TF_CONFIG)"])), f"{CONTAINER}.args[0] $(TF_CONFIG) is known on"),
+    (new(Worker=typed(env=[{"name": "A", "valueFrom": {"secretKeyRef": {}}}])),
+     f"{CONTAINER}.env[0].valueFrom ... Kubernetes only: ... A"),
+    (new(Worker=typed(envFrom=[{}])), f"{CONTAINER}.envFrom is known to Kubernetes only"),
+    (new(Worker=typed(resources={"limits": {"cpu": "2x"}})),
+     f"{CONTAINER}.resources.limits.cpu ... such as 500m or 2Gi, got '2x'"),
+    (new(Worker=typed(resources={"limits": {"amd.com/gpu": 1}})),
+     f"{CONTAINER}.resources.limits.amd.com/gpu is not a resource"),
+    (new(Worker=typed(volumeMounts=[{"name": "v", "mountPath": "/v"}])),
+     f"{CONTAINER}.volumeMounts[0].name names no volume ... got 'v'"),
+    (new(Worker=typed(volumeMounts=[{"name": "v", "mountPath": "v"}])),
+     f"{CONTAINER}.volumeMounts[0].mountPath ... absolute path ... colon"),
+    (new(Worker=typed(pod={"volumes": [{"name": "v", "hostPath": {"path": "data"}}]},
+                      volumeMounts=[{"name": "v", "mountPath": "/v"}])),
+     "spec.tfReplicaSpecs.Worker.template.spec.volumes[0].hostPath.path ... absolute"),
+    (new(Worker=typed(pod={"volumes": [{"name": "v", "persistentVolumeClaim": {}}]},
+                      volumeMounts=[{"name": "v", "mountPath": "/v"}])),
+     f"spec.tfReplicaSpecs.Worker.template.spec.volumes[0].persistentVolumeClaim "
+     f"{OF_KUBERNETES}DIR:/v"),
+    (new(Worker=typed(pod={"initContainers": [{}]})),
+     "spec.tfReplicaSpecs.Worker.template.spec.initContainers is not supported"),
+    (new({"successPolicy": "Most"}, Worker=typed()), "spec.successPolicy must be empty or All"),
+    (new({"enableDynamicWorker": True}, Worker=typed()), "spec.enableDynamicWorker is"),
+    (new({"runPolicy": {"suspend": True}}, Worker=typed()), "spec.runPolicy.suspend is not "
+    "supported"),
+    (new({"runPolicy": {"x": 1}}, Worker=typed()), "spec.runPolicy.x is unknown here"),
+    (old(replica("WORKER")), "spec.replicaSpecs ... one replica ... MASTER"),
+    (old(replica("MASTER", 2)), "spec.replicaSpecs[0].replicas must be 1 ... got 2"),
+    (old(replica("MASTER"), replica("MASTER")), "spec.replicaSpecs[1] is a duplicate: master"),
+    (old(replica("CHIEF")), "spec.replicaSpecs[0].tfReplicaType ... MASTER, WORKER or PS"),
+    (old({"tfReplicaType": "MASTER"}), "spec.replicaSpecs[0].template must have a container"),
+    (old(replica("MASTER"), tensorboard={}), "spec.tensorboard.logDir is missing"),
+    (old(replica("MASTER"), tensorboard={
+        "logDir": "/l",
+        "volumes": [{"name": "azure", "azureFile": {"secretName": "s", "shareName": "data"}}],
+        "volumeMounts": [{"name": "azure", "mountPath": "/l"}]}),
+     f"spec.tensorboard.volumes[0].azureFile {OF_KUBERNETES}DIR:/l"),
+    ({**new(Worker=typed()), "kind": "PyTorchJob"}, "kind must be TFJob, got 'PyTorchJob'"),
+    ({**new(Worker=typed()), "apiVersion": "batch/v1"}, "apiVersion must be kubeflow.org/v1 "),
+]  # fmt: skip
+
+
+def refusal(tree):
     with pytest.raises(JobFileError) as caught:
         to_ours(tree)
-    assert str(caught.value).startswith(said)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("tree, said", REFUSED)
+def test_what_cannot_be_run_is_refused_by_its_key(tree, said):
+    assert is_mine(tree)
+    assert begins(refusal(tree), said)
 
 
 def test_an_error_names_the_line_of_the_file():
