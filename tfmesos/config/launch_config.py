@@ -181,7 +181,7 @@ class LaunchConfig(Record):
         if self.engine.limits_time and self.run_timeout is None:
             return
         if self.run_timeout is None or self.checkpoint_before >= self.run_timeout:
-            problem = f"must be shorter than --run-timeout, got {self.checkpoint_before:g}"
+            problem = f"must be shorter than the run timeout, got {self.checkpoint_before:g}"
             raise SpecError(None, "checkpoint_before", problem)
 
     def _check_growth(self) -> None:
@@ -190,8 +190,7 @@ class LaunchConfig(Record):
         if all(job.at_least is None for job in self.jobs):
             raise SpecError(None, "grow_every", "needs a job that asks for MIN:MAX tasks")
         if self.restarts.after_start != "all":
-            policy = "--restart-policy all (restart_policy='all')"
-            problem = f"needs {policy}: growing starts all tasks again"
+            problem = "needs the restart policy 'all': growing starts all tasks again"
             raise SpecError(None, "grow_every", problem)
 
     def _check_survival(self) -> None:

@@ -98,7 +98,10 @@ def test_only_the_command_line_speaks_of_its_flags():
         *(
             package / "engines" / "local" / name for name in ("docker.py", "docker_arguments.py")
         ),  # Docker's
-        *(package / "engines" / "slurm" / name for name in ("request.py", "setup.py")),  # Slurm's
+        *(
+            package / "engines" / "slurm" / name
+            for name in ("request.py", "setup.py", "job_ends.py")
+        ),  # Slurm's
         package / "runs" / "page" / "site.py",  # which calls tfrun
     }
     said = [
