@@ -53,7 +53,7 @@ def test_an_update_gives_a_job_a_number_or_another_range_and_says_how_many_there
     "num, settings, problem",
     [
         (2, {"restart_policy": "all"}, "MIN:MAX"),
-        ("2:4", {}, "--restart-policy all"),
+        ("2:4", {}, "restart policy 'all'"),
     ],
 )
 def test_a_run_that_cannot_grow_is_not_asked_to(num, settings, problem):
