@@ -25,7 +25,7 @@ def test_what_is_given_now_wins_over_what_was_given_then(old, new, whole):
 @pytest.mark.parametrize(
     ("old", "words"),
     [
-        (["--job-file", "-"], "its job file came from standard input and is not kept"),
+        (["--job-file", "-"], "its job file .* standard input"),
         (["-m", "zk://***@h/mesos", "-w", "1", "--", "a"], "its master has a password"),
     ],
 )
@@ -36,7 +36,7 @@ def test_what_is_not_kept_has_to_be_given_again(old, words):
 
 
 def test_a_rerun_needs_an_id():
-    with pytest.raises(CannotRerun, match="rerun needs the id of a run: tfrun rerun ID"):
+    with pytest.raises(CannotRerun, match=r"id of a run: tfrun rerun ID"):
         rerun_arguments(["-w", "2"])
 
 

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import servers, workers
+from tests.sentences import begins
 from tfmesos.config.constraints import OPERATORS, Node, parse, parse_for_job
 from tfmesos.config.jobs import constrained
 from tfmesos.errors import SpecError
@@ -45,32 +46,35 @@ def test_a_node_is_admitted_or_not(text, admitted):
     assert parse(text).admits(NODE) is admitted
 
 
-@pytest.mark.parametrize(
-    "text, problem",
-    [
-        ("hostname", "must be FIELD:OPERATOR[:VALUE], such as hostname:UNIQUE, got 'hostname'"),
-        (":UNIQUE", "must be FIELD:OPERATOR[:VALUE]"),
-        (
-            "hostname:UNIQ",
-            "has the unknown operator 'UNIQ' in 'hostname:UNIQ': "
-            "use UNIQUE, CLUSTER, GROUP_BY, MAX_PER, IS, LIKE, UNLIKE",
-        ),
-        ("hostname:UNIQUE:3", "'hostname:UNIQUE:3' has a value, but UNIQUE takes none"),
-        ("rack:IS", "'rack:IS' needs a value after IS:"),
-        ("rack:LIKE:", "'rack:LIKE:' needs a value after LIKE:"),
-        ("rack:LIKE:(", "'rack:LIKE:(' has an invalid regular expression: missing )"),
-        ("rack:MAX_PER", "'rack:MAX_PER' needs a value after MAX_PER:"),
-        ("rack:MAX_PER:x", "'rack:MAX_PER:x' needs a whole number above 0 after MAX_PER:"),
-        ("rack:MAX_PER:0", "needs a whole number above 0"),
-        ("rack:GROUP_BY:-1", "needs a whole number above 0"),
-        ("rack:GROUP_BY:1.5", "needs a whole number above 0"),
-        (3, "must be a string such as hostname:UNIQUE, got 3"),
-    ],
-)
+WRONG = [
+    ("hostname", "must be FIELD:OPERATOR[:VALUE], ... got 'hostname'"),
+    (":UNIQUE", "must be FIELD:OPERATOR[:VALUE]"),
+    (
+        "hostname:UNIQ",
+        "has ... 'UNIQ' in 'hostname:UNIQ': ... UNIQUE, CLUSTER, GROUP_BY, MAX_PER, IS, LIKE",
+    ),
+    ("hostname:UNIQUE:3", "'hostname:UNIQUE:3' ... UNIQUE takes none"),
+    ("rack:IS", "'rack:IS' needs a value after IS:"),
+    ("rack:LIKE:", "'rack:LIKE:' needs a value after LIKE:"),
+    ("rack:LIKE:(", "'rack:LIKE:(' ... regular expression: missing )"),
+    ("rack:MAX_PER", "'rack:MAX_PER' needs a value after MAX_PER:"),
+    ("rack:MAX_PER:x", "'rack:MAX_PER:x' ... whole number above 0 ... MAX_PER:"),
+    ("rack:MAX_PER:0", "'rack:MAX_PER:0' ... whole number above 0"),
+    ("rack:GROUP_BY:-1", "'rack:GROUP_BY:-1' ... whole number above 0"),
+    ("rack:GROUP_BY:1.5", "'rack:GROUP_BY:1.5' ... whole number above 0"),
+    (3, "must be a string ... hostname:UNIQUE, got 3"),
+]
+
+
+@pytest.mark.parametrize("text, problem", WRONG)
 def test_a_constraint_that_makes_no_sense_says_why(text, problem):
-    with pytest.raises(SpecError, match=r"^constraints ") as caught:
+    assert begins(problem_of(text), f"constraints {problem}")
+
+
+def problem_of(text):
+    with pytest.raises(SpecError) as caught:
         parse_for_job(text)
-    assert problem in caught.value.problem
+    return str(caught.value)
 
 
 @pytest.mark.parametrize("pattern", ["a{99999999999999999999}", "(" * 5000 + ")" * 5000])

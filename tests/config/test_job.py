@@ -1,5 +1,6 @@
 import pytest
 
+from tests.sentences import begins
 from tfmesos.config.job import Job, Resources
 from tfmesos.config.jobs import parse_jobs
 from tfmesos.config.launch_config import (
@@ -10,32 +11,35 @@ from tfmesos.config.task_choice import TaskChoice
 from tfmesos.config.volumes import Volume, parse_volumes
 from tfmesos.errors import SpecError
 
+WRONG_FIELDS = [
+    ({"num": -1}, "job 'worker': num must not be negative, got -1"),
+    ({"num": 10**6 + 1}, "job 'worker': num ... 1000000, got 1000001"),
+    ({"num": 1.5}, "job 'worker': num must be a whole number, got 1.5"),
+    ({"num": "2"}, "job 'worker': num must be a number, got '2'"),
+    ({"num": 1, "cpus": 0}, "job 'worker': cpus must be above 0, got 0"),
+    ({"num": 1, "cpus": float("nan")}, "job 'worker': cpus must be a number, got nan"),
+    ({"num": 1, "mem": 1}, "job 'worker': mem must be at least 32 (MiB), got 1"),
+    ({"num": 1, "gpus": -2}, "job 'worker': gpus must not be negative, got -2"),
+    ({"num": 1, "gpus": 0.5}, "job 'worker': gpus must be a whole number, got 0.5"),
+    ({"num": 1, "start": 2}, "job 'worker': start ... 0 to num, got 2"),
+    ({"num": 1, "cmd": " "}, "job 'worker': cmd must not be empty"),
+    ({"num": 1, "cmd": [1]}, "job 'worker': cmd ... a string or a list"),
+]
 
-@pytest.mark.parametrize(
-    "fields, message",
-    [
-        ({"num": -1}, "job 'worker': num must not be negative, got -1"),
-        ({"num": 10**6 + 1}, "job 'worker': num must be at most 1000000, got 1000001"),
-        ({"num": 1.5}, "job 'worker': num must be a whole number, got 1.5"),
-        ({"num": "2"}, "job 'worker': num must be a number, got '2'"),
-        ({"num": 1, "cpus": 0}, "job 'worker': cpus must be above 0, got 0"),
-        ({"num": 1, "cpus": float("nan")}, "job 'worker': cpus must be a number, got nan"),
-        ({"num": 1, "mem": 1}, "job 'worker': mem must be at least 32 (MiB), got 1"),
-        ({"num": 1, "gpus": -2}, "job 'worker': gpus must not be negative, got -2"),
-        ({"num": 1, "gpus": 0.5}, "job 'worker': gpus must be a whole number, got 0.5"),
-        ({"num": 1, "start": 2}, "job 'worker': start must be from 0 to num, got 2"),
-        ({"num": 1, "cmd": " "}, "job 'worker': cmd must not be empty"),
-        ({"num": 1, "cmd": [1]}, "job 'worker': cmd must be a string or a list of strings"),
-    ],
-)
+
+@pytest.mark.parametrize("fields, message", WRONG_FIELDS)
 def test_a_job_that_cannot_be_says_which_field_and_which_value(fields, message):
+    assert begins(job_problem(fields), message)
+
+
+def job_problem(fields):
     with pytest.raises(SpecError) as caught:
         Job("worker", **fields)
-    assert str(caught.value) == message
+    return str(caught.value)
 
 
 def test_a_job_name_must_be_one_that_tensorflow_accepts():
-    with pytest.raises(SpecError, match="may contain only letters, digits and _"):
+    with pytest.raises(SpecError, match="letters, digits and _"):
         Job("my-worker", 1)
 
 
@@ -53,23 +57,27 @@ def test_jobs_may_be_given_as_tfmesos_took_them(given):
     assert parse_jobs(given) == [Job("ps", 1)] == parse_jobs(Job("ps", 1))
 
 
-@pytest.mark.parametrize(
-    "jobs, message",
-    [
-        ([], "jobs ask for no tasks"),
-        ([Job("ps", 0)], "jobs ask for no tasks"),
-        ([Job("ps", 1), Job("ps", 1)], "job 'ps': name is given to two jobs"),
-        ({"name": "ps", "num": 1, "cpu": 3}, "job 'ps': cpu is not a field of a job: name, num"),
-        ({"name": "ps"}, "job 'ps': num is missing"),
-        ({"worker": 1}, "worker is not a field of a job: name, num"),
-        ({"num": 1}, "name is missing"),
-        (["ps"], "jobs must contain Job objects or dicts, got 'ps'"),
-    ],
-)
+WRONG_JOBS = [
+    ([], "jobs ask for no tasks"),
+    ([Job("ps", 0)], "jobs ask for no tasks"),
+    ([Job("ps", 1), Job("ps", 1)], "job 'ps': name is given to two jobs"),
+    ({"name": "ps", "num": 1, "cpu": 3}, "job 'ps': cpu is not a field ... name, num"),
+    ({"name": "ps"}, "job 'ps': num is missing"),
+    ({"worker": 1}, "worker is not a field ... name, num"),
+    ({"num": 1}, "name is missing"),
+    (["ps"], "jobs ... Job objects or dicts, got 'ps'"),
+]
+
+
+@pytest.mark.parametrize("jobs, message", WRONG_JOBS)
 def test_wrong_jobs_are_refused_by_name(jobs, message):
+    assert begins(jobs_problem(jobs), message) and "None" not in jobs_problem(jobs)
+
+
+def jobs_problem(jobs):
     with pytest.raises(SpecError) as caught:
         parse_jobs(jobs)
-    assert message in str(caught.value) and "None" not in str(caught.value)
+    return str(caught.value)
 
 
 def test_a_shortage_names_only_what_is_lacking():
@@ -177,24 +185,21 @@ def test_tasks_of_one_type_are_numbered_one_after_another():
     assert tasks[3].mesos_name == "/job:worker/task:2"
 
 
-@pytest.mark.parametrize(
-    "jobs, problem",
-    [
-        (
-            [Job("chief", 1), Job("boss", 1, task_type="chief")],
-            "job 'boss': task_type 'chief' is already the type of a task, and TensorFlow allows "
-            "only one",
-        ),
-        (
-            [Job("worker", 1), Job("gpu", 2, start=1, task_type="worker")],
-            "job 'gpu': start must be 0: worker tasks of another job come before these",
-        ),
-    ],
-)
+WRONG_TYPES = [
+    (
+        [Job("chief", 1), Job("boss", 1, task_type="chief")],
+        "job 'boss': task_type 'chief' ... TensorFlow ... only one",
+    ),
+    (
+        [Job("worker", 1), Job("gpu", 2, start=1, task_type="worker")],
+        "job 'gpu': start must be 0: worker tasks",
+    ),
+]
+
+
+@pytest.mark.parametrize("jobs, problem", WRONG_TYPES)
 def test_jobs_that_cannot_share_a_type_are_refused(jobs, problem):
-    with pytest.raises(SpecError) as caught:
-        parse_jobs(jobs)
-    assert str(caught.value) == problem
+    assert begins(jobs_problem(jobs), problem)
 
 
 def test_a_task_type_is_a_name():

@@ -35,7 +35,7 @@ def test_a_name_is_a_path_in_the_directory_of_the_task(text):
 
 @pytest.mark.parametrize("given", ["a.txt", 7])
 def test_files_are_a_list(given):
-    with pytest.raises(SpecError, match=r"^ship_files must be a list of LOCAL\[:NAME\]"):
+    with pytest.raises(SpecError, match=r"^ship_files must be .*list.* LOCAL\[:NAME\]"):
         parse_ship_files(given)
 
 
@@ -66,7 +66,7 @@ def test_a_limit_has_units(tmp_path, limit, size):
 
 @pytest.mark.parametrize("value", [7, "", []])
 def test_what_names_no_directory_is_refused(value):
-    with pytest.raises(SpecError, match=r"^ship must name a directory, or have no value, got"):
+    with pytest.raises(SpecError, match=r"^ship must name a directory, .*, got"):
         make_config(workers(1), ship=value)
 
 
@@ -78,7 +78,7 @@ def test_a_relative_directory_of_the_command_is_in_what_is_shipped(tmp_path):
 
 def test_single_files_cannot_come_to_a_local_chief(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(SpecError, match=r"^ship_files cannot be combined with a local chief"):
+    with pytest.raises(SpecError, match=r"^ship_files .* local chief"):
         make_config(workers(1), ship_files=[str(tmp_path / "file")], local_chief=True)
 
 
@@ -97,5 +97,5 @@ def test_an_address_may_have_an_at_sign_in_its_path():
 
 
 def test_a_directory_is_no_single_file(tmp_path):
-    with pytest.raises(SpecError, match=r"^ship_files '.*' is a directory: use ship for it"):
+    with pytest.raises(SpecError, match=r"^ship_files '.*' is a directory: .*ship"):
         make_config(workers(1), ship_files=[str(tmp_path)])

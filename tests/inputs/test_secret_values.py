@@ -8,6 +8,7 @@ import os
 import pytest
 
 from tests.builders import workers
+from tests.sentences import assert_sentences, begins, names
 from tfmesos.config.secret import without_values
 from tfmesos.errors import SpecError
 from tfmesos.inputs.merging import make_config
@@ -90,99 +91,109 @@ def test_a_variable_that_holds_a_secret_is_not_inherited_besides(place):
     assert "HUSH" not in config.inherited_env and "PATH" in config.inherited_env
 
 
-NO_VALUE = "give NAME=FILE or NAME=env:VARIABLE, never the secret itself"
+NO_VALUE = "... NAME=FILE or NAME=env:VARIABLE, never the secret"
 
 
-@pytest.mark.parametrize(
-    "settings, problem, code",
-    [
-        ({"secrets": {"a": HUSH}}, f"secrets a names a file that does not exist: {NO_VALUE}", 66),
-        ({"secrets": {"a": "x\0y"}}, f"secrets a names a file that does not exist: {NO_VALUE}", 66),
-        ({"secrets": {"a": "/"}}, "secrets a cannot be read: /: Is a directory", 66),
-        (
-            {"secrets": {"a": "secret/x"}},
-            "secrets a cannot be read: secret/x: Not a directory",
-            66,
-        ),
-        ({"gcs_key": "none"}, "gcs_key names a file that does not exist: none", 66),
-        ({"secrets": {"a": ""}}, f"secrets a needs a source: {NO_VALUE}", 2),
-        ({"secrets": {"a": 5}}, f"secrets a needs a source: {NO_VALUE}", 2),
-        ({"secrets": {"a": "/dev/null"}}, "secrets a is empty", 2),
-        ({"secrets": {"a/b": "secret"}}, "secrets needs the name of a file before =, got 'a/b'", 2),
-        ({"secrets": {"..": "secret"}}, "secrets needs the name of a file before =, got '..'", 2),
-        ({"secrets": {"": "secret"}}, "secrets needs the name of a file before =, got ''", 2),
-        ({"secrets": {"-a": "secret"}}, "secrets needs the name of a file before =, got '-a'", 2),
-        (
-            {"secret_env": {"1A": "secret"}},
-            "secret_env needs the name of a variable before =, got '1A'",
-            2,
-        ),
-        (
-            {"secret_env": {"A": "env:NO_SUCH"}},
-            "secret_env A names the variable 'NO_SUCH', which is not set",
-            2,
-        ),
-        (
-            {"secret_env": {"A": "zero"}},
-            "secret_env A contains a zero byte, which a variable cannot: use a file (secrets)",
-            2,
-        ),
-        (
-            {"secret_env": {"A": "secret"}, "env": {"A": "1"}},
-            "secret_env and env both set A: give it once",
-            2,
-        ),
-        (
-            {"secrets": {"gcs-key.json": "secret"}, "gcs_key": "secret"},
-            "secrets cannot be called 'gcs-key.json': that name is reserved",
-            2,
-        ),
-        ({"secrets": {"a": "long"}}, f"secrets a is longer than {LONGEST:,} bytes", 2),
-        (
-            {"secrets": {f"a{i}": "longest" for i in range(17)}},
-            f"secrets has {17 * LONGEST:,} bytes with all secrets; "
-            f"a task takes at most {LARGEST:,}",
-            2,
-        ),
-        ({"secrets": ["a=secret"]}, "secrets must be a dict, got ['a=secret']", 2),
-        ({"keytab": "secret"}, "keytab needs a principal, too: user@REALM", 2),
-        ({"krb5_principal": "u@R"}, "krb5_principal needs a keytab, too", 2),
-        ({"krb5_conf": "secret"}, "krb5_conf needs a keytab, too", 2),
-        (
-            {"krb5_principal": "-u", "keytab": "secret"},
-            "krb5_principal must be a principal such as user@REALM, got '-u'",
-            2,
-        ),
-        ({"secrets": {"a": "fifo"}}, "secrets a cannot be read: fifo: not a regular file", 66),
-        (
-            {"secret_file": "fifo", "principal": "me"},
-            "secret_file cannot be read: fifo: not a regular file",
-            66,
-        ),
-        ({"env_file": "fifo"}, "env_file cannot be read: fifo: not a regular file", 66),
-        (
-            {"secret_file": "none", "principal": "me"},
-            f"secret_file cannot be read: none: {GONE}",
-            66,
-        ),
-        ({"env_file": "none"}, "env_file cannot be read: none: No such file or directory", 66),
-        ({"env_file": "secret"}, "env_file must have KEY=VALUE in each line: secret:1", 2),
-        ({"env_file": "zero"}, "env_file must be a text of at most 1,048,576 bytes: zero", 2),
-    ],
-)
+WRONG = [
+    ({"secrets": {"a": HUSH}}, f"secrets a ... a file ... not exist: {NO_VALUE}", 66),
+    ({"secrets": {"a": "x\0y"}}, f"secrets a ... a file ... not exist: {NO_VALUE}", 66),
+    ({"secrets": {"a": "/"}}, "secrets a cannot be read: /: Is a directory", 66),
+    (
+        {"secrets": {"a": "secret/x"}},
+        "secrets a cannot be read: secret/x: Not a directory",
+        66,
+    ),
+    ({"gcs_key": "none"}, "gcs_key ... a file ... not exist: none", 66),
+    ({"secrets": {"a": ""}}, f"secrets a needs a source: {NO_VALUE}", 2),
+    ({"secrets": {"a": 5}}, f"secrets a needs a source: {NO_VALUE}", 2),
+    ({"secrets": {"a": "/dev/null"}}, "secrets a is empty", 2),
+    ({"secrets": {"a/b": "secret"}}, "secrets ... name of a file ... =, got 'a/b'", 2),
+    ({"secrets": {"..": "secret"}}, "secrets ... name of a file ... =, got '..'", 2),
+    ({"secrets": {"": "secret"}}, "secrets ... name of a file ... =, got ''", 2),
+    ({"secrets": {"-a": "secret"}}, "secrets ... name of a file ... =, got '-a'", 2),
+    (
+        {"secret_env": {"1A": "secret"}},
+        "secret_env ... name of a variable ... =, got '1A'",
+        2,
+    ),
+    (
+        {"secret_env": {"A": "env:NO_SUCH"}},
+        "secret_env A ... 'NO_SUCH', ... not set",
+        2,
+    ),
+    (
+        {"secret_env": {"A": "zero"}},
+        "secret_env A ... zero byte, ... (secrets)",
+        2,
+    ),
+    (
+        {"secret_env": {"A": "secret"}, "env": {"A": "1"}},
+        "secret_env and env ... A",
+        2,
+    ),
+    (
+        {"secrets": {"gcs-key.json": "secret"}, "gcs_key": "secret"},
+        "secrets ... 'gcs-key.json': ... reserved",
+        2,
+    ),
+    ({"secrets": {"a": "long"}}, f"secrets a is longer than {LONGEST:,} bytes", 2),
+    (
+        {"secrets": {f"a{i}": "longest" for i in range(17)}},
+        f"secrets ... {17 * LONGEST:,} bytes ... {LARGEST:,}",
+        2,
+    ),
+    ({"secrets": ["a=secret"]}, "secrets must be a dict, got ['a=secret']", 2),
+    ({"keytab": "secret"}, "keytab needs a principal, ... user@REALM", 2),
+    ({"krb5_principal": "u@R"}, "krb5_principal needs a keytab, too", 2),
+    ({"krb5_conf": "secret"}, "krb5_conf needs a keytab, too", 2),
+    (
+        {"krb5_principal": "-u", "keytab": "secret"},
+        "krb5_principal ... user@REALM, got '-u'",
+        2,
+    ),
+    ({"secrets": {"a": "fifo"}}, "secrets a cannot be read: fifo: not a regular file", 66),
+    (
+        {"secret_file": "fifo", "principal": "me"},
+        "secret_file cannot be read: fifo: not a regular file",
+        66,
+    ),
+    ({"env_file": "fifo"}, "env_file cannot be read: fifo: not a regular file", 66),
+    (
+        {"secret_file": "none", "principal": "me"},
+        f"secret_file cannot be read: none: {GONE}",
+        66,
+    ),
+    ({"env_file": "none"}, "env_file cannot be read: none: No such file or directory", 66),
+    ({"env_file": "secret"}, "env_file ... KEY=VALUE ... secret:1", 2),
+    ({"env_file": "zero"}, "env_file ... text ... 1,048,576 bytes: zero", 2),
+]
+
+
+@pytest.mark.parametrize("settings, problem, code", WRONG)
 def test_what_is_wrong_is_one_line_without_a_secret(place, settings, problem, code):
+    write_wrong_files()
+    said, found = problem_of(**settings)
+    assert begins(said, problem) and found == code
+
+
+def write_wrong_files():
     write("long", bytes(LONGEST + 1))
     write("longest", bytes(LONGEST))
     write("zero", b"a\0b")
     os.mkfifo("fifo")
-    assert problem_of(**settings) == (problem, code)
+
+
+def test_they_are_as_written_down(place):
+    write_wrong_files()
+    said = [problem_of(**settings)[0] for settings, *_ in WRONG]
+    assert_sentences("secrets-sentences", said)
 
 
 def test_a_secret_that_everybody_can_read_is_warned_of_and_no_other(place):
     write("open", b"x", 0o644)
     config = make_config(workers(1), secrets={"a": "open", "b": "secret", "c": "env:HUSH"})
-    expected = "open contains a secret that everybody on this machine can read: chmod 600 it"
-    assert config.warnings == (expected,)
+    (warning,) = config.warnings
+    assert names(warning, "open ", "secret", "everybody", "chmod 600")
 
 
 def test_a_secret_may_come_from_a_pipe(place):
@@ -203,8 +214,8 @@ def test_the_lines_of_a_file_are_variables_and_those_that_are_given_win(place):
 @pytest.mark.parametrize("line", ["export A=1", "A", "=1", "1A=1", "A B=1"])
 def test_a_line_that_sets_no_variable_is_told_by_its_number(place, line):
     write("wrong", f"A=1\n{line} {HUSH}\n".encode())
-    expected = "env_file must have KEY=VALUE in each line: wrong:2"
-    assert problem_of(env_file="wrong") == (expected, 2)
+    said, code = problem_of(env_file="wrong")
+    assert begins(said, "env_file ... KEY=VALUE ... wrong:2") and code == 2
 
 
 @pytest.mark.parametrize(

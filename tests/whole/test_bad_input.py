@@ -6,7 +6,8 @@ import sys
 import pytest
 
 from tests.commands import tfrun
-from tests.sentences import names
+from tests.sentences import assert_sentences, begins, names
+from tfmesos.tfrun import main
 
 
 def test_a_machine_without_room_for_a_sandbox_is_one_line_that_names_tmpdir():
@@ -30,136 +31,112 @@ def test_an_extra_config_that_is_no_object_is_refused(tmp_path, text, problem):
     assert done.returncode == 2 and problem in done.stderr and done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    "args, message",
-    [
-        (["-w", "-1", "--", "x"], "-w/--nworker must not be negative, got -1"),
-        (["-w", "1", "-s", "-2", "--", "x"], "-s/--nserver must not be negative, got -2"),
-        (
-            ["-w", "two", "--", "x"],
-            "argument -w/--nworker: must be a number, or MIN:MAX as in 2:8, got 'two'",
-        ),
-        (["-w", "0", "--", "x"], "no task to run: say how many workers with -w/--nworker"),
-        (["-w", "1", "-Cw", "0", "--", "x"], "-Cw/--worker-cpus must be above 0, got 0"),
-        (["-w", "1", "-Mw", "1", "--", "x"], "-Mw/--worker-mem must be at least 32 (MiB), got 1"),
-        (["-w", "1", "-Gw", "0.5", "--", "x"], "-Gw/--worker-gpus must be a whole number, got 0.5"),
-        (["-w", "1"], "the command is missing"),
-        (["-w", "1", "--", ""], "the command must not be empty"),
-        (["-s", "1", "--", " "], "the command must not be empty"),
-        (["-w", "1", "--retry-codes", "256", "--", "x"], "--retry-codes must be exit codes from 1"),
-        (
-            ["-w", "1", "--logs", "boss", "--", "x"],
-            "--logs names a job that is not in this run: 'boss'",
-        ),
-        (["-w", "1", "-V", "/a", "--", "x"], "-V/--volume must be HOST:CONTAINER[:ro|rw], got"),
-        (["-w", "1", "-V", "/a:/b", "--", "x"], "-V/--volume /a:/b needs an image"),
-        (["-w", "1", "--env", "NOT_SET", "--", "x"], "--env 'NOT_SET' is not set in this shell"),
-        (["-w", "1", "--env", "1=2", "--", "x"], "--env needs a variable name before =, got '1'"),
-        (["-w", "1", "-m", "a:b:c", "--", "x"], "-m/--master"),
-        (["-w", "1", "-m", "", "--", "x"], "-m/--master must name a master, or be local, got ''"),
-        (["-w", "1", "-r", "a b", "--", "x"], "-r/--role must be a name without spaces, got 'a b'"),
-        (["-w", "1", "-m", "ftp://x", "--", "x"], "-m/--master"),
-        (["-w", "1", "-C", "lxc", "--", "x"], "-C/--containerizer-type must be MESOS or DOCKER"),
-        (["-w", "1", "--start-timeout", "0", "--", "x"], "--start-timeout must be above 0, got 0"),
-        (["-w", "1", "--start-timeout", "nan", "--", "x"], "--start-timeout must be a number of"),
-        (["-w", "1", "-Mw", "2X", "--", "x"], "-Mw/--worker-mem must be a number of MiB, or a"),
-        (["-w", "1", "--hang-timeout", "-5", "--", "x"], "--hang-timeout must be above 0, got -5"),
-        (
-            ["-w", "1", "--local-chief", "--hang-timeout", "5", "--", "x"],
-            "--hang-timeout cannot be combined with a local chief",
-        ),
-        (
-            ["-w", "1", "--restarts", "-1", "--", "x"],
-            "--restarts must be a whole number of 0 or more",
-        ),
-        (
-            ["-w", "1", "--restart-policy", "ever", "--", "x"],
-            "--restart-policy must be one of never, task, all, got 'ever'",
-        ),
-        (
-            ["-w", "1", "--tf-config", "no", "--", "x"],
-            "--tf-config must be auto or always, got 'no'",
-        ),
-        (
-            ["-w", "1", "--retry-codes", "1,x", "--", "x"],
-            "--retry-codes must be exit codes from 1 to 255, as in 137,143 or 128-255, got '1,x'",
-        ),
-        (
-            ["-w", "2", "--local-chief", "--restart-policy", "all", "--", "x"],
-            "--restart-policy 'all' cannot be combined with a local chief",
-        ),
-        (
-            ["-w", "1", "-m", "h", "--image", "a b", "--", "x"],
-            "--image must be the name of an image",
-        ),
-        (
-            ["-w", "1", "-m", "h", "--image=-v/:/host", "--", "x"],
-            "--image must be the name of an image, got '-v/:/host'",
-        ),
-        (
-            ["-w", "1", "--user", "nobody", "--", "x"],
-            "--user 'nobody' needs an image or a cluster (-m)",
-        ),
-        (["-w", "1", "--cwd", "here", "--", "x"], "--cwd must be an absolute path, got 'here'"),
-        (["-w", "1", "-V", "/a:b", "--", "x"], "-V/--volume must name absolute paths, got 'b' in"),
-        (
-            ["-w", "1", "-s", "1", "--local-chief", "--serve", "worker", "--", "x"],
-            "--local-chief needs a command, but worker:0 is a bare server",
-        ),
-        (["-w", "1", "--advertise", "a b", "--", "x"], "--advertise must be HOST or HOST:PORT"),
-        (
-            ["-w", "1", "--constraint", "hostname:ODD", "--", "x"],
-            "--constraint has the unknown operator 'ODD' in 'hostname:ODD': "
-            "use UNIQUE, CLUSTER, GROUP_BY, MAX_PER, IS, LIKE, UNLIKE",
-        ),
-        (
-            ["-w", "1", "--constraint", "hostname", "--", "x"],
-            "--constraint must be FIELD:OPERATOR[:VALUE], such as hostname:UNIQUE, got 'hostname'",
-        ),
-        (
-            ["-w", "1", "--constraint", "rack:LIKE:(", "--", "x"],
-            "--constraint 'rack:LIKE:(' has an invalid regular expression: missing )",
-        ),
-        (
-            ["-w", "1", "--constraint", "rack:IS", "--", "x"],
-            "--constraint 'rack:IS' needs a value after IS:",
-        ),
-        (
-            ["-w", "1", "--constraint", "rack:MAX_PER:many", "--", "x"],
-            "--constraint 'rack:MAX_PER:many' needs a whole number above 0 after MAX_PER:",
-        ),
-        (
-            ["-w", "1", "--constraint", "ps=hostname:UNIQUE", "--", "x"],
-            "--constraint names a job that is not in this run: 'ps' in 'ps=hostname:UNIQUE'",
-        ),
-        (["-w", "1", "--logs", "all", "--worker-logs", "0", "--", "x"], "are mutually exclusive"),
-        (
-            ["-w", "2", "--worker-logs", "0,x", "--", "x"],
-            "--worker-logs must be numbers of workers below 2, or *, got 'x'",
-        ),
-        (
-            ["-w", "1", "--worker-logs", "1", "--", "x"],
-            "--worker-logs must be numbers of workers below 1, or *, got '1'",
-        ),
-        (
-            ["-w", "1", "--advertise", "no-such-host.invalid", "--", "x"],
-            "--advertise 'no-such-host.invalid' cannot be resolved on this machine",
-        ),
-        (
-            ["-w", "1", "--serve", "ps", "--", "x"],
-            "--serve names a job that is not in this run: 'ps'",
-        ),
-        (["-w", "1", "--serve", "worker", "--", "x"], "--serve leaves no task to run the command"),
-        (["-w", "1", "--principal", "me", "--", "x"], "--principal 'me' needs a secret file, too"),
-        (["-w", "1", "--token-file", "/dev/null", "--", "x"], "--token-file is empty: /dev/null"),
-        (["-w", "1", "--key-file", "k", "--", "x"], "--key-file needs a certificate file, too"),
-        (["--frobnicate", "--", "x"], "--frobnicate"),
-    ],
-)
+WRONG = [
+    (["-w", "-1"], "-w/--nworker ... negative, got -1"),
+    (["-w", "1", "-s", "-2"], "-s/--nserver ... negative, got -2"),
+    (["-w", "two"], "argument -w/--nworker: ... MIN:MAX ... got 'two'"),
+    (["-w", "0"], "no task to run: ... -w/--nworker"),
+    (["-w", "1", "-Cw", "0"], "-Cw/--worker-cpus ... above 0, got 0"),
+    (["-w", "1", "-Mw", "1"], "-Mw/--worker-mem ... 32 (MiB), got 1"),
+    (["-w", "1", "-Gw", "0.5"], "-Gw/--worker-gpus ... whole number, got 0.5"),
+    (["-w", "1", "--retry-codes", "256"], "--retry-codes must be exit codes from 1"),
+    (["-w", "1", "--logs", "boss"], "--logs ... not in this run: 'boss'"),
+    (["-w", "1", "-V", "/a"], "-V/--volume must be HOST:CONTAINER[:ro|rw], got '/a'"),
+    (["-w", "1", "-V", "/a:/b"], "-V/--volume /a:/b needs an image"),
+    (["-w", "1", "--env", "NOT_SET"], "--env 'NOT_SET' is not set ... KEY=VALUE"),
+    (["-w", "1", "--env", "1=2"], "--env ... variable name ... got '1'"),
+    (["-w", "1", "-m", "a:b:c"], "-m/--master 'a:b:c'"),
+    (["-w", "1", "-m", ""], "-m/--master ... local, got ''"),
+    (["-w", "1", "-r", "a b"], "-r/--role ... without spaces, got 'a b'"),
+    (["-w", "1", "-m", "ftp://x"], "-m/--master 'ftp://x'"),
+    (["-w", "1", "-C", "lxc"], "-C/--containerizer-type must be MESOS or DOCKER"),
+    (["-w", "1", "--start-timeout", "0"], "--start-timeout ... above 0, got 0"),
+    (["-w", "1", "--start-timeout", "nan"], "--start-timeout ... seconds, ... got 'nan'"),
+    (["-w", "1", "-Mw", "2X"], "-Mw/--worker-mem ... MiB, ... got '2X'"),
+    (["-w", "1", "--hang-timeout", "-5"], "--hang-timeout ... above 0, got -5"),
+    (["-w", "1", "--local-chief", "--hang-timeout", "5"], "--hang-timeout ... local chief"),
+    (["-w", "1", "--restarts", "-1"], "--restarts ... 0 or more, ... got '-1'"),
+    (["-w", "1", "--restart-policy", "ever"], "--restart-policy ... never, task, all, got 'ever'"),
+    (["-w", "1", "--tf-config", "no"], "--tf-config must be auto or always, got 'no'"),
+    (
+        ["-w", "1", "--retry-codes", "1,x"],
+        "--retry-codes ... from 1 to 255, ... 137,143 or 128-255, got '1,x'",
+    ),
+    (
+        ["-w", "2", "--local-chief", "--restart-policy", "all"],
+        "--restart-policy 'all' ... local chief",
+    ),
+    (["-w", "1", "-m", "h", "--image", "a b"], "--image ... name of an image, got 'a b'"),
+    (["-w", "1", "-m", "h", "--image=-v/:/host"], "--image ... an image, got '-v/:/host'"),
+    (["-w", "1", "--cwd", "here"], "--cwd must be an absolute path, got 'here'"),
+    (["-w", "1", "-V", "/a:b"], "-V/--volume ... absolute paths, got 'b' in '/a:b'"),
+    (
+        ["-w", "1", "-s", "1", "--local-chief", "--serve", "worker"],
+        "--local-chief needs a command, ... worker:0",
+    ),
+    (["-w", "1", "--advertise", "a b"], "--advertise must be HOST or HOST:PORT, got 'a b'"),
+    (
+        ["-w", "1", "--constraint", "hostname:ODD"],
+        "--constraint ... 'ODD' in 'hostname:ODD': "
+        "use UNIQUE, CLUSTER, GROUP_BY, MAX_PER, IS, LIKE, UNLIKE",
+    ),
+    (
+        ["-w", "1", "--constraint", "hostname"],
+        "--constraint must be FIELD:OPERATOR[:VALUE], ... got 'hostname'",
+    ),
+    (["-w", "1", "--constraint", "rack:LIKE:("], "--constraint 'rack:LIKE:(' ... missing )"),
+    (["-w", "1", "--constraint", "rack:IS"], "--constraint 'rack:IS' needs a value after IS:"),
+    (
+        ["-w", "1", "--constraint", "rack:MAX_PER:many"],
+        "--constraint 'rack:MAX_PER:many' ... whole number above 0 ... MAX_PER:",
+    ),
+    (
+        ["-w", "1", "--constraint", "ps=hostname:UNIQUE"],
+        "--constraint ... not in this run: 'ps' in 'ps=hostname:UNIQUE'",
+    ),
+    (["-w", "1", "--logs", "all", "--worker-logs", "0"], "--logs and --worker-logs ... exclusive"),
+    (["-w", "2", "--worker-logs", "0,x"], "--worker-logs ... below 2, ... got 'x'"),
+    (["-w", "1", "--worker-logs", "1"], "--worker-logs ... below 1, ... got '1'"),
+    (["-w", "1", "--serve", "ps"], "--serve ... not in this run: 'ps'"),
+    (["-w", "1", "--serve", "worker"], "--serve leaves no task to run"),
+    (["-w", "1", "--principal", "me"], "--principal 'me' ... secret file"),
+    (["-w", "1", "--token-file", "/dev/null"], "--token-file is empty: /dev/null"),
+    (["-w", "1", "--key-file", "k"], "--key-file ... certificate file"),
+    (["--frobnicate"], "--frobnicate"),
+]
+OF_THE_COMMAND = [
+    (["-w", "1"], "the command is missing"),
+    (["-w", "1", "--", ""], "the command must not be empty"),
+    (["-s", "1", "--", " "], "the command must not be empty"),
+]
+OF_THIS_MACHINE = [
+    (["-w", "1", "--user", "nobody", "--", "x"], "--user 'nobody' ... an image ... (-m)"),
+    (
+        ["-w", "1", "--advertise", "no-such-host.invalid", "--", "x"],
+        "--advertise 'no-such-host.invalid' ... resolved on this machine",
+    ),
+]
+ANYWHERE = [*(([*args, "--", "x"], message) for args, message in WRONG), *OF_THE_COMMAND]
+
+
+@pytest.mark.parametrize("args, message", [*ANYWHERE, *OF_THIS_MACHINE])
 def test_bad_input_is_one_clear_line_and_nothing_is_started(args, message):
     done = tfrun(*args)
     assert (done.returncode, done.stdout) == (2, "")
-    assert message in done.stderr and done.stderr.count("\n") == 1
+    assert begins(done.stderr, f"tfrun: {message}") and done.stderr.count("\n") == 1
+
+
+def test_they_are_as_written_down(capsys, monkeypatch):
+    for variable in ("MESOS_MASTER", "DOCKER_IMAGE"):
+        monkeypatch.delenv(variable, raising=False)
+    said = []
+    for args, _ in ANYWHERE:
+        try:
+            assert main(args) == 2
+        except SystemExit as end:
+            assert end.code == 2
+        said.append(capsys.readouterr().err.removesuffix("\n"))
+    assert_sentences("command-line-sentences", said)
 
 
 @pytest.mark.parametrize(
