@@ -30,7 +30,7 @@ def test_each_distinct_reason_is_said_once_and_every_restart_is_said():
     fourth = unfit(life, 1, REASON, 5.0)
     assert "worker:0" in first and "no such disk" in first and "restart 1 of 3" in first
     assert "worker:1" in second and "no such disk" not in second and "restart 1 of 3" in second
-    assert "was not started, for the same reason" in second
+    assert "same reason" in second
     assert "no such card" in third and "restart 2 of 3" in third
     assert "no such disk" not in fourth and "restart 2 of 3" in fourth
 

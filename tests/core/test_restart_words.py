@@ -16,13 +16,13 @@ from .life import FIRST, SECOND, Life, exited, said
 @pytest.mark.parametrize(
     "restart, words",
     [
-        (Restart(True, 1, 3, 0.0), "restarting all tasks (restart 1 of 3)"),
-        (Restart(False, 2, 3, 4.0), "restarting it in 4 s (restart 2 of 3)"),
-        (Restart(False, 0, 3, 8.0), "its GPUs are not free yet: trying again in 8 s"),
+        (Restart(True, 1, 3, 0.0), "all ... (restart 1 of 3)"),
+        (Restart(False, 2, 3, 4.0), "it in 4 s (restart 2 of 3)"),
+        (Restart(False, 0, 3, 8.0), "GPUs ... again in 8 s"),
     ],
 )
 def test_a_restart_is_told_in_words(restart, words):
-    assert str(restart) == words
+    assert names(str(restart), *words.split(" ... "))
 
 
 def test_a_restart_is_a_warning_and_all_are_told_why_they_are_stopped():

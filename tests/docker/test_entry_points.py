@@ -9,6 +9,7 @@ import yaml
 
 from tests.commands import tfrun
 from tests.jobfiles.tfjob.tfjobs import replica, tf_job
+from tests.sentences import names
 
 IMAGE = "tfmesos-tests/entry"
 
@@ -45,7 +46,4 @@ def test_an_image_that_is_not_on_this_machine_is_named(docker, tmp_path):
     file.write_text(yaml.safe_dump(tf_job(replica("MASTER", image="tfmesos-tests/none"))))
     done = tfrun(file)
     assert done.returncode == 2 and done.stderr.count("\n") == 1
-    assert (
-        "Docker on this machine cannot read the entry point of tfmesos-tests/none: " in done.stderr
-    )
-    assert "No such image" in done.stderr
+    assert names(done.stderr, "Docker", "entry point", "tfmesos-tests/none: ", "No such image")

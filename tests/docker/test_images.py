@@ -9,6 +9,7 @@ import socket
 import pytest
 
 from tests.commands import finish, read_until, running_tfrun, standing_mesos, tfrun, without_waits
+from tests.sentences import names
 
 from .containers import TYPES
 from .registry import running_registry
@@ -46,7 +47,7 @@ def test_an_image_is_pulled_when_it_is_missing_and_when_it_is_forced(docker):
         done = tfrun(*once)
         assert f"tfrun: pulling {image}" in done.stderr
         assert done.returncode and 'exec: "/bin/sh"' in done.stderr  # it is there, and hollow
-        assert "hint: the node or the image has no such Python" in done.stderr
+        assert "no such Python" in done.stderr
         asked.clear()
         assert "pulling" not in tfrun(*once).stderr
         assert asked == []
@@ -93,7 +94,7 @@ def test_an_image_without_python_is_named_as_the_fault(docker, base):
     done = tfrun("-w", 1, "--image", "snakeless", "--", "true")
     assert done.returncode == 127
     assert "exec: python3: not found" in done.stderr
-    assert "hint: the node or the image has no such Python" in done.stderr
+    assert "no such Python" in done.stderr
     assert "restart" not in done.stderr
 
 
@@ -108,7 +109,7 @@ def test_a_parameter_that_docker_does_not_know_is_told_in_its_words(base, docker
 @pytest.mark.parametrize(
     "env, reason",
     [
-        ({"PATH": "/no/such"}, "there is no docker command on the PATH"),
+        ({"PATH": "/no/such"}, "no docker command"),
         (
             {"DOCKER_HOST": "unix:///no/such"},
             "Cannot connect to the Docker daemon at unix:///no/such",
@@ -122,7 +123,7 @@ def test_a_parameter_that_docker_does_not_know_is_told_in_its_words(base, docker
 def test_no_engine_is_said_at_once(env, reason):
     done = tfrun("-w", 1, "--image", "some/image", "--", "true", env=env)
     assert done.returncode == 75 and without_waits(done.stderr).count("\n") == 1
-    assert "the image some/image needs Docker on this machine, or a cluster (-m):" in done.stderr
+    assert names(without_waits(done.stderr), "some/image", "Docker", "(-m)")
     assert reason in done.stderr
 
 
@@ -138,4 +139,4 @@ def test_a_task_asks_docker_for_its_own_gpus_and_an_engine_without_any_is_named(
     flags = ("-w", 1, "-Gw", 1, "--restarts", 0, "-C", type, "--image", base)
     done = tfrun(*flags, "--", "true", env={"PATH": path})
     assert done.returncode == 1 and "could not select device driver" in done.stderr
-    assert "hint: Docker on that node has no GPU support" in done.stderr
+    assert "no GPU support" in done.stderr

@@ -49,7 +49,7 @@ def test_the_first_launcher_listens_anywhere_and_the_next_one_at_the_same_place(
 
 def test_a_launcher_on_another_machine_is_told_at_once_that_it_cannot_be_there():
     keys = Keys({"launcher": "10.0.0.5:4711"}, 2)
-    with pytest.raises(EngineError, match=r"the tasks look for their launcher at 10\.0\.0\.5:4711"):
+    with pytest.raises(EngineError, match=r"their launcher at 10\.0\.0\.5:4711"):
         listened(listener := Listener(EADDRNOTAVAIL), keys)
     assert len(listener.asked) == 1
 

@@ -91,7 +91,7 @@ def test_a_variable_that_holds_a_secret_is_not_inherited_besides(place):
     assert "HUSH" not in config.inherited_env and "PATH" in config.inherited_env
 
 
-NO_VALUE = "... NAME=FILE or NAME=env:VARIABLE, never the secret"
+NO_VALUE = "... NAME=FILE or NAME=env:VARIABLE"
 
 
 WRONG = [

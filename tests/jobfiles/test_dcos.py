@@ -273,7 +273,7 @@ WRONG_SERVICES = [
     ({"job_context": 5}, "service.job_context must be a string, got 5"),
     ({"shared_filesystem": "logs"}, "service.shared_filesystem ... absolute path or a URL"),
     ({"job_nam": "x"}, "service.job_nam is unknown ... job_name?"),
-    ({"gcs_key": "{}"}, "service.gcs_key must not be in a job file: ... a file"),
+    ({"gcs_key": "{}"}, "service.gcs_key ... job file: ... the setting gcs_key"),
     (
         {"security": {"kerberos": {"enabled": True, "primary": "me"}}},
         "service.security.kerberos.realm is missing",

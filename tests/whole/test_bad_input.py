@@ -41,7 +41,7 @@ WRONG = [
     (["-w", "1", "-Gw", "0.5"], "-Gw/--worker-gpus ... whole number, got 0.5"),
     (["-w", "1", "--retry-codes", "256"], "--retry-codes must be exit codes from 1"),
     (["-w", "1", "--logs", "boss"], "--logs ... not in this run: 'boss'"),
-    (["-w", "1", "-V", "/a"], "-V/--volume must be HOST:CONTAINER[:ro|rw], got '/a'"),
+    (["-w", "1", "-V", "/a"], "-V/--volume ... HOST:CONTAINER[:ro|rw], got '/a'"),
     (["-w", "1", "-V", "/a:/b"], "-V/--volume /a:/b needs an image"),
     (["-w", "1", "--env", "NOT_SET"], "--env 'NOT_SET' is not set ... KEY=VALUE"),
     (["-w", "1", "--env", "1=2"], "--env ... variable name ... got '1'"),
@@ -74,7 +74,7 @@ WRONG = [
         ["-w", "1", "-s", "1", "--local-chief", "--serve", "worker"],
         "--local-chief needs a command, ... worker:0",
     ),
-    (["-w", "1", "--advertise", "a b"], "--advertise must be HOST or HOST:PORT, got 'a b'"),
+    (["-w", "1", "--advertise", "a b"], "--advertise ... HOST:PORT, got 'a b'"),
     (
         ["-w", "1", "--constraint", "hostname:ODD"],
         "--constraint ... 'ODD' in 'hostname:ODD': "

@@ -109,7 +109,7 @@ def test_fish_completes_commands_flags_runs_and_tasks(path, run_id, tmp_path):
 def test_a_shell_that_is_missing_or_unknown_is_one_line(words):
     done = tfrun("completion", *words)
     assert done.returncode == 2 and done.stderr.count("\n") == 1
-    assert "the name of a shell: bash, zsh or fish" in done.stderr
+    assert "a shell: bash, zsh or fish" in done.stderr
 
 
 @pytest.mark.parametrize("words", [("nonsense", "x"), ("bash", 'tfrun logs "'), ("zsh", "no", "")])

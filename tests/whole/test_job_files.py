@@ -90,14 +90,14 @@ def test_a_port_that_is_insisted_on_and_taken_fails_the_run_with_the_reason(tmp_
 @pytest.mark.parametrize(
     "text, code, said",
     [
-        ("jobs: {worker: {memm: 5}}", 2, "job.yaml:1: jobs.worker.memm is not a field of a job"),
+        ("jobs: {worker: {memm: 5}}", 2, "job.yaml:1: jobs.worker.memm is not a field"),
         ("jobs:\n  worker:\n    mem: 3\ncmd: x", 2, "job.yaml:3: jobs.worker.mem must be at least"),
         ("jobs: {worker: {port: 99999}}\ncmd: x", 2, "job.yaml:1: jobs.worker.port must be a port"),
         ("jobs: {worker: {env: {A: 1}}}\ncmd: x", 2, "job.yaml:1: jobs.worker.env must contain"),
-        ("jobs:\n\tworker: {}", 2, "job.yaml:2: has a tab before the first word"),
+        ("jobs:\n\tworker: {}", 2, "job.yaml:2: has a tab"),
         ("jobs: {worker: {}}\ncmd: x\nhang_timeout: soon", 2, "job.yaml:3: hang_timeout must be a"),
         ("cmd: x", 2, "job.yaml:1: jobs ask for no tasks"),
-        ("jobs:\n worker: {}", 2, "job.yaml:2: jobs.worker.cmd is missing: give one to the job"),
+        ("jobs:\n worker: {}", 2, "job.yaml:2: jobs.worker.cmd is missing"),
         ("jobs: {worker: {num: 0}}\ncmd: x", 2, "job.yaml:1: jobs ask for no tasks"),
         (None, 66, "the job file cannot be read: job.yaml: No such file or directory"),
     ],

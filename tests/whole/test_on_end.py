@@ -46,7 +46,7 @@ def test_a_run_from_python_tells_its_end(tmp_path):
 @pytest.mark.parametrize(
     "flags, said, code",
     [
-        (["--on-end", " "], "--on-end must be a shell command or a URL", 2),
+        (["--on-end", " "], "--on-end must be a shell command", 2),
         (["--on-end", "https://me:hush@host/"], "--on-end must be http(s)://HOST/... without", 2),
         (["--metrics-file", "/none/run.prom"], "--metrics-file /none/run.prom: No such file", 74),
     ],

@@ -11,6 +11,7 @@ import pytest
 
 from tests.bounds import HANG
 from tests.commands import read_until, running_tfrun, tfrun, without_waits
+from tests.sentences import begins, names
 from tfmesos import Job, cluster
 from tfmesos.errors import TaskFailed
 
@@ -67,40 +68,38 @@ def test_a_killed_launcher_leaves_no_secret(files, where):
 def test_a_warning_names_a_secret_that_everybody_can_read_and_the_run_goes_on(files):
     (files / "token").chmod(0o644)
     done = tfrun("-w", 1, "--secret", "token=token", "--", "true", cwd=files)
-    expected = (
-        "tfrun: token contains a secret that everybody on this machine can read: chmod 600 it\n"
-    )
-    assert (done.returncode, without_waits(done.stderr)) == (0, expected)
+    assert done.returncode == 0
+    assert names(without_waits(done.stderr), "tfrun: token ", "everybody", "chmod 600")
 
 
 @pytest.mark.parametrize(
     "flags, code, problem",
     [
-        (["--secret", HUSH], 2, "--secret must be NAME=FILE or NAME=env:VARIABLE"),
-        (["--secret-env", HUSH], 2, "--secret-env must be NAME=FILE or NAME=env:VARIABLE"),
+        (["--secret", HUSH], 2, "--secret ... NAME=FILE or NAME=env:VARIABLE"),
+        (["--secret-env", HUSH], 2, "--secret-env ... NAME=FILE or NAME=env:VARIABLE"),
         (
             ["--secret", f"token={HUSH}"],
             66,
-            "--secret token names a file that does not exist: "
-            "give NAME=FILE or NAME=env:VARIABLE, never the secret itself",
+            "--secret token ... not exist: ... NAME=FILE or NAME=env:VARIABLE",
         ),
         (
             ["--secret", "a=token", "--secret", "a=key.json"],
             2,
-            "--secret has two secrets named 'a': give only one",
+            "--secret ... two ... 'a'",
         ),
         (
             ["--secret-env", "A=env:NO_SUCH"],
             2,
-            "--secret-env A names the variable 'NO_SUCH', which is not set",
+            "--secret-env A ... 'NO_SUCH', ... not set",
         ),
         (["--env-file", "none"], 66, "--env-file cannot be read: none: No such file or directory"),
-        (["--gcs-key", "none"], 66, "--gcs-key names a file that does not exist: none"),
+        (["--gcs-key", "none"], 66, "--gcs-key ... not exist: none"),
     ],
 )
 def test_a_wrong_secret_is_one_line_and_starts_nothing(files, flags, code, problem):
     done = tfrun("-w", 1, *flags, "--", "touch", "started", cwd=files)
-    assert (done.returncode, done.stdout, done.stderr) == (code, "", f"tfrun: {problem}\n")
+    assert (done.returncode, done.stdout) == (code, "") and HUSH not in done.stderr
+    assert begins(done.stderr, f"tfrun: {problem}")
     assert not (files / "started").exists()
 
 

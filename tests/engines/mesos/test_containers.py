@@ -203,7 +203,7 @@ def test_a_task_without_gpus_sees_none_and_one_with_gpus_sees_those_of_its_agent
         ({}, "its node lacks the NVIDIA driver"),
         ({"image": "i"}, "an image that sets NVIDIA_VISIBLE_DEVICES"),
         ({"image": "i", "containerizer": "DOCKER"}, "needs the NVIDIA Container Toolkit"),
-        ({"image": "i", "master": "k8s://"}, "or its node the NVIDIA Container Toolkit"),
+        ({"image": "i", "master": "k8s://"}, "the NVIDIA Container Toolkit"),
     ],
 )
 def test_a_gpu_that_cannot_be_seen_has_its_reason_told(fields, words):

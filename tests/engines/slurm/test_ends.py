@@ -21,7 +21,7 @@ from .test_engine import case as case
 @pytest.mark.parametrize(
     "state, reason, words, is_lost",
     [
-        ("NODE_FAIL", "NodeDown", "a node of its Slurm job failed", True),
+        ("NODE_FAIL", "NodeDown", "a node ", True),
         ("TIMEOUT", "TimeLimit", "time limit", True),
         ("COMPLETING", "TimeLimit", "time limit", True),
         ("PREEMPTED", "None", "preempted", True),

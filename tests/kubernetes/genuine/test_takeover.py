@@ -83,7 +83,7 @@ def test_a_copy_of_a_run_directory_is_refused_while_its_launcher_lives_elsewhere
         refused = tfrun("adopt", run.id, env={"XDG_STATE_HOME": str(tmp_path / "there")})
         holder = f"{socket.gethostname()} (pid {run.launcher.pid})"
         assert refused.returncode != 0
-        assert f"{holder} holds it and was alive just now" in refused.stderr
+        assert f"{holder} holds it" in refused.stderr
         assert (copied / "keys").exists() and not (copied / "outcome.json").exists()
         run.release()
         _, err = finish(run.launcher)

@@ -27,10 +27,10 @@ KERAS_UNDER_MIRRORED_WORKERS = [
         (KERAS_UNDER_MIRRORED_WORKERS, "keras.distribution on JAX"),
         (["ModuleNotFoundError: No module named 'tensorflow'"], "has no TensorFlow"),
         (["cannot serve: TensorFlow cannot be imported by python (x)"], "has no TensorFlow"),
-        (["sh: 1: exec: python3: not found"], "the node or the image has no such Python"),
+        (["sh: 1: exec: python3: not found"], "no such Python"),
         (
             ['could not be started: exec: "/no/python": stat /no/python: no such file'],
-            "the node or the image has no such Python",
+            "no such Python",
         ),
         (["OSError: [Errno 98] Address already in use"], "SO_REUSEADDR"),
         (["TBNotInstalledError: TensorBoard is not installed, missing x"], "install tensorboard"),

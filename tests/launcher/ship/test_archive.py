@@ -214,7 +214,7 @@ def test_what_is_no_file_is_refused(kind, tmp_path):
         info = tarfile.TarInfo("odd")
         info.type, info.linkname = kind, "odd"
         file.addfile(info)
-    with pytest.raises(BadArchive, match="holds 'odd', which is not a file, directory or symbolic"):
+    with pytest.raises(BadArchive, match=r"'odd', .* not a file"):
         unpack_at(tmp_path / "t.tar", tmp_path)
 
 

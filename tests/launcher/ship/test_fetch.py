@@ -85,7 +85,7 @@ def test_a_server_cannot_send_us_to_a_file_of_this_machine(out):
         ("/train.py", b"print 1\n", "is not Python 3: Missing parentheses in call to 'print'."),
         ("/train.py", b"<html>please log in</html>", "is not Python 3: invalid syntax"),
         ("/train.py", b"a\0b", "is not Python 3: source code"),
-        ("/train", b"x = 1", "is neither a Python file (.py) nor a zip or tar"),
+        ("/train", b"x = 1", "is neither a Python file"),
         ("/train.zip", b"PK\x03\x04" + bytes(99), "cannot be unpacked: File is not a zip file"),
     ],
 )
@@ -110,9 +110,9 @@ def test_what_takes_too_long_is_given_up(out, monkeypatch):
 @pytest.mark.parametrize(
     "address, words",
     [
-        ("ftp://h/x.py", "must begin with http, https or file, or be a path"),
-        ("s3://bucket/x.py", "must begin with http, https or file, or be a path"),
-        ("http://me:hush@h/x.py", "must not contain a user or password"),
+        ("ftp://h/x.py", "http, https or file, "),
+        ("s3://bucket/x.py", "http, https or file, "),
+        ("http://me:hush@h/x.py", "user or password"),
         ("http://[h/x.py", "Invalid IPv6 URL"),
     ],
 )

@@ -82,7 +82,7 @@ def test_a_file_that_changes_while_it_is_packed_is_named(tmp_path, change):
     else:
         path.unlink()
         path.write_text("0123456789") if change == "another" else os.mkfifo(path)
-    with pytest.raises(CannotRead, match=r"train\.log changed while it was packed: try again"):
+    with pytest.raises(CannotRead, match=r"train\.log changed .* try again"):
         Packer(io.BytesIO(), NO_LIMIT, is_deflated=True).pack(tree)
 
 
@@ -96,7 +96,7 @@ def test_a_file_that_is_gone_when_it_is_packed_is_named(tmp_path):
 def test_a_full_disk_here_is_no_fault_of_a_file(tmp_path):
     tree = tree_of(write(tmp_path, train_py="x"))
     with open("/dev/full", "wb", buffering=0) as full:
-        with pytest.raises(CannotWrite, match="no room here for the shipped files: No space left"):
+        with pytest.raises(CannotWrite, match=r"no room here .*: No space left"):
             Packer(full, NO_LIMIT, is_deflated=True).pack(tree)
 
 

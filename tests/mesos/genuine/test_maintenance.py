@@ -126,4 +126,4 @@ def test_before_the_maintenance_of_one_node_all_tasks_write_their_step_and_leave
         run.terminate()
         _, err = finish(run)
     assert re.search(r"the node of worker:\d is scheduled for maintenance in \d+ s", err)
-    assert f"has to leave before the scheduled maintenance on {hostname}; stopping all" in err
+    assert f"scheduled maintenance on {hostname}; stopping all" in err

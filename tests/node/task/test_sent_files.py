@@ -140,7 +140,7 @@ def test_a_file_on_its_way_is_given_up_when_the_time_is_over(tmp_path):
     write(tmp_path, a="1", b="2")
     answers = iter([False])
     home, _ = sent(tmp_path, "*", is_cut=lambda: next(answers, True))
-    assert home == {"a": "the run was ended during the transfer"}
+    assert list(home) == ["a"] and names(home["a"], "run was ended", "transfer")
 
 
 def test_it_is_said_if_no_file_matches(tmp_path):

@@ -115,7 +115,7 @@ def test_no_path_leads_out_of_the_directory(tmp_path, kind, path):
 )
 def test_no_two_links_lead_out_together(tmp_path, links):
     directories = [["a", 0o755], ["a/b", 0o755]]
-    with pytest.raises(FrameError, match="is a link that may point outside"):
+    with pytest.raises(FrameError, match=r"a link .* outside"):
         unpack(by_hand(directories=directories, links=links), tmp_path / "copy")
 
 

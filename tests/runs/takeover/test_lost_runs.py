@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from tests.sentences import names
 from tfmesos.launcher.past import CannotTakeOver
 from tfmesos.runs.event_json import to_json
 from tfmesos.runs.launcher_process import LauncherProcess, this_process
@@ -58,7 +59,7 @@ def test_a_lost_run_can_be_adopted_as_long_as_its_tasks_wait_and_that_is_said(lo
 def test_afterwards_it_is_just_lost(lost):
     run = lost(ago=SURVIVE + 1)
     assert adoptable_until(run) is None
-    assert "its tasks waited for a launcher only until" in refusal(run)
+    assert "only until" in refusal(run)
     assert "abcd  lost  " in list_of([run], 2.0)[1]
     assert "adopt" not in "\n".join(status_of(run, 2.0))
 
@@ -77,7 +78,7 @@ def test_a_launcher_that_tried_in_vain_to_take_over_prolongs_nothing(lost):
     run.output.mkdir()
     (run.output / "tfrun.log").write_text("in vain\n")
     assert adoptable_until(run) is None
-    assert "its tasks waited for a launcher only until" in refusal(run)
+    assert "only until" in refusal(run)
 
 
 def test_only_its_silence_tells_that_the_launcher_of_another_machine_is_gone(lost):
@@ -105,8 +106,8 @@ def test_a_run_that_was_to_end_with_its_launcher_is_over(lost):
 @pytest.mark.parametrize(
     "file, content, words",
     [
-        ("events.jsonl", "", "had not started when its launcher died"),
-        ("events.jsonl", '{"at": 5', "had not started when its launcher died"),
+        ("events.jsonl", "", "had not started"),
+        ("events.jsonl", '{"at": 5', "had not started"),
         ("incomplete.json", '{"why": "No space left on device"}', "No space left on device"),
         ("outcome.json", '{"exit_code": 0}', "is over"),
     ],
@@ -122,4 +123,4 @@ def test_without_its_keys_nobody_can_continue_a_run(lost):
     run = lost(ago=1)
     run.keys_file.unlink()
     assert adoptable_until(run) is None
-    assert refusal(run) == "run abcd cannot be taken over: its keys are gone"
+    assert names(refusal(run), "run abcd cannot be taken over", "keys")

@@ -42,7 +42,7 @@ def test_a_limit_of_running_jobs_is_waited_for_in_words(accounts):
     first = accounts.run("sbatch", *limited, "--wrap", "exec sleep 600").stdout.strip()
     wait_until("it runs", lambda: f"{first} RUNNING" in accounts.jobs())
     with running_tfrun(*ON_SLURM, "-w", 1, *SMALL, option("--qos=single"), "--", "echo up") as run:
-        read_until(run.stderr, "a limit of your account or QOS is reached (QOSMaxJobsPerUserLimit)")
+        read_until(run.stderr, "(QOSMaxJobsPerUserLimit)")
         accounts.run("scancel", first)
         out, err = finish(run)
     assert (run.returncode, out) == (0, "[worker:0] up\n"), err

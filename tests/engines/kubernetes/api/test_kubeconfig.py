@@ -173,7 +173,7 @@ PLUGIN = {"apiVersion": "client.authentication.k8s.io/v1", "command": "login"}
         ({"current-context": "gone"}, "names the context 'gone'"),
         ({"contexts": "x"}, "needs contexts with a name and a context each"),
         ({"users": [{"name": 1, "user": {}}]}, "needs users with a name"),
-        ({"cluster": {"server": "10.0.0.1"}}, "needs a server such as https://HOST:PORT"),
+        ({"cluster": {"server": "10.0.0.1"}}, "such as https://HOST:PORT"),
         ({"cluster": {"server": "https://a:b@h"}}, "needs a server such as"),
         ({"cluster": {"server": "https://h:99999"}}, "needs a server such as"),
         ({"cluster": {"server": ["x"]}}, "needs a string as server"),
@@ -190,7 +190,7 @@ PLUGIN = {"apiVersion": "client.authentication.k8s.io/v1", "command": "login"}
         ({"user": {"exec": {**PLUGIN, "interactiveMode": "Always"}}}, "is interactive"),
         ({"user": {"exec": {**PLUGIN, "command": ""}}}, "needs a command in exec of user 'me'"),
         ({"user": {"exec": {**PLUGIN, "args": [1]}}}, "needs strings as args"),
-        ({"user": {"exec": {**PLUGIN, "env": ["A=B"]}}}, "needs an env of names and values"),
+        ({"user": {"exec": {**PLUGIN, "env": ["A=B"]}}}, "needs an env"),
     ],
 )
 def test_what_cannot_be_used_is_named_with_its_place(found, values, words):

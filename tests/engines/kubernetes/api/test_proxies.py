@@ -125,7 +125,7 @@ def test_an_https_proxy_that_is_not_trusted_is_called_so(certificate, proxy):
             async with serving({POD: GOOD}, certificate, route=way) as (_, client):
                 await client.get("pods", "x")
 
-    with pytest.raises(Unreachable, match="the TLS handshake with the proxy failed: self"):
+    with pytest.raises(Unreachable, match=r"TLS handshake with the proxy .*: self"):
         asyncio.run(main())
 
 

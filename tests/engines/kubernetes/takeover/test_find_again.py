@@ -110,8 +110,7 @@ def test_an_owner_of_which_nobody_knows_whether_it_was_made_is_left_to_be_made()
 
 def test_a_holder_that_may_live_is_not_followed_and_is_named():
     api = Api(silent_for=30)
-    said = "login-1 (pid 7) holds it and was alive just now"
-    assert refused(api) == said
+    assert names(refused(api), "login-1 (pid 7) ", "alive just now")
     assert (api.version, api.annotations["tfmesos/holder"]) == (7, "1 aa login-1 (pid 7)")
 
 
@@ -132,8 +131,8 @@ def test_whoever_resumes_a_run_waits_until_its_holder_is_silent_and_says_so_once
     api.intruder = wait
     asyncio.run(ours(api, resumes=True, say=lambda *words: said.append(words)).find_again())
     assert len(looks) == 5 and api.annotations["tfmesos/holder"].startswith("2 ")
-    text = "waiting: login-1 (pid 7) holds it and was alive just now"
-    assert said == [(text, "notice")]
+    ((text, level),) = said
+    assert names(text, "waiting: login-1 (pid 7) ", "alive just now") and level == "notice"
 
 
 def test_of_two_that_take_a_run_at_once_one_is_refused():

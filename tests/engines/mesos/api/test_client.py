@@ -92,7 +92,7 @@ HTML = b"HTTP/1.1 %s\r\nContent-Type: text/html\r\nContent-Length: 15\r\n\r\n<ht
         (HTML % b"501 Unsupported method", "it answered 501 Unsupported method"),
         (b"SSH-2.0-OpenSSH_9.2\r\n", "its answer is not HTTP"),
         (b"\x15\x03\x01\x00\x02\x02\x46", "if it speaks TLS, write https://"),
-        (STREAM_HEAD % 1 + b"6\r\n<html>\r\n", "not the event stream of a Mesos master"),
+        (STREAM_HEAD % 1 + b"6\r\n<html>\r\n", "not the event stream"),
     ],
 )
 def test_what_is_not_mesos_fails_fast_and_is_shown(answer, seen):
