@@ -62,7 +62,7 @@ def check(replicas: Sequence[Replica]) -> None:
             raise JobFileError(one.key, f"is a duplicate: {one.job} is given twice")
         seen[one.job] = one
         if one.job in (*CHIEFS, "evaluator") and one.num > 1:
-            raise JobFileError((*one.key, "replicas"), f"must be 1 for a {one.job}, got {one.num}")
+            raise JobFileError((*one.key, "replicas"), f"must be 1, got {one.num}")
         if one.job == "ps" and one.pod and one.pod.fields.get("gpus"):
             key = one.pod.origins["gpus"]
             raise JobFileError(key, "must ask for no GPUs: a PS only holds variables")
