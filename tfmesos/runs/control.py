@@ -28,7 +28,7 @@ LONGEST_PATH = 107  # bytes that Linux has for the path of a socket
 LONGEST_LINE = 64 * 1024
 ANSWER_WITHIN = 30.0  # seconds, of a launcher that is alive
 
-END_WITHIN = 1.0  # seconds for conversations when the run has ended
+END_WITHIN = 3.0  # seconds for conversations when the run has ended
 
 # Gets the rest of the request; returns what is wrong or nothing, or a whole answer; perhaps later.
 Command = Callable[[Json], str | Awaitable[Json]]

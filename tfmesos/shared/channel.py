@@ -19,6 +19,7 @@ PIECE = 32 * 1024  # bytes in one frame
 LARGEST = 2**32 - 1  # number of a channel
 # What the streams of a channel are called by their numbers:
 STDIN, STDOUT, STDERR = 0, 1, 2
+TASK_ENDED = "its task has ended"  # why a channel is over
 
 
 class Channel:

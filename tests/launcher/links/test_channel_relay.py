@@ -6,13 +6,15 @@ import asyncio
 import contextlib
 import socket
 
+import pytest
+
 from tests.bounds import HANG
 from tests.runners import TASK, launcher
 from tfmesos.launcher.links.channel_relay import LOST, MOST
 from tfmesos.shared import wire
-from tfmesos.shared.channel import WINDOW
+from tfmesos.shared.channel import TASK_ENDED, WINDOW
 
-from .peers import Peer, connected
+from .peers import READY, REGISTER, Peer, connected, exit_report
 
 
 @contextlib.asynccontextmanager
@@ -90,6 +92,26 @@ def test_an_owner_that_grants_too_much_or_talks_nonsense_is_told_and_the_runner_
             assert (await peer.hear_of("close"))["channel"] == number
 
         with_both(work)
+
+
+@pytest.mark.parametrize("said, why", [([], LOST), ([REGISTER, READY, exit_report()], TASK_ENDED)])
+def test_the_owner_hears_why_a_channel_is_over_when_the_run_ends(said, why):
+    async def main():
+        run = contextlib.AsyncExitStack()
+        ours = await run.enter_async_context(launcher())
+        async with connected(ours) as peer:
+            await peer.join()
+            async with owner(ours) as caller:
+                await peer.hear_of("open")
+                for message in said:
+                    peer.say(**message)
+                peer.say(type="credit", channel=1, bytes=1)
+                assert (await caller.hear())["type"] == "credit"  # all of it has arrived
+                await run.aclose()
+                return await caller.hear()
+
+    done = asyncio.run(main())
+    assert (done["type"], done["code"], done["problem"]) == ("done", 1, why)
 
 
 def test_the_runner_hears_when_the_owner_leaves():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from itertools import count
 from typing import Any
 
@@ -89,8 +90,10 @@ class Channels:
             for message in decoder.feed(data):
                 if channel.is_over:
                     continue
-                channel.runner.write(_to_runner(channel, message))
-                await channel.runner.drain()  # so that acknowledgements are not held up
+                frame = _to_runner(channel, message)
+                with suppress(OSError):  # whoever listens to the runner knows why it is gone
+                    channel.runner.write(frame)
+                    await channel.runner.drain()  # so that acknowledgements are not held up
 
     def _forget(self, channel: _Channel) -> None:
         self._channels.pop(channel.number, None)
@@ -119,11 +122,11 @@ class Channels:
             channel.runner_knows = True
             channel.finish(min(code, MAX_CODE), problem[:LONGEST_PROBLEM])
 
-    def lost(self, runner: asyncio.StreamWriter) -> None:
+    def lost(self, runner: asyncio.StreamWriter, why: str = LOST) -> None:
         """This connection is over, and so are its channels."""
         for channel in self._channels.values():
             if channel.runner is runner and not channel.is_over:
-                channel.finish(1, LOST)
+                channel.finish(1, why)
 
 
 def _to_runner(channel: _Channel, message: wire.Message) -> bytes:

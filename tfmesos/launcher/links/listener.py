@@ -28,9 +28,10 @@ from ...core.events import (
 )
 from ...errors import FrameError, HandshakeError
 from ...shared import wire
+from ...shared.channel import TASK_ENDED
 from .admission import CHUNK, Admission
 from .authentication import Authentication
-from .channel_relay import Channels
+from .channel_relay import LOST, Channels
 from .draining import LOOK_EVERY, drain
 from .exchange import Holder, Limits, Sinks, Supplies
 from .pack_sender import PackSender
@@ -345,8 +346,9 @@ class Listener:
             reason = f"no message came from it for {self._limits.silence:g} s"
         except (OSError, FrameError) as error:
             reason = str(error)
+        finally:  # also if the run ends
+            self._channels.lost(writer, TASK_ENDED if link.has_told_end else LOST)
         self.sender.stop(writer)
-        self._channels.lost(writer)
         if link.disconnect(writer):
             self._awaited.add(link.task_id)
             self._connection_ended(link, reason)

@@ -7,11 +7,11 @@ import sys
 
 from ...errors import FrameError
 from ...shared import process, wire
-from ...shared.channel import PIECE, STDERR, STDOUT
+from ...shared.channel import PIECE, STDERR, STDOUT, TASK_ENDED
 from ...shared.stdlib import signal
 from ..loop import READ, WRITE, Timer
 from ..process.spawn import spawn
-from .work import TASK_ENDED, CannotBegin, Work, careful
+from .work import CannotBegin, Work, careful
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ...shared.channel import TASK_ENDED
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -13,8 +15,6 @@ if TYPE_CHECKING:
     from ...shared.wire import Message
     from .surroundings import Surroundings
 
-
-TASK_ENDED = "its task has ended"
 BROKEN = 70  # EX_SOFTWARE
 
 
