@@ -20,17 +20,21 @@ def held(run):
     return line
 
 
+def status():
+    return json.loads(tfrun("status", "--json").stdout)
+
+
 def test_a_failed_task_is_held_until_its_owner_continues_and_fails_then(tmp_path):
     (tmp_path / "extra.json").write_text('{"finalizer": "rm left"}')
     flags = ("-w", 1, "--pause-on-failure", "-e", "extra.json", "--")
     with running_tfrun(*flags, *FAILING, cwd=tmp_path) as run:
         said = held(run)
         assert re.search(r"worker:0 on \S+ exited with 7", said) and "tfrun continue" in said
-        found = json.loads(tfrun("status", "--json").stdout)
-        assert (found["tasks"][0]["state"], found["tasks"][0]["reason"]) == (
-            "held",
-            "exited with 7",
-        )
+        while not (found := status())["why"]:  # the record comes a little after the screen
+            pass
+        assert [(task["state"], task["reason"]) for task in found["tasks"]] == [
+            ("held", "exited with 7")
+        ]
         assert names(found["why"], "worker:0", "held", "tfrun continue")
         assert inside("exec", "worker:0", "cat", "left").stdout == b"begun\n"
         assert inside("cp", "worker:0:left", "-").stdout == b"begun\n"
