@@ -62,14 +62,20 @@ class Holding:
     async def _name_us(self, job_id: str) -> None:
         """Its comment may have changed since it was listed. The next look repeats what fails."""
         async with self.writing:
-            words = ("--noheader", f"--jobs={job_id}", "--format=%i|%k")
-            found = answers.comments((await self._commands.run("squeue", *words)).out)
-            comment = found.get(job_id)
+            comment = (await self._listed(job_id, TIMEOUT)).get(job_id)
             if comment is None or holder_in(comment)[0] >= self._epoch:
                 return
             head, semicolon, notes = comment.partition(";")
             text = f"{self.named(mark_in(head))}{semicolon}{notes}"
             await self._commands.run("scontrol", "update", f"JobId={job_id}", f"Comment={text}")
+
+    async def holds(self, job_id: str, within: float) -> bool:
+        """Do we still hold the run, by the comment of this job?"""
+        return await self.look(await self._listed(job_id, within))
+
+    async def _listed(self, job_id: str, within: float) -> dict[str, str]:
+        words = ("--noheader", f"--jobs={job_id}", "--format=%i|%k")
+        return answers.comments((await self._commands.run("squeue", *words, within=within)).out)
 
     async def job_with(self, mark: str, end: float) -> str:
         """The number of the job that is known by it; empty if there is none."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from ...errors import EngineError
 from ..api import Context
@@ -26,23 +26,17 @@ class JobEnds:
         self._holding = holding
 
     async def cancel(self, job_id: str, within: float = TIMEOUT) -> Answer:
-        if not await self._is_ours(job_id, within):
-            return Answer(0, "", "")
-        return await self._commands.run("scancel", job_id, within=within)
+        return await self._scancel(job_id, (), within)
 
     async def tell(self, job_id: str, within: float = TIMEOUT) -> Answer:
         """Its script then ends with the exit code of its steps."""
-        if not await self._is_ours(job_id, within):
-            return Answer(0, "", "")
-        words = ("--batch", "--signal=USR1", job_id)
-        return await self._commands.run("scancel", *words, within=within)
+        return await self._scancel(job_id, ("--batch", "--signal=USR1"), within)
 
-    async def _is_ours(self, job_id: str, within: float) -> bool:
-        if not self.config.survive:
-            return True  # nobody can have taken it over
-        words = ("--noheader", f"--jobs={job_id}", "--format=%i|%k")
-        found = await self._commands.run("squeue", *words, within=within)
-        return await self._holding.look(answers.comments(found.out))
+    async def _scancel(self, job_id: str, options: Sequence[str], within: float) -> Answer:
+        """Unless another launcher holds the run; it cannot if the run ends with its launcher."""
+        if self.config.survive and not await self._holding.holds(job_id, within):
+            return Answer(0, "", "")
+        return await self._commands.run("scancel", *options, job_id, within=within)
 
     # At the end of the run
 
