@@ -119,6 +119,18 @@ def read_until(stream, *wanted):
     return lines
 
 
+def read_until_all_are_of(number, run):
+    """Until so many tasks of any generation have said "of NUMBER".
+
+    On a busy machine the first generation that could be of that size may be smaller.
+    """
+    there = set()
+    while len(there) < number:
+        line = run.stdout.readline()
+        assert line, "the output ended before"
+        there |= {line} if line.endswith(f" of {number}\n") else set()
+
+
 def wait_for_output(run_id, *wanted):
     """Until each of *wanted* is in a line of a run in the background. Its tasks have started before
     they have got as far as a user would see them: one that is stopped by then sets no trap.

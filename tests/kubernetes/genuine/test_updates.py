@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import ExitStack
 
-from tests.commands import finish, read_until, running_tfrun, tfrun
+from tests.commands import finish, read_until, read_until_all_are_of, running_tfrun, tfrun
 from tests.mesos.genuine.cluster import wait_until
 
 from .node import NodeSpec
@@ -118,17 +118,6 @@ def test_a_range_begins_with_five_loses_a_node_and_grows_to_eight_when_others_jo
             read_until_all_are_of(8, run)
             run.terminate()
             finish(run)
-
-
-def read_until_all_are_of(number, run):
-    """Of whichever generation: a busy scheduler does not place all within the hold, and the run may
-    grow as soon as the first of the nodes has joined.
-    """
-    left = number
-    while left:
-        line = run.stdout.readline()
-        assert line, "the output ended before"
-        left -= line.endswith(f" of {number}\n")
 
 
 def test_when_a_node_is_drained_all_tasks_write_their_step_and_go_on_from_it_elsewhere(

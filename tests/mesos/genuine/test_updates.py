@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tests.commands import read_until, running_tfrun, tfrun
+from tests.commands import read_until, read_until_all_are_of, running_tfrun, tfrun
 
 SAYS = "trap 'exit 0' TERM; echo $TFMESOS_GENERATION of $WORLD_SIZE; sleep 600 & wait"
 SMALL = ("-Cw", 0.1, "-Mw", 64)
@@ -37,15 +37,6 @@ def test_a_run_grows_and_shrinks_and_what_never_fits_is_refused(three_nodes):
         ]
         assert tfrun("stop", run_id).returncode == 0
         assert run.wait() == 130
-
-
-def read_until_all_are_of(number, run):
-    """Of whichever generation: on a busy machine offers may come too late for the first."""
-    there = set()
-    while len(there) < number:
-        line = run.stdout.readline()
-        assert line, "the output ended before"
-        there |= {line} if line.endswith(f" of {number}\n") else set()
 
 
 def test_a_range_begins_with_what_there_is_loses_a_node_and_grows_when_others_join(mesos):

@@ -4,20 +4,11 @@ from __future__ import annotations
 
 import sys
 
-from tests.commands import finish, read_until, running_tfrun
+from tests.commands import finish, read_until, read_until_all_are_of, running_tfrun
 
 from .test_runs import ON_SLURM
 
 SAYS = "echo $TFMESOS_GENERATION of $WORLD_SIZE; exec sleep 600"
-
-
-def read_until_all_are_of(number, run):
-    """Of whichever generation: on a busy machine the first that grows may be smaller."""
-    there = set()
-    while len(there) < number:
-        line = run.stdout.readline()
-        assert line, "the output ended before"
-        there |= {line} if line.endswith(f" of {number}\n") else set()
 
 
 def test_a_range_begins_with_what_there_is_loses_a_node_and_grows_when_it_is_back(slurm):
